@@ -7,9 +7,10 @@ usage() {
   cat <<'END'
 usage: bench/ros2.sh [PART]...
 
-Each part builds what it takes and then has the machine for itself for at most four minutes: udp, loss, large, blackout
-(see bench/README.md), joining, flood, large_lossy (half an hour; see tests/interop/tests/it/), footprint. All of them but
-large_lossy without PART.
+Each part builds what it takes and then has the machine for itself for at most four minutes, unless it says otherwise: udp,
+loss, large, blackout (see bench/README.md), joining, flood (WAVES=12: ten minutes), large_lossy (half an hour),
+large_best_effort (ten minutes; see tests/interop/tests/it/), footprint. Without PART all but large_lossy and
+large_best_effort run.
 END
 }
 
@@ -30,7 +31,7 @@ bench() {
 interop() {
   cargo build --quiet --release --locked -p interop --bin runnel_ros2_talker --bin runnel_ros2_listener
   cargo test --quiet --release --locked -p interop --test it --no-run
-  in_private_network cargo test --quiet --release --locked -p interop --test it "ros2_$1::" -- \
+  in_private_network cargo test --quiet --release --locked -p interop --test it "ros2_$1" -- \
     --nocapture --test-threads 1 "${@:2}"
 }
 
@@ -38,12 +39,13 @@ part() {
   case $1 in
     udp | loss | large | blackout) bench "$1" ;;
     footprint) bench footprint --only dual-static runnel-static bare-static ;;
-    joining) ROUNDS=${ROUNDS:-10} interop joining ;;
+    joining) ROUNDS=${ROUNDS:-10} interop joining:: ;;
     flood)
-      interop flood
-      for victim in cyclone fastdds; do VICTIM=$victim interop flood; done
+      interop flood::
+      for victim in cyclone fastdds; do VICTIM=$victim interop flood::a_flood; done
       ;;
-    large_lossy) interop large --ignored ;;
+    large_lossy) interop large::figures_of_long_messages --ignored ;;
+    large_best_effort) interop large::figures_of_long_best_effort --ignored ;;
     -h | --help) usage ;;
     *)
       usage >&2

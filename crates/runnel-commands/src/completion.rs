@@ -5,28 +5,18 @@ use std::ffi::OsStr;
 use std::time::Duration;
 
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
-use clap_complete::env::CompleteEnv;
 use runnel::core::names;
 use runnel::core::schema::{Generation, Kind, TypeName};
 use runnel::{Context, ContextOptions, Graphs, Ros2Graph};
 
-use crate::commands;
+use crate::actions::actions as actions_of;
 use crate::error::CliError;
 use crate::graph::{Graph, SystemState};
 use crate::graphs::{Listening, Topics, is_hidden};
 use crate::types::{Types, spelt};
 
-/// The variable by which a shell's script asks for completions.
-pub const VARIABLE: &str = "RUNNEL_COMPLETE";
-
 /// How long the master may take, and then those of ROS 2 to tell what they have: somebody waits at the keyboard.
 const PATIENCE: Duration = Duration::from_millis(300);
-
-/// The completion that a shell asks for in the environment.
-pub fn environment() -> CompleteEnv<'static, fn() -> clap::Command> {
-    let factory: fn() -> clap::Command = commands::command;
-    CompleteEnv::with_factory(factory).var(VARIABLE)
-}
 
 /// Completes the names of topics of both generations.
 pub fn topics() -> ArgValueCompleter {
@@ -64,7 +54,7 @@ pub fn services() -> ArgValueCompleter {
 
 /// Completes the names of actions.
 pub fn actions() -> ArgValueCompleter {
-    live(|graph| Ok(commands::actions(graph)?.into_keys().collect()))
+    live(|graph| Ok(actions_of(graph)?.into_keys().collect()))
 }
 
 /// Completes the names of parameters.

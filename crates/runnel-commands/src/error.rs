@@ -2,11 +2,8 @@
 
 use std::fmt;
 use std::io;
-use std::process::ExitCode;
 
 use runnel::core::names::NameError;
-
-use crate::output;
 
 /// Why a command ends early.
 #[derive(Debug)]
@@ -25,22 +22,6 @@ impl CliError {
     /// A failure with this text.
     pub fn failed(text: impl fmt::Display) -> Self {
         Self::Failed(text.to_string())
-    }
-
-    /// Tells the user; gives the exit code.
-    pub fn report(self) -> ExitCode {
-        let (code, text) = match self {
-            Self::ClosedPipe => return ExitCode::SUCCESS,
-            Self::Parser(error) => {
-                // If nobody reads, there is nobody to tell.
-                let _ = error.print();
-                return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-            }
-            Self::Usage(text) => (2, text),
-            Self::Failed(text) => (1, text),
-        };
-        output::tell(&format!("error: {text}"));
-        ExitCode::from(code)
     }
 }
 

@@ -2,6 +2,7 @@
 //! program that needs no ROS.
 #![forbid(unsafe_code)]
 
+mod actions;
 mod arguments;
 mod child;
 mod commands;
@@ -9,12 +10,21 @@ mod completion;
 mod error;
 mod graph;
 mod graphs;
+mod interfaces;
 mod logging;
+mod master;
+mod measure;
+mod messages;
+mod nodes;
 mod output;
+mod params;
 mod ros1;
+mod services;
 mod session;
+mod similar;
 mod streaming;
 mod types;
+mod value_parsers;
 
 #[cfg(test)]
 mod help_tests;
@@ -31,15 +41,31 @@ use session::Session;
 /// Does what the arguments of the process say; gives its exit code.
 pub fn main() -> ExitCode {
     // Where a shell asks for completions, this answers and ends the program.
-    completion::environment().complete();
+    commands::completion::environment().complete();
     let words = match arguments::of_process() {
         Ok(words) => words,
-        Err(error) => return error.report(),
+        Err(error) => return report(error),
     };
     if let Some((program, words)) = ros1::called(&words) {
         return ros1::run(program, words).into();
     }
-    run(words).map_or_else(CliError::report, |()| ExitCode::SUCCESS)
+    run(words).map_or_else(report, |()| ExitCode::SUCCESS)
+}
+
+/// Tells the user why a command failed; gives the exit code.
+fn report(error: CliError) -> ExitCode {
+    let (code, text) = match error {
+        CliError::ClosedPipe => return ExitCode::SUCCESS,
+        CliError::Parser(error) => {
+            // If nobody reads, there is nobody to tell.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+        CliError::Usage(text) => (2, text),
+        CliError::Failed(text) => (1, text),
+    };
+    output::tell(&format!("error: {text}"));
+    ExitCode::from(code)
 }
 
 /// Every command as a user types it, such as `topic echo` or `ros1 rostopic echo`, hidden ones included: for tests that must not

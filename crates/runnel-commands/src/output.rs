@@ -136,6 +136,12 @@ fn write(text: &str) -> Result<(), CliError> {
     Ok(stdout.flush()?)
 }
 
+/// Columns of one row with a tab between them, for [`Output::text`] or [`Output::paragraph`]: [`Output::line`] and [`lines`]
+/// would show the tabs as escapes.
+pub fn tabbed<const N: usize>(columns: [&str; N]) -> String {
+    columns.map(shown).join("\t")
+}
+
 /// Rows, each on a line of its own.
 pub fn lines<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
     let mut text = String::new();
@@ -150,6 +156,18 @@ pub fn lines<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> String {
 pub fn counted<N: fmt::Display + PartialEq + From<u8>>(count: N, word: &str) -> String {
     let ending = if count == N::from(1) { "" } else { "s" };
     format!("{count} {word}{ending}")
+}
+
+/// Several names in a sentence: `/a`, `/a and /b`, `/a, /b and 4 more`.
+pub fn listed<T: AsRef<str>>(names: &[T], most: usize) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.split_at_checked(most) {
+        Some((shown, rest)) if !rest.is_empty() => format!("{} and {} more", shown.join(", "), rest.len()),
+        _ => match names.split_last() {
+            Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+            _ => names.concat(),
+        },
+    }
 }
 
 /// How wide a table is at most, in columns, for the sake of one long row.
@@ -197,6 +215,18 @@ mod tests {
     fn of_one_there_is_no_plural() {
         let texts = [counted(0_usize, "warning"), counted(1_u64, "error"), counted(2_usize, "error")];
         assert_eq!(texts, ["0 warnings", "1 error", "2 errors"]);
+    }
+
+    #[test]
+    fn names_read_as_a_sentence() {
+        assert_eq!(listed(&["/a"], 3), "/a");
+        assert_eq!(listed(&["/a", "/b", "/c"], 3), "/a, /b and /c");
+        assert_eq!(listed(&["/a", "/b", "/c"], 1), "/a and 2 more");
+    }
+
+    #[test]
+    fn only_tabs_between_columns_stay() {
+        assert_eq!(tabbed(["a\tb\n", "c"]), "a\\tb\\n\tc");
     }
 
     #[test]

@@ -117,6 +117,8 @@ macro_rules! message {
                 $view { $( $field: $crate::wire::Wire::view(&self.$field), )* }
             }
 
+            $crate::message!(@try_clone $($lifetime)?; $($field)*);
+
             fn read_slice<'a>(
                 from: &mut $crate::wire::Reader<'a>,
                 count: usize,
@@ -127,6 +129,24 @@ macro_rules! message {
             fn slice(values: &[Self]) -> Self::Slice<'_> {
                 $crate::wire::Seq::from_values(values)
             }
+        }
+    };
+
+    (@try_clone; $($field:ident)*) => {
+        #[inline]
+        fn try_clone(&self) -> ::core::result::Result<Self, $crate::wire::NoMemory> {
+            Ok(*self)
+        }
+
+        fn try_clone_all(
+            values: &[Self],
+        ) -> ::core::result::Result<$crate::generated::Vec<Self>, $crate::wire::NoMemory> {
+            $crate::wire::try_copy_all(values)
+        }
+    };
+    (@try_clone $lifetime:lifetime; $($field:ident)*) => {
+        fn try_clone(&self) -> ::core::result::Result<Self, $crate::wire::NoMemory> {
+            Ok(Self { $( $field: $crate::wire::Wire::try_clone(&self.$field)?, )* })
         }
     };
 

@@ -1,5 +1,5 @@
 //! What every part of Runnel shares and no operating system is needed for: names and remapping, time,
-//! QoS, and the serialization of messages; with the feature `std` also message schemas, their hashes,
+//! deadlines, QoS, and the serialization of messages; with the feature `std` also message schemas, their hashes,
 //! dynamic values and the YAML forms of messages.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
@@ -8,11 +8,13 @@ extern crate alloc;
 
 #[doc(hidden)]
 pub mod generated;
+pub mod local_peer;
 pub mod message;
 pub mod names;
 pub mod qos;
 pub mod sanitize;
 pub mod time;
+pub mod timers;
 pub mod wire;
 
 #[cfg(feature = "std")]

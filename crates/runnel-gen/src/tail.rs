@@ -31,7 +31,7 @@ pub(crate) fn tail(schema: &Schema) -> Option<TailField> {
 fn ending(field: &Field, part: Option<&Schema>, name: String, behind: usize) -> Option<TailField> {
     match (&field.element, field.arity) {
         (Element::Primitive(primitive), Arity::Unbounded) if is_number(*primitive) => {
-            Some(TailField { path: vec![name], element: primitive_len(*primitive)?, behind })
+            Some(TailField { path: vec![name], element: primitive.fixed_len()?, behind })
         }
         (Element::Message(_), Arity::One) => {
             let mut tail = tail(part?)?;
@@ -46,7 +46,7 @@ fn ending(field: &Field, part: Option<&Schema>, name: String, behind: usize) -> 
 /// How many bytes a field always takes, if it does.
 fn fixed_len(generation: Generation, field: &Field, part: Option<&Schema>) -> Option<usize> {
     let element = match &field.element {
-        Element::Primitive(primitive) => primitive_len(*primitive)?,
+        Element::Primitive(primitive) => primitive.fixed_len()?,
         Element::Message(_) => {
             let part = part?;
             let fields = part.def.fields.iter().zip(&part.parts);
@@ -67,16 +67,6 @@ fn fixed_len(generation: Generation, field: &Field, part: Option<&Schema>) -> Op
 /// True of messages and times, which are more than one number.
 fn is_made_of_others(field: &Field) -> bool {
     matches!(field.element, Element::Message(_) | Element::Primitive(Primitive::Time | Primitive::Duration))
-}
-
-fn primitive_len(primitive: Primitive) -> Option<usize> {
-    match primitive {
-        Primitive::Bool | Primitive::I8 | Primitive::U8 => Some(1),
-        Primitive::I16 | Primitive::U16 => Some(2),
-        Primitive::I32 | Primitive::U32 | Primitive::F32 => Some(4),
-        Primitive::I64 | Primitive::U64 | Primitive::F64 | Primitive::Time | Primitive::Duration => Some(8),
-        Primitive::String(_) | Primitive::WString(_) => None,
-    }
 }
 
 /// True of what any bytes are a value of, so that a publisher may fill them in.

@@ -1,72 +1,82 @@
-//! Doorbell: what one process rings to wake another.
+//! Doorbell: wakes a thread of another process that waits in its [`Reactor`].
 //!
-//! A doorbell is a pair of connected Unix sockets. The sleeper keeps its own end, registers it by
-//! [`Reactor::add_edge`](crate::Reactor::add_edge) and gives the other end away. To ring is to shut the other end down for
-//! writing, again and again: each time the kernel wakes the sleeper. Nothing is queued, so nobody reads the socket.
+//! A doorbell is a pair of connected Unix sockets. The waiting process registers its own end with
+//! [`Reactor::add_edge`](crate::Reactor::add_edge) and passes the other end to the peer. The peer rings by shutting its end
+//! down for writing. This can be repeated: the kernel reports an event for each shutdown. No data is queued, so the socket
+//! is never read.
 //!
-//! Ringing never blocks, whatever the sleeper does with its copies of the descriptor. An eventfd has no such promise: whether
-//! `write` blocks is decided by a flag that all holders of the descriptor share, and `RWF_NOWAIT` is refused. A packet costs
-//! more, and somebody must read it.
+//! Ringing never blocks, whatever flags the other process sets on its copy of the descriptor. An eventfd cannot promise that:
+//! `O_NONBLOCK` decides whether `write` blocks, all holders of the descriptor share that flag, and `RWF_NOWAIT` is refused. A
+//! packet socket costs more, and its packets must be read.
 
 use crate::reactor::{Events, Reactor, Token};
 use rustix::fs::readlink;
+use rustix::io::ioctl_fionread;
 use rustix::net::{self, AddressFamily, Shutdown, SocketFlags, SocketType, sockopt};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// The sleeper's end of a doorbell. No other process has it.
+/// The end that is registered and waited for. It is never passed to another process.
 #[derive(Debug)]
 pub struct Doorbell {
     socket: OwnedFd,
 }
 
-/// The end that rings.
+/// The end that rings, which is passed to the peer.
 #[derive(Debug)]
 pub struct Ringer {
     socket: OwnedFd,
 }
 
 impl Doorbell {
-    /// A doorbell and the end that rings it.
+    /// Creates both ends of a doorbell.
     ///
     /// # Errors
-    /// When descriptors run out; `Unsupported` when the kernel does not wake the sleeper at each ring, as Linux does.
+    /// When no more descriptors can be opened; `Unsupported` when the kernel does not report an event for every shutdown, as
+    /// Linux does.
     pub fn pair() -> io::Result<(Self, Ringer)> {
-        static RINGS_TWICE: OnceLock<bool> = OnceLock::new();
-        let rings = match RINGS_TWICE.get() {
-            Some(rings) => *rings,
+        static REPEATS: OnceLock<bool> = OnceLock::new();
+        let repeats = match REPEATS.get() {
+            Some(repeats) => *repeats,
             None => {
-                let rings = rings_twice()?;
-                *RINGS_TWICE.get_or_init(|| rings)
+                let repeats = is_shutdown_reported_repeatedly()?;
+                *REPEATS.get_or_init(|| repeats)
             }
         };
-        if rings { sockets() } else { Err(io::Error::new(io::ErrorKind::Unsupported, NOT_RUNG)) }
+        if repeats { sockets() } else { Err(io::Error::new(io::ErrorKind::Unsupported, UNSUPPORTED)) }
     }
 }
 
-const NOT_RUNG: &str = "sockets of this kernel do not wake who waits at each shutdown";
+const UNSUPPORTED: &str = "this kernel does not report an event for every shutdown of a Unix socket";
 
 impl Ringer {
-    /// The end that a peer gave.
+    /// The end that a peer passed.
     ///
     /// # Errors
-    /// `InvalidData` when the descriptor is no Unix stream socket. No other kind is known never to block.
+    /// `InvalidData` when the descriptor is not a Unix stream socket, or something lies in its queue. Nothing else is known never
+    /// to block: neither when it is used, nor when it is closed with what lies there, which may be descriptors of any kind.
     pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
         let domain = sockopt::socket_domain(&fd);
         if domain == Ok(AddressFamily::UNIX) && sockopt::socket_type(&fd) == Ok(SocketType::STREAM) {
+            // In this order: what is not there now will never be.
+            net::shutdown(&fd, Shutdown::Read)?;
+            if ioctl_fionread(&fd) != Ok(0) {
+                let what = "a doorbell is a socket in which something lies";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
             return Ok(Self { socket: fd });
         }
         let kind = readlink(format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new());
         let kind = kind.map_or_else(|_| "a descriptor".into(), |kind| kind.to_string_lossy().into_owned());
-        let what = format!("a doorbell is {kind:?}, which is no Unix stream socket");
+        let what = format!("a doorbell is {kind:?}, which is not a Unix stream socket");
         Err(io::Error::new(io::ErrorKind::InvalidData, what))
     }
 
-    /// Ends the wait that is under way where the doorbell is registered, or else the next one. Never blocks.
+    /// Ends the current wait of the reactor with which the doorbell is registered, or else its next one. Never blocks.
     pub fn ring(&self) {
-        // An error means that the sleeper has closed its end.
+        // An error means that the peer has closed its end.
         let _ = net::shutdown(&self.socket, Shutdown::Write);
     }
 }
@@ -91,24 +101,24 @@ fn sockets() -> io::Result<(Doorbell, Ringer)> {
     Ok((Doorbell { socket: near }, Ringer { socket: far }))
 }
 
-/// Whether the kernel wakes the sleeper at the second ring as at the first. Linux always has, but no manual says so.
-fn rings_twice() -> io::Result<bool> {
+/// Whether the kernel reports an event for the second shutdown as for the first. Linux always has, but no manual says so.
+fn is_shutdown_reported_repeatedly() -> io::Result<bool> {
     let (reactor, (doorbell, ringer)) = (Reactor::new()?, sockets()?);
     reactor.add_edge(&doorbell, Token(0))?;
-    let is_rung = || {
+    let has_event = || {
         let mut events = Events::default();
         reactor.wait(&mut events, Some(Duration::ZERO))?;
         Ok::<_, io::Error>(events.iter().any(|ready| ready.readable))
     };
-    // Registered with its receiving side shut, it is ready once.
-    is_rung()?;
+    // Registered with its receiving side shut down, it is ready once.
+    has_event()?;
     for _ in 0..2 {
         ringer.ring();
-        if !is_rung()? {
+        if !has_event()? {
             return Ok(false);
         }
     }
-    Ok(!is_rung()?)
+    Ok(!has_event()?)
 }
 
 #[cfg(test)]
@@ -126,11 +136,13 @@ mod tests {
     fn scene() -> (Reactor, Doorbell, Ringer) {
         let (reactor, (doorbell, ringer)) = (Reactor::new().unwrap(), Doorbell::pair().unwrap());
         reactor.add_edge(&doorbell, Token(3)).unwrap();
-        rung(&reactor, NONE);
-        (reactor, doorbell, Ringer::from_fd(ringer.socket).unwrap())
+        // That it is taken rings it, too.
+        let ringer = Ringer::from_fd(ringer.socket).unwrap();
+        is_rung(&reactor, NONE);
+        (reactor, doorbell, ringer)
     }
 
-    fn rung(reactor: &Reactor, timeout: Option<Duration>) -> bool {
+    fn is_rung(reactor: &Reactor, timeout: Option<Duration>) -> bool {
         let mut events = Events::default();
         reactor.wait(&mut events, timeout).unwrap();
         events.iter().any(|ready| ready.token == Token(3) && ready.readable)
@@ -143,24 +155,33 @@ mod tests {
             assert!(rustix::io::fcntl_getfd(fd).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
         }
         for _ in 0..3000 {
-            assert!(!rung(&reactor, NONE));
+            assert!(!is_rung(&reactor, NONE));
             ringer.ring();
-            assert!(rung(&reactor, LONG));
+            assert!(is_rung(&reactor, LONG));
         }
         let thread = std::thread::spawn(move || ringer.ring());
-        assert!(rung(&reactor, LONG));
+        assert!(is_rung(&reactor, LONG));
         thread.join().unwrap();
     }
 
     #[test]
     fn peer_cannot_make_ring_block() {
         let (reactor, _doorbell, ringer) = scene();
-        // What a peer can do with its copy: have it block, and try to fill it.
+        // The peer clears the non-blocking flag of its copy and tries to fill the socket.
         let copy = ringer.socket.try_clone().unwrap();
         fcntl_setfl(&copy, OFlags::empty()).unwrap();
         assert_eq!(net::send(&copy, b"x", SendFlags::NOSIGNAL), Err(rustix::io::Errno::PIPE));
         (0..3000).for_each(|_| ringer.ring());
-        assert!(rung(&reactor, LONG));
+        assert!(is_rung(&reactor, LONG));
+    }
+
+    #[test]
+    fn socket_in_which_something_lies_is_no_doorbell() {
+        let (near, far) = sockets().unwrap();
+        net::send(&near.socket, b"x", SendFlags::NOSIGNAL).unwrap();
+        let error = Ringer::from_fd(far.socket.try_clone().unwrap()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert!(net::send(&near.socket, b"x", SendFlags::NOSIGNAL).is_err(), "nothing more can be put there");
     }
 
     #[test]
@@ -175,7 +196,7 @@ mod tests {
         let (reactor, doorbell, ringer) = scene();
         drop(doorbell);
         (0..3).for_each(|_| ringer.ring());
-        assert!(!rung(&reactor, NONE));
+        assert!(!is_rung(&reactor, NONE));
     }
 
     #[test]
@@ -189,7 +210,7 @@ mod tests {
         for other in [reader.into(), writer.into(), bell, null.into(), datagrams, tcp] {
             let error = Ringer::from_fd(other).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-            assert!(error.to_string().contains("no Unix stream socket"), "{error}");
+            assert!(error.to_string().contains("not a Unix stream socket"), "{error}");
         }
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod bell;
 pub mod clock;
+mod closing;
 pub mod cpu;
 pub mod host;
 pub mod interfaces;

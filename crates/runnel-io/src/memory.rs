@@ -30,20 +30,83 @@ const WORD: usize = size_of::<AtomicU64>();
 /// Bytes that are asked of the kernel at once: a signal interrupts no more work than that.
 const STEP: usize = 4 << 20;
 
-/// Memory that this process alone writes and others may read.
-#[derive(Debug)]
-pub struct Shared {
-    fd: OwnedFd,
-    mapping: Mapping,
-}
+/// Whether processes can share memory: if not, [`Foreign::map`] refuses it.
+///
+/// A peer's memory is mapped for reading only and read by atomic loads of 64 bits. The standard library promises such loads
+/// on read-only memory where a pointer has 64 bits (see "Atomic accesses to read-only memory" in [`std::sync::atomic`]).
+/// Processors of 32 bits may need a write for them, which would end the process.
+pub const IS_SHAREABLE: bool = cfg!(target_pointer_width = "64");
 
-impl Shared {
+/// Memory of words that this process alone writes, at any time, and others read.
+#[derive(Debug)]
+pub struct SharedWords(Owned);
+
+impl SharedWords {
     /// Memory of so many bytes, rounded up to whole pages, all zero. `name` shows in `/proc/PID/maps`.
     ///
     /// # Errors
     /// When it is no byte, there is less memory than that, descriptors run out, `ulimit -f` is lower, or the kernel is
     /// older than 5.1 and knows no such seal.
     pub fn new(name: &str, bytes: usize) -> io::Result<Self> {
+        Owned::new(name, bytes).map(Self)
+    }
+
+    /// The memory as words.
+    pub fn words(&self) -> &[AtomicU64] {
+        self.0.mapping.words()
+    }
+
+    /// The descriptor that a peer maps.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.0.fd.as_fd()
+    }
+
+    /// Its bytes: whole pages.
+    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
+    pub fn len(&self) -> usize {
+        self.0.mapping.bytes
+    }
+}
+
+/// Memory of plain bytes that this process alone writes and others read. It gives its address and never a reference, so that
+/// its owner decides which bytes are borrowed when.
+#[derive(Debug)]
+pub(crate) struct SharedBytes(Owned);
+
+impl SharedBytes {
+    /// Memory of so many bytes, rounded up to whole pages, all zero. `name` shows in `/proc/PID/maps`.
+    ///
+    /// # Errors
+    /// As [`SharedWords::new`] has them.
+    pub(crate) fn new(name: &str, bytes: usize) -> io::Result<Self> {
+        Owned::new(name, bytes).map(Self)
+    }
+
+    /// Its first byte.
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.0.mapping.start
+    }
+
+    /// The descriptor that a peer maps.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.0.fd.as_fd()
+    }
+
+    /// Its bytes: whole pages.
+    pub(crate) fn len(&self) -> usize {
+        self.0.mapping.bytes
+    }
+}
+
+/// A sealed memfd of this process, and the one mapping that can write it.
+#[derive(Debug)]
+struct Owned {
+    fd: OwnedFd,
+    mapping: Mapping,
+}
+
+impl Owned {
+    fn new(name: &str, bytes: usize) -> io::Result<Self> {
         let bytes = bytes
             .checked_next_multiple_of(rustix::param::page_size())
             .ok_or_else(|| invalid_input(format!("no memory can have {bytes} bytes")))?;
@@ -60,27 +123,6 @@ impl Shared {
         // Not before: the seal keeps its maker as well from mapping it writable.
         fs::fcntl_add_seals(&fd, SEALS | SealFlags::SEAL)?;
         Ok(Self { fd, mapping })
-    }
-
-    /// The memory as words.
-    pub fn words(&self) -> &[AtomicU64] {
-        self.mapping.words()
-    }
-
-    /// The descriptor that a peer maps.
-    pub fn fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
-    }
-
-    /// Its bytes: whole pages.
-    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
-    pub fn len(&self) -> usize {
-        self.mapping.bytes
-    }
-
-    /// Where it begins, for who never uses [`Shared::words`] of the same memory.
-    pub(crate) fn start(&self) -> NonNull<u8> {
-        self.mapping.start
     }
 }
 
@@ -116,19 +158,22 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// Maps what a peer made by [`Shared::new`] or alike. The descriptor is closed.
+    /// Maps the memory that a peer made, by [`SharedWords::new`] or in another way. The descriptor is closed.
     ///
     /// # Errors
     /// `InvalidData` when it is no memfd, lacks a seal, has pages that are not there, or has not between `at_least` and
-    /// `at_most` bytes; others when it cannot be mapped for want of memory or because it may not be read.
+    /// `at_most` bytes; `Unsupported` where memory is not [shareable](IS_SHAREABLE); others when it cannot be mapped for want of memory or because it may not be read.
     pub fn map(fd: OwnedFd, at_least: usize, at_most: usize) -> io::Result<Self> {
+        if !IS_SHAREABLE {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         check_seals(&fd)?;
         // From here on neither the size nor the pages can change any more.
         let bytes = check_size(&fd, at_least, at_most)?;
         let blocks = check_blocks(&fd, bytes)?;
         let mapping = Mapping::new(&fd, bytes, ProtFlags::READ)?;
-        if fs::fstat(&fd)?.st_blocks != blocks {
-            // Pages were missing, and others lie behind its end.
+        if block_count(&fd)? != blocks {
+            // Pages were missing and have been taken, and others lie behind its end.
             return Err(invalid_data("the memfd had no memory in its midst".into()));
         }
         Ok(Self { mapping, trusted: None })
@@ -185,6 +230,11 @@ impl Foreign {
     }
 }
 
+/// Whether a descriptor is one of a memfd, whose closing never blocks.
+pub fn is_memfd(fd: BorrowedFd<'_>) -> bool {
+    fs::fcntl_get_seals(fd).is_ok()
+}
+
 fn check_seals(fd: &OwnedFd) -> io::Result<()> {
     let seals = fs::fcntl_get_seals(fd).map_err(|_| invalid_data("it is no memfd".into()))?;
     let missing = SEALS.difference(seals);
@@ -202,18 +252,27 @@ fn check_size(fd: &OwnedFd, at_least: usize, at_most: usize) -> io::Result<usize
     })
 }
 
-/// Blocks of a peer's memfd, which has memory for all its bytes. A page that is not there would be taken from this process's
-/// memory when it is mapped or read, and end it if there is none.
+/// Blocks of a peer's memfd, which has memory for as many bytes as it has. A page that is not there would be taken from this
+/// process's memory when it is mapped or read, and end it if there is none.
+///
+/// Blocks behind the end may stand for missing pages. [`Foreign::map`] notices that by more blocks once it has mapped all pages,
+/// but `mmap` does not tell when it could not take a missing page, for want of memory or because a group's limit is reached:
+/// then such a memfd passes, and the page is taken when it is first read.
 ///
 /// `lseek` would tell where the first one is missing, but blocks while anybody else reads or writes by the same descriptor,
 /// and a peer can make that last.
-fn check_blocks(fd: &OwnedFd, bytes: usize) -> io::Result<i64> {
-    let blocks = fs::fstat(fd)?.st_blocks;
-    let present = u64::try_from(blocks).unwrap_or(0).saturating_mul(BLOCK);
+fn check_blocks(fd: &OwnedFd, bytes: usize) -> io::Result<u64> {
+    let blocks = block_count(fd)?;
+    let present = blocks.saturating_mul(BLOCK);
     if present >= bytes as u64 {
         return Ok(blocks);
     }
     Err(invalid_data(format!("the memfd has memory for {present} of its {bytes} bytes")))
+}
+
+/// Blocks of a file. `stat` gives them signed or unsigned, depending on the processor.
+fn block_count(fd: &OwnedFd) -> io::Result<u64> {
+    Ok(u64::try_from(fs::fstat(fd)?.st_blocks).unwrap_or(0))
 }
 
 /// Whether this process's own memfd has all its pages.
@@ -283,8 +342,8 @@ impl Mapping {
     fn words_up_to(&self, end: usize) -> &[AtomicU64] {
         let count = end.min(self.bytes).div_ceil(WORD);
         // SAFETY: the mapping begins at a page, so words are aligned, holds so many of them as it ends with a page, and lives
-        // as long as `self`. Any bits are a value, and others write them by atomics too. Processors that this runs on load
-        // 64 bits without writing, so that memory mapped for reading alone will do.
+        // as long as `self`. Any bits are a value, and others write them by atomics too. Memory of a peer, mapped for
+        // reading only, is here only where `IS_SHAREABLE`.
         unsafe { slice::from_raw_parts(self.start.cast().as_ptr(), count) }
     }
 }

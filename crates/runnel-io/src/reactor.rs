@@ -65,6 +65,7 @@ pub struct Ready {
 pub struct Events {
     found: Vec<Ready>,
     woken: bool,
+    complete: bool,
 }
 
 impl Events {
@@ -77,6 +78,12 @@ impl Events {
     pub fn clear(&mut self) {
         self.found.clear();
         self.woken = false;
+        self.complete = false;
+    }
+
+    /// True if every descriptor that was ready at the end of the wait is here, so that the others had nothing to read.
+    pub fn is_complete(&self) -> bool {
+        self.complete
     }
 
     /// True if the waker has woken: what it woke for is to be looked at before the next wait.
@@ -183,6 +190,7 @@ impl Reactor {
             Err(Errno::INTR) => return Ok(true),
             Err(error) => return Err(error.into()),
         };
+        events.complete = found.len() < BATCH;
         for event in &*found {
             self.note(*event, events);
         }

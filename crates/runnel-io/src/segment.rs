@@ -1,7 +1,7 @@
 //! Slots for payload in shared memory that this process owns. Who uses a slot is counted in private memory, where no
 //! peer can alter it.
 
-use crate::memory::Shared;
+use crate::memory::SharedBytes;
 use std::fmt;
 use std::io;
 use std::mem::ManuallyDrop;
@@ -26,8 +26,7 @@ pub fn ended() -> u64 {
 
 /// Slots of one size.
 pub struct Segment {
-    /// Reached by slots alone: its `words` are never used.
-    memory: Shared,
+    memory: SharedBytes,
     slot_bytes: usize,
     /// How many hold each slot.
     holders: Box<[AtomicUsize]>,
@@ -44,13 +43,13 @@ impl Segment {
     /// So many free slots of `slot_bytes`, rounded up to a multiple of 64.
     ///
     /// # Errors
-    /// When slots have no size, are none or more than 2^32, or as [`Shared::new`] has them.
+    /// When slots have no size, are none or more than 2^32, or as [`SharedWords::new`](crate::memory::SharedWords::new) has them.
     pub fn new(slot_bytes: usize, slots: usize) -> io::Result<Arc<Self>> {
         let (Some((slot_bytes, bytes)), Ok(count)) = (sizes(slot_bytes, slots), u32::try_from(slots)) else {
             let what = format!("no segment can have {slots} slots of {slot_bytes} bytes");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         };
-        let memory = Shared::new("runnel-segment", bytes)?;
+        let memory = SharedBytes::new("runnel-segment", bytes)?;
         let holders = (0..count).map(|_| AtomicUsize::new(0)).collect();
         let free = Mutex::new(Free { slots: (0..count).rev().collect(), retired: false });
         Ok(Arc::new(Self { memory, slot_bytes, holders, free }))

@@ -11,33 +11,38 @@ const SIGNALS: [i32; 2] = [libc::SIGINT, libc::SIGTERM];
 /// How many [`Interrupts`] there are.
 static CATCHING: AtomicUsize = AtomicUsize::new(0);
 
+/// How many of these have had a signal: the next one ends the process.
+static SIGNALLED: AtomicUsize = AtomicUsize::new(0);
+
+/// How many [`Hold`]s there are, of whichever [`Interrupts`].
+static HOLDS: AtomicUsize = AtomicUsize::new(0);
+
 /// Sets `flag` and wakes the reactor when SIGINT or SIGTERM arrives, until dropped. The second one, and when nobody
 /// catches it any more, a signal ends the process as if it had never been caught.
 #[derive(Debug)]
 pub struct Interrupts {
-    /// Removed last: a signal that arrives meanwhile ends the process, and is not lost.
-    _actions: Actions,
-    state: Arc<State>,
-}
-
-/// What the handler and the program tell each other.
-#[derive(Debug, Default)]
-struct State {
+    actions: Actions,
     /// How many signals have arrived.
-    arrived: AtomicU32,
-    /// How many [`Hold`]s there are.
-    holds: AtomicU32,
+    arrived: Arc<AtomicU32>,
 }
 
-/// While there is one, no signal ends the process.
+/// While there is one, no signal ends the process: for a wait that itself ends when [`Hold::is_interrupted`].
 #[derive(Debug)]
 pub struct Hold {
-    state: Arc<State>,
+    arrived: Arc<AtomicU32>,
+    before: u32,
+}
+
+impl Hold {
+    /// True if a signal has arrived since the hold began.
+    pub fn is_interrupted(&self) -> bool {
+        self.arrived.load(Ordering::SeqCst) != self.before
+    }
 }
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        self.state.holds.fetch_sub(1, Ordering::SeqCst);
+        HOLDS.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -53,73 +58,82 @@ impl Interrupts {
     /// # Errors
     /// When the kernel refuses the handler.
     pub fn catch(flag: &Arc<AtomicBool>, waker: &Waker) -> io::Result<Self> {
-        end_where_nobody_catches()?;
+        decide_first()?;
         let mut actions = Actions::default();
-        let (first, state) = (Arc::new(AtomicBool::new(true)), Arc::new(State::default()));
+        let arrived = Arc::new(AtomicU32::new(0));
         for signal in SIGNALS {
-            let (flag, waker, first) = (Arc::clone(flag), waker.clone(), Arc::clone(&first));
-            let state = Arc::clone(&state);
+            let (flag, waker, arrived) = (Arc::clone(flag), waker.clone(), Arc::clone(&arrived));
             let action = move || {
-                state.arrived.fetch_add(1, Ordering::SeqCst);
+                if arrived.fetch_add(1, Ordering::SeqCst) == 0 {
+                    SIGNALLED.fetch_add(1, Ordering::SeqCst);
+                }
                 flag.store(true, Ordering::SeqCst);
                 waker.wake();
-                // A callback that does not end is not to keep the user from ending the program.
-                if !first.swap(false, Ordering::SeqCst) && state.holds.load(Ordering::SeqCst) == 0 {
-                    end_by(signal);
-                }
             };
-            // SAFETY: the action stores atomics, writes 8 bytes to an eventfd, and may change a signal's disposition and
-            // raise it; all are allowed in a handler, and none allocates, locks or panics.
+            // SAFETY: the action stores atomics and writes 8 bytes to an eventfd; both are allowed in a handler, and neither
+            // allocates, locks or panics.
             actions.ids.push(unsafe { signal_hook_registry::register(signal, action) }?);
         }
         // Not before: a signal whose action was not there yet would be lost.
         CATCHING.fetch_add(1, Ordering::SeqCst);
-        Ok(Self { _actions: actions, state })
+        Ok(Self { actions, arrived })
     }
 
-    /// How many signals have arrived.
-    pub fn arrived(&self) -> u32 {
-        self.state.arrived.load(Ordering::SeqCst)
-    }
-
-    /// Keeps further signals from ending the process until the result is dropped: for a wait that itself ends when
-    /// [`Interrupts::arrived`] grows.
+    /// Keeps further signals from ending the process until the result is dropped.
     #[must_use]
     pub fn hold(&self) -> Hold {
-        self.state.holds.fetch_add(1, Ordering::SeqCst);
-        Hold { state: Arc::clone(&self.state) }
+        // Counted first: a signal that arrives in between ends the process or the wait, and is not lost.
+        let before = self.arrived.load(Ordering::SeqCst);
+        HOLDS.fetch_add(1, Ordering::SeqCst);
+        Hold { arrived: Arc::clone(&self.arrived), before }
     }
 }
 
 impl Drop for Interrupts {
     fn drop(&mut self) {
+        // First: a signal that arrives meanwhile ends the process, and is not lost.
         CATCHING.fetch_sub(1, Ordering::SeqCst);
+        self.actions.remove();
+        if self.arrived.load(Ordering::SeqCst) != 0 {
+            SIGNALLED.fetch_sub(1, Ordering::SeqCst);
+        }
     }
 }
 
-impl Drop for Actions {
-    fn drop(&mut self) {
+impl Actions {
+    fn remove(&mut self) {
         for id in self.ids.drain(..) {
             signal_hook_registry::unregister(id);
         }
     }
 }
 
-/// Has a signal that nobody catches end the process: the handler stays for good once there was one. A signal that arrives
-/// in the moment in which the first handler is installed is lost, since the registry has no way to do what the system
-/// would have done.
-fn end_where_nobody_catches() -> io::Result<()> {
+impl Drop for Actions {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// Has a signal end the process that nobody catches, or that is not the first and nobody holds. Actions run in the order of
+/// their registration: this one before any that has a wait end, and with it its hold. The handler stays for good once there
+/// was one. A signal that arrives in the moment in which the first handler is installed is lost, since the registry has no
+/// way to do what the system would have done.
+fn decide_first() -> io::Result<()> {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     if INSTALLED.get().is_some() {
         return Ok(());
     }
     for signal in SIGNALS {
         let action = move || {
-            if CATCHING.load(Ordering::SeqCst) == 0 {
+            let is_caught = CATCHING.load(Ordering::SeqCst) != 0;
+            // A callback that does not end is not to keep the user from ending the program.
+            let is_another = SIGNALLED.load(Ordering::SeqCst) != 0 && HOLDS.load(Ordering::SeqCst) == 0;
+            if !is_caught || is_another {
                 end_by(signal);
             }
         };
-        // SAFETY: as in `Interrupts::catch`.
+        // SAFETY: the action reads atomics, and may change a signal's disposition and raise it; all are allowed in a handler,
+        // and none allocates, locks or panics.
         unsafe { signal_hook_registry::register(signal, action) }?;
     }
     let _ = INSTALLED.set(());

@@ -1,5 +1,6 @@
 //! Unix sockets that keep packets apart and carry descriptors (SEQPACKET); they never block.
 
+use crate::closing::{self, ClosedApart};
 use crate::host;
 use crate::socket::FLAGS;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -61,7 +62,8 @@ impl Place<'_> {
 pub struct PacketListener {
     // Dropped before the socket, which keeps the number of its file from being given to another.
     _file: Option<SocketFile>,
-    fd: OwnedFd,
+    /// Who connects can send descriptors before it is accepted.
+    fd: ClosedApart,
 }
 
 impl PacketListener {
@@ -81,19 +83,28 @@ impl PacketListener {
             Place::Path(path) => Some(bind_file(&fd, path, &address)?),
         };
         net::listen(&fd, BACKLOG)?;
-        Ok(Self { _file: file, fd })
+        Ok(Self { _file: file, fd: fd.into() })
     }
 
     /// Takes one waiting connection; `None` when none waits.
     ///
     /// # Errors
-    /// When descriptors or memory run out: the connection stays with the kernel.
+    /// When descriptors or memory run out, or too many connections that have ended cannot be closed: the connection stays
+    /// with the kernel.
     pub fn accept(&self) -> io::Result<Option<Packets>> {
+        check_closing()?;
         match net::accept_with(&self.fd, FLAGS) {
-            Ok(fd) => Ok(Some(Packets { fd })),
+            Ok(fd) => Ok(Some(Packets { fd: fd.into() })),
             Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+impl Drop for PacketListener {
+    /// Nobody connects from now on, whenever it is closed.
+    fn drop(&mut self) {
+        let _ = net::shutdown(&self.fd, net::Shutdown::Both);
     }
 }
 
@@ -134,10 +145,11 @@ pub enum Received {
     },
 }
 
-/// One end of a connection.
+/// One end of a connection. Dropping it never blocks: another thread closes it.
 #[derive(Debug)]
 pub struct Packets {
-    fd: OwnedFd,
+    /// The peer may have queued descriptors.
+    fd: ClosedApart,
 }
 
 impl Packets {
@@ -145,12 +157,13 @@ impl Packets {
     ///
     /// # Errors
     /// When nobody listens there, another user does at a path, it has too many connections that it has not accepted
-    /// (`WouldBlock`), or descriptors run out.
+    /// (`WouldBlock`), descriptors run out, or too many connections that have ended cannot be closed.
     pub fn connect(place: Place<'_>) -> io::Result<Self> {
         let address = place.address()?;
+        check_closing()?;
         let fd = socket()?;
         net::connect(&fd, &address)?;
-        Ok(Self { fd })
+        Ok(Self { fd: fd.into() })
     }
 
     /// Who the peer is.
@@ -161,7 +174,7 @@ impl Packets {
         // Not by rustix, whose process ids are never 0.
         let mut found = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
         let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-        let (fd, place) = (self.fd.as_raw_fd(), (&raw mut found).cast());
+        let (fd, place) = (self.fd.as_fd().as_raw_fd(), (&raw mut found).cast());
         // SAFETY: the kernel writes at most `length` bytes, the size of `found`, and the new length; both outlive the
         // call.
         let status =
@@ -206,15 +219,46 @@ impl Packets {
         }
     }
 
-    /// Receives one packet into `buffer`, cut off where that ends.
+    /// Receives one packet into `buffer`, cut off where that ends. To close the descriptors that came with it may block, and so
+    /// may this call if there are too many: it is for peers that are trusted not to hold up this process. Of others,
+    /// [`Packets::peek`] is used.
     ///
     /// # Errors
     /// None in practice.
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<Received> {
+        self.look(buffer, RecvFlags::empty())
+    }
+
+    /// The next packet, which stays the next. The descriptors are copies of those that came with it, so that closing them
+    /// never blocks. Once each of them is known to be of a kind whose closing does not block either,
+    /// [`Packets::discard`] passes over the packet; until then it stays, and the connection is of no further use.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn peek(&self, buffer: &mut [u8]) -> io::Result<Received> {
+        self.look(buffer, RecvFlags::PEEK)
+    }
+
+    /// Passes over the packet that [`Packets::peek`] gave. The descriptors that came with it are closed, other than their
+    /// copies.
+    pub fn discard(&self) {
+        let mut control = RecvAncillaryBuffer::default();
+        // The rest of a packet is passed over with its beginning.
+        let _ = net::recvmsg(&self.fd, &mut [IoSliceMut::new(&mut [0])], &mut control, RecvFlags::DONTWAIT);
+    }
+
+    /// The same where the descriptors that came with it, which are these, may be of any kind: another thread closes them.
+    pub fn discard_unknown(&self, fds: Vec<OwnedFd>) {
+        let copies: Vec<ClosedApart> = fds.into_iter().map(ClosedApart::from).collect();
+        self.discard();
+        drop(copies);
+    }
+
+    fn look(&self, buffer: &mut [u8], how: RecvFlags) -> io::Result<Received> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let slices = &mut [IoSliceMut::new(buffer)];
-        let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
+        let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT | how;
         let found = match net::recvmsg(&self.fd, slices, &mut control, flags) {
             Ok(found) => found,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(Received::Nothing),
@@ -244,10 +288,26 @@ impl Packets {
     }
 }
 
+impl Drop for Packets {
+    /// The peer is told of the end at once, whenever it is closed.
+    fn drop(&mut self) {
+        let _ = self.shutdown();
+    }
+}
+
 impl AsFd for Packets {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
+}
+
+/// Refuses one more connection while too many that have ended wait to be closed.
+fn check_closing() -> io::Result<()> {
+    if closing::is_behind() {
+        let what = "closing others takes long, which brought descriptors that hold it up";
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, what));
+    }
+    Ok(())
 }
 
 fn socket() -> io::Result<OwnedFd> {

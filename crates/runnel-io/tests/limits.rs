@@ -4,9 +4,11 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use runnel_io::memory::{Foreign, Shared};
+use runnel_io::memory::{Foreign, SharedWords};
 use runnel_io::segment::Segment;
 use runnel_io::unix::{MAX_FDS, PacketListener, Packets, Place, Received};
 use runnel_io::{Doorbell, host};
@@ -14,9 +16,19 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const MIB: usize = 1 << 20;
 
+/// The turn of one test. Another thread closes the connections of the test before, so the turn begins once none of its
+/// descriptors is open.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+    static OPEN_AT_FIRST: OnceLock<usize> = OnceLock::new();
+    let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let open_at_first = *OPEN_AT_FIRST.get_or_init(descriptors);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while descriptors() > open_at_first {
+        assert!(Instant::now() < deadline, "{} descriptors, {open_at_first} at first", descriptors());
+        thread::yield_now();
+    }
+    turn
 }
 
 /// Puts a limit back when it is dropped.
@@ -104,7 +116,7 @@ fn without_descriptors_everything_that_needs_one_says_so() {
     let changed = Changed::to(Resource::Nofile, descriptors() + 20);
     let files = all_but(0);
     let errors = [
-        Shared::new("none", 1).map(drop),
+        SharedWords::new("none", 1).map(drop),
         Segment::new(64, 1).map(drop),
         Doorbell::pair().map(drop),
         Packets::connect(Place::Abstract(&name)).map(drop),
@@ -143,8 +155,8 @@ fn a_listener_that_does_not_accept_is_full_at_last_and_holds_up_nobody() {
 fn memory_beyond_the_limit_of_files_is_an_error_and_no_signal() {
     let _alone = alone();
     let changed = Changed::to(Resource::Fsize, 64 * MIB);
-    let too_much = Shared::new("beyond", 64 * MIB + 1).unwrap_err();
-    let enough = Shared::new("within", 2 * MIB).map(|shared| shared.len());
+    let too_much = SharedWords::new("beyond", 64 * MIB + 1).unwrap_err();
+    let enough = SharedWords::new("within", 2 * MIB).map(|shared| shared.len());
     drop(changed);
     assert_eq!(too_much.kind(), io::ErrorKind::FileTooLarge);
     assert_eq!(enough.unwrap(), 2 * MIB);
@@ -156,7 +168,7 @@ fn memory_that_the_host_does_not_have_is_an_error_and_none_of_it_is_taken() {
     // If it were taken after all, this would end it early.
     let changed = Changed::to(Resource::Fsize, 64 * MIB);
     let mut outcomes = vec![Segment::new(1 << 30, 1 << 20).map(drop)];
-    outcomes.extend([1 << 46, 1 << 62].map(|bytes| Shared::new("too much", bytes).map(drop)));
+    outcomes.extend([1 << 46, 1 << 62].map(|bytes| SharedWords::new("too much", bytes).map(drop)));
     drop(changed);
     for outcome in outcomes {
         assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::OutOfMemory);
@@ -166,13 +178,13 @@ fn memory_that_the_host_does_not_have_is_an_error_and_none_of_it_is_taken() {
 #[test]
 fn memory_that_cannot_be_mapped_is_an_error_at_either_end() {
     let _alone = alone();
-    let shared = Shared::new("large", 64 * MIB).unwrap();
+    let shared = SharedWords::new("large", 64 * MIB).unwrap();
     let fd = shared.fd().try_clone_to_owned().unwrap();
     let before = descriptors();
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: usize = statm.split_whitespace().next().unwrap().parse().unwrap();
     let changed = Changed::to(Resource::As, pages * rustix::param::page_size() + 32 * MIB);
-    let outcomes = [Shared::new("more", 64 * MIB).map(drop), Foreign::map(fd, 1, usize::MAX).map(drop)];
+    let outcomes = [SharedWords::new("more", 64 * MIB).map(drop), Foreign::map(fd, 1, usize::MAX).map(drop)];
     drop(changed);
     for outcome in outcomes {
         assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::OutOfMemory);

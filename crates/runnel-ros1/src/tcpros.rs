@@ -8,8 +8,10 @@ mod frame;
 mod response;
 mod send_queue;
 
-pub use frame::{AcceptedLength, FrameError, FrameReader, IncompleteFrame, LengthBeyondLimit, frame};
-pub use response::{Response, ResponseReader, response};
+pub use frame::{
+    AcceptedLength, FrameError, FrameReader, IncompleteFrame, LengthBeyondLimit, frame, try_frame,
+};
+pub use response::{Response, ResponseReader, response, response_head};
 pub use send_queue::{Front, QueueBound, SendQueue};
 
 /// Longest message that is accepted, in bytes; roscpp's limit as well.

@@ -3,8 +3,10 @@
 
 use std::process::Command;
 
-use runnel_core::wire::{DecodeErrorKind, decode};
-use runnel_ros1::tcpros::{FrameError, FrameReader, MAX_MESSAGE};
+use runnel_core::wire::{DecodeErrorKind, NoMemory, decode};
+use runnel_ros1::tcpros::{
+    FrameError, FrameReader, MAX_MESSAGE, QueueBound, ResponseReader, SendQueue, response_head, try_frame,
+};
 
 /// Set in the process that has little memory.
 const LITTLE: &str = "RUNNEL_LITTLE_MEMORY";
@@ -85,4 +87,57 @@ fn sequence_beyond_memory_is_an_error() {
     bytes[..4].copy_from_slice(&few.to_le_bytes());
     bytes.truncate(4 + 4 * few as usize);
     assert_eq!(decode::<Vec<String>>(&bytes).unwrap().len(), 1000);
+}
+
+#[test]
+fn own_message_beyond_memory_is_an_error() {
+    if !with_little_memory("own_message_beyond_memory_is_an_error") {
+        return;
+    }
+    let (part, mut out) = (vec![7; 1_000_000], vec![1, 2]);
+    let refused = try_frame(&mut out, |out| (0..900).for_each(|_| out.extend_from_slice(&part)));
+    assert_eq!((refused, out.capacity()), (Err(NoMemory { bytes: 900_000_000 }), 0));
+    try_frame(&mut out, |out| (0..50).for_each(|_| out.extend_from_slice(&part))).unwrap();
+    assert_eq!((out.len(), &out[..5]), (50_000_004, &[0x80, 0xf0, 0xfa, 0x02, 7][..]));
+}
+
+#[test]
+fn stream_without_memory_to_be_sent_again_is_an_error() {
+    if !with_little_memory("stream_without_memory_to_be_sent_again_is_an_error") {
+        return;
+    }
+    let mut queue = SendQueue::new(QueueBound { messages: 10, bytes: usize::MAX });
+    queue.push(vec![7; 110_000_000], 5);
+    assert!(queue.send_again(vec![7; 110_000_000]).is_err());
+    assert_eq!((queue.len(), queue.slices().map(<[u8]>::len).collect()), (1, vec![109_999_995]));
+    assert_eq!(queue.send_again(vec![7; 5]), Ok(1));
+}
+
+#[test]
+fn reason_of_a_failure_beyond_memory_is_an_error() {
+    if !with_little_memory("reason_of_a_failure_beyond_memory_is_an_error") {
+        return;
+    }
+    // What is no text takes three times as much as one.
+    let reason = vec![0xff; 70_000_000];
+    let mut reader = ResponseReader::new(MAX_MESSAGE);
+    assert_eq!(reader.take(&mut &response_head(false, reason.len())[..]), Ok(None));
+    let refused = reader.take(&mut &reason[..]);
+    assert!(matches!(refused, Err(FrameError::NoMemory { length: 70_000_000, .. })), "{refused:?}");
+}
+
+#[test]
+fn text_beyond_memory_is_an_error() {
+    if !with_little_memory("text_beyond_memory_is_an_error") {
+        return;
+    }
+    // A replacement character has three bytes.
+    let count = 80_000_000u32;
+    let mut bytes = vec![0xff; 4 + count as usize];
+    bytes[..4].copy_from_slice(&count.to_le_bytes());
+    let error = decode::<String>(&bytes).unwrap_err();
+    assert_eq!(error.kind(), DecodeErrorKind::NoMemory { bytes: 3 * count as usize });
+    bytes[..4].copy_from_slice(&2u32.to_le_bytes());
+    bytes.truncate(6);
+    assert_eq!(decode::<String>(&bytes).unwrap(), "\u{fffd}\u{fffd}");
 }

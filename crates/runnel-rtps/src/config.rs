@@ -64,14 +64,17 @@ pub struct Path {
 pub struct Limits {
     /// Participants that have proved their address.
     pub participants: usize,
-    /// Of those places, how many are kept for participants of this host and for such as were proved before.
+    /// Of those places, how many are kept for participants of this host and for such as were proved before: those that prove
+    /// another address, and the last 64 that were lost without a word.
     pub reserved: usize,
-    /// And of those at one address that is not ours: a quarter is one host's, that it may not keep out all others.
+    /// Proved participants at one address that is not of this host, so that none keeps out all others: a quarter by default.
     pub participants_per_address: usize,
     /// Participants that have not yet, of which the oldest silent one makes room for another.
     pub candidates: usize,
     /// Endpoints of one participant.
     pub endpoints: usize,
+    /// Endpoints of one that has not proved its address. It is asked for the others once it has.
+    pub unproved_endpoints: usize,
     /// What all that is told of endpoints may take, in bytes; of participants at one address a quarter of that.
     pub endpoint_bytes: usize,
     /// The longest lease that is believed.
@@ -96,6 +99,7 @@ impl Default for Limits {
             participants_per_address: 256,
             candidates: 2048,
             endpoints: 4096,
+            unproved_endpoints: 64,
             endpoint_bytes: 128 << 20,
             lease: Duration::from_secs(300),
             unproved_lease: Duration::from_secs(60),

@@ -1,7 +1,7 @@
 //! What a participant has to tell and to send.
 
+use crate::fault::PeerFault;
 use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber, Timestamp};
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::ops::Range;
@@ -10,7 +10,8 @@ use runnel_core::qos::Policy;
 /// What has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A participant has been found, and hears us.
+    /// A participant has named us, as any receiver of our announcements can. It may have yet to prove its address, see
+    /// [`Peer::is_proved`](crate::Peer::is_proved).
     ParticipantFound(GuidPrefix),
     /// Participants found no place: there are as many as are taken in, or as many at that address. Told at most every ten
     /// seconds.
@@ -102,8 +103,8 @@ pub enum Event {
         /// What was corrected.
         state: Correction,
     },
-    /// Something that a person might want to know.
-    Trouble(String),
+    /// A peer said something that is refused, or that is not so.
+    Trouble(PeerFault),
 }
 
 /// State of another that was corrected.

@@ -42,6 +42,11 @@ impl Evidence {
         *self = Self { confirmed: Some(now), ..Self::default() };
     }
 
+    /// What contradicts the state from now on is not of one run with what did before.
+    pub fn begin_run(&mut self) {
+        *self = Self { confirmed: self.confirmed, ..Self::default() };
+    }
+
     /// True if nothing has confirmed the state for longer than any datagram is under way.
     pub fn is_quiet(&self, now: Instant) -> bool {
         self.confirmed.is_none_or(|at| at + QUIET <= now)

@@ -3,8 +3,10 @@
 
 pub mod embedded_rtps;
 pub mod hosts;
+pub mod loopback_participant;
 pub mod messages;
 pub mod namespace;
 pub mod net;
 pub mod packets;
 pub mod process;
+pub mod scarce_memory;

@@ -1,6 +1,8 @@
 //! Child processes in tests: started in a process group of their own, listened to line by line, waited for
 //! with a deadline, and gone with everything they started when the test ends, whichever way it ends.
 
+mod stopped;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read};
@@ -147,6 +149,30 @@ impl Peer {
             return Err(self.system_error(rustix::io::Errno::SRCH.into()));
         }
         kill_process_group(self.group, signal).map_err(|error| self.system_error(error.into()))
+    }
+
+    /// Stops the process and its group (SIGSTOP), as [`Peer::wait_until_stopped`] has it.
+    ///
+    /// # Errors
+    /// [`PeerErrorKind::System`] when the process has ended, and [`PeerErrorKind::TooLate`] at the deadline.
+    pub fn stop(&self, deadline: Instant) -> Result<(), PeerError> {
+        self.signal(Signal::STOP)?;
+        self.wait_until_stopped(deadline)
+    }
+
+    /// Waits until every thread of the process and its group is stopped. After SIGSTOP the other threads go on until the one
+    /// that takes the signal has run.
+    ///
+    /// # Errors
+    /// [`PeerErrorKind::TooLate`] at the deadline.
+    pub fn wait_until_stopped(&self, deadline: Instant) -> Result<(), PeerError> {
+        while !stopped::is_stopped(self.group) {
+            if Instant::now() >= deadline {
+                return Err(self.error(PeerErrorKind::TooLate("its threads to stop"), &self.output.state()));
+            }
+            thread::yield_now();
+        }
+        Ok(())
     }
 
     /// Whether the process ends before the deadline. It is not reaped here, so that its number, which is its

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use runnel_core::Message;
 use runnel_core::qos::{History, QoS, Reliability, Ros1Transport};
 use runnel_core::schema::{Generation, Schema};
+use runnel_io::Reactor;
 use runnel_ros1::node::TopicSpec;
 
-use crate::context::Context;
-use crate::data::{LinkInfo, Publication, PublicationOptions, QueueBound, SubscriptionSpec};
+use crate::data::{LinkInfo, Publication, PublicationOptions, SubscriptionSpec};
 use crate::forms::Forms;
+use crate::frame::QueueBound;
+use crate::ipc::Pool;
 
 /// Bytes that a publisher holds for one slow subscriber at most, and a subscription for its callback, whatever the depth.
 const QUEUE_BYTES: usize = 1 << 30;
@@ -142,7 +144,14 @@ impl Topic {
         }
     }
 
-    pub(crate) fn publication(&self, context: &Context, node: &str, qos: QoS) -> Arc<Publication> {
+    /// What `node` publishes it with.
+    pub(crate) fn publication(
+        &self,
+        reactor: Arc<Reactor>,
+        pool: Arc<Pool>,
+        node: &str,
+        qos: QoS,
+    ) -> Arc<Publication> {
         let (type_name, md5) = self.told_type();
         let info = LinkInfo {
             publisher: node.to_owned(),
@@ -152,7 +161,6 @@ impl Topic {
             type_hash: self.ros2.as_ref().map(|ros2| ros2.rihs01.clone()).unwrap_or_default(),
             ..LinkInfo::default()
         };
-        let (reactor, pool) = (Arc::clone(&context.shared.reactor), Arc::clone(&context.shared.pool));
         Arc::new(Publication::new(self.publication_options(qos), info, reactor, pool))
     }
 

@@ -5,16 +5,17 @@ use std::thread;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
+use runnel_core::wire::GrowingSink;
 use runnel_io::clock;
 use runnel_ros1::answer::Answer;
-use runnel_ros1::node::{ServiceFailure, ServiceLinkId, WantedService};
-use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, frame};
+use runnel_ros1::node::{HandshakeFault, ServiceFailure, ServiceLinkId, TypeSum, TypesDiffer, WantedService};
+use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, try_frame};
 
-use crate::data::{Asked, Runnable, Runner, ServiceCore};
+use crate::data::{Asked, Runner, ServiceCore};
 use crate::driver::{Asks, CallAnswer, ServiceInfo, Tell};
-use crate::error::Error;
+use crate::error::{Error, ServiceError};
 use crate::node::NodeInner;
-use crate::service::ServiceError;
+use crate::ready::Runnable;
 use crate::sync::lock;
 
 /// How often a service that nobody provides yet is asked for.
@@ -63,8 +64,10 @@ impl Caller {
         if core.types.md5 == md5 {
             return Ok(Some(core));
         }
-        let (has, sum, at) = (core.types.name, core.types.md5, "this process".to_owned());
-        let why = format!("it has {has} with md5sum {sum}, but we want {type_name} with md5sum {md5}");
+        let wanted = TypeSum::new(type_name, md5);
+        let offered = TypeSum::new(core.types.name, core.types.md5);
+        let why = HandshakeFault::OfferedType(Box::new(TypesDiffer { wanted, offered }));
+        let at = "this process".to_owned();
         Err(self.error(ServiceError::NoAnswer(ServiceFailure::Refused { at, why })))
     }
 
@@ -98,7 +101,7 @@ impl Caller {
     pub(crate) fn call(
         &self,
         local: Option<&ServiceCore>,
-        write: impl FnOnce(&mut Vec<u8>),
+        write: impl FnOnce(&mut GrowingSink),
         until: Option<Instant>,
     ) -> Result<Vec<u8>, Error> {
         let request = self.framed(write)?;
@@ -120,7 +123,7 @@ impl Caller {
     /// Calls the service; `callback` gets the response's bytes from whoever spins.
     pub(crate) fn call_async(
         &self,
-        write: impl FnOnce(&mut Vec<u8>),
+        write: impl FnOnce(&mut GrowingSink),
         until: Option<Instant>,
         callback: impl FnOnce(Result<Vec<u8>, Error>) + Send + 'static,
     ) -> Result<(), Error> {
@@ -242,9 +245,9 @@ impl Caller {
         Asks { request, response_len: self.response_len }
     }
 
-    fn framed(&self, write: impl FnOnce(&mut Vec<u8>)) -> Result<Vec<u8>, Error> {
+    fn framed(&self, write: impl FnOnce(&mut GrowingSink)) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
-        frame(&mut bytes, write);
+        try_frame(&mut bytes, write).map_err(|refused| self.error(ServiceError::NoMemory(refused)))?;
         match LengthBeyondLimit::check(bytes.len() - LENGTH, MAX_MESSAGE) {
             Ok(()) => Ok(bytes),
             Err(length) => Err(self.error(ServiceError::TooLong(length))),

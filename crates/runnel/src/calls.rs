@@ -3,23 +3,20 @@
 use std::time::Duration;
 
 use runnel_ros1::rpc::{CallOptions, RpcConfig, RpcPeer, Uri};
+use runnel_ros1::xmlrpc::Value;
 
 use crate::context::Context;
 use crate::driver::{Driver, Engine, Key};
-use crate::environment::default_master;
 use crate::error::Error;
-use crate::params::ParamValue;
 use crate::sync::lock;
 
-impl Context {
-    /// The master's URI; where the context is not in the ROS 1 graph, the one that a master has if nobody says another.
-    pub fn master_uri(&self) -> &Uri {
-        match &self.shared.settings.ros1 {
-            Some(ros1) => &ros1.master,
-            None => default_master(),
-        }
-    }
+/// The value of a parameter.
+pub type ParamValue = Value;
 
+/// How many times the time for one call the calls to one server may take together.
+const MOST_TURNS: usize = 4;
+
+impl Context {
     /// Calls a method of the master's API with these parameters and waits for the answer.
     ///
     /// # Errors
@@ -53,7 +50,8 @@ impl Context {
 
     /// Makes calls side by side, each a URI, a method and its parameters, and waits until every one has an answer or has
     /// failed. The answers come in the order of the calls. Each call to a server other than the master takes a
-    /// connection of its own; calls to one server are made one after the other.
+    /// connection of its own; calls to one server are made one after the other. The time runs for each from its turn, but
+    /// four times that is the most for all calls to one server.
     ///
     /// # Errors
     /// When the context ends before. What a call failed with is its answer.
@@ -63,8 +61,14 @@ impl Context {
         timeout: Duration,
     ) -> Result<Vec<Result<ParamValue, Error>>, Error> {
         let key = self.client()?;
+        // Calls to one server wait for one another.
+        let turns = |uri: &Uri| {
+            let to_server = calls.iter().filter(|(other, ..)| other.endpoint == uri.endpoint);
+            to_server.take(MOST_TURNS).fold(0, |count, _| count + 1)
+        };
         let begin = |(uri, method, params): &(&Uri, &str, &[ParamValue])| {
-            let options = CallOptions { timeout, keep_open: *uri == self.master_uri() };
+            let total_timeout = timeout.saturating_mul(turns(uri));
+            let options = CallOptions { timeout, total_timeout, keep_open: *uri == self.master_uri() };
             let call = self.shared.turning.driver().with_engine(key, |engine, now| {
                 engine.as_client().map(|client| client.call(now, uri, method, params, options))
             });
@@ -79,7 +83,8 @@ impl Context {
             answers.iter().all(Option::is_some)
         };
         // The engine itself ends a call that takes too long.
-        let longest = timeout.saturating_add(Duration::from_secs(1));
+        let most_turns = calls.iter().map(|(uri, ..)| turns(uri)).max().unwrap_or(1);
+        let longest = timeout.saturating_mul(most_turns).saturating_add(Duration::from_secs(1));
         // One that is made after the end of the context is part of somebody's tidying up.
         let _ =
             if self.ok() { self.shared.wait(longest, take)? } else { self.shared.wait_out(longest, take)? };

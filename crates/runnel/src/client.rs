@@ -17,9 +17,8 @@ use runnel_ros1::node::WantedService;
 use crate::caller::{Caller, error};
 use crate::data::{Asked, ServiceCore};
 use crate::driver::ServiceInfo;
-use crate::error::Error;
+use crate::error::{Error, ServiceError};
 use crate::node::Node;
-use crate::service::ServiceError;
 
 impl Node {
     /// A client of a service; each call looks the service up and connects to it.
@@ -146,7 +145,7 @@ impl<S: Service> Client<S> {
     /// whatever the client. Nothing is called back once the node is gone.
     ///
     /// # Errors
-    /// When the request is too long, or the context ends.
+    /// When the request is too long or there is no memory for it, or the context ends.
     pub fn call_async(
         &self,
         request: &S::Request,

@@ -2,34 +2,29 @@
 
 use std::env;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use runnel_core::names::{self, Arguments};
-use runnel_core::time::{Instant, Time};
+use runnel_core::names::Arguments;
+use runnel_core::time::Time;
 use runnel_io::signals::Interrupts;
 use runnel_io::{Reactor, clock};
 use runnel_ros1::rpc::Uri;
 
-use crate::data::{Publication, ReadyQueue};
-use crate::driver::{Driver, Key};
-use crate::environment::{Graphs, Settings};
+use crate::driver::Driver;
+use crate::environment::{Graphs, Settings, default_master};
 use crate::error::Error;
 use crate::executor::Executor;
 use crate::ipc::Pool;
-use crate::linger::{self, Linger, Unarrived};
-use crate::logging::console;
-use crate::node::Node;
+use crate::linger::Linger;
+use crate::log_output::console;
 use crate::polling::PollingPolicy;
+use crate::ready::ReadyQueue;
 use crate::receive_budget::ReceiveBudget;
-use crate::ros_clock::{RosClock, Simulation};
-use crate::sync::lock;
-use crate::timers::Timers;
+use crate::shared::{GLANCE, Shared};
+use crate::simulation::Simulation;
 use crate::turning::Turning;
-
-/// How long a wait goes on at most before it looks whether the context has ended.
-pub(crate) const GLANCE: Duration = Duration::from_millis(50);
 
 /// Bytes of shared memory that long messages may take, and those that one other process may hold of them.
 const SHARED_MEMORY: [usize; 2] = [256 << 20, 64 << 20];
@@ -139,7 +134,7 @@ impl ContextOptions {
     }
 
     /// How long a message of ROS 1 may make no progress while it arrives, and a service's client take nothing of its
-    /// answer, before the link is closed; by default as `RUNNEL_RECEIVE_TIMEOUT` says, or 30 s.
+    /// answer, before the link is closed; by default as `RUNNEL_RECEIVE_TIMEOUT` says, or 30 s. At least 100 ms.
     #[must_use]
     pub fn receive_timeout(mut self, timeout: Duration) -> Self {
         self.receive_timeout = Some(timeout);
@@ -192,34 +187,6 @@ impl ContextOptions {
 #[derive(Clone)]
 pub struct Context {
     pub(crate) shared: Arc<Shared>,
-}
-
-/// What has something to tell its peers before it leaves the graph.
-pub(crate) trait LastWords: Send + Sync {
-    /// Tells them. Spinning has ended.
-    fn say(&self);
-}
-
-pub(crate) struct Shared {
-    pub(crate) turning: Arc<Turning>,
-    pub(crate) ready: Arc<ReadyQueue>,
-    pub(crate) reactor: Arc<Reactor>,
-    pub(crate) pool: Arc<Pool>,
-    pub(crate) timers: Arc<Timers>,
-    pub(crate) clock: Arc<RosClock>,
-    pub(crate) rosout: bool,
-    pub(crate) sim_time: bool,
-    pub(crate) arguments: Arguments,
-    pub(crate) settings: Settings,
-    pub(crate) polling: PollingPolicy,
-    /// Set when spinning is to end.
-    pub(crate) stop: Arc<AtomicBool>,
-    /// The engine for calls that belong to no node, made at the first.
-    pub(crate) client: Mutex<Option<Key>>,
-    last_words: Mutex<Vec<Weak<dyn LastWords>>>,
-    on_shutdown: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
-    pub(crate) linger: Linger,
-    pub(crate) interrupts: Option<Interrupts>,
 }
 
 impl Context {
@@ -291,10 +258,14 @@ impl Context {
 
     /// The graphs that its nodes are in.
     pub fn graphs(&self) -> Graphs {
-        match (&self.shared.settings.ros1, &self.shared.settings.ros2) {
-            (_, None) => Graphs::Ros1,
-            (None, _) => Graphs::Ros2,
-            _ => Graphs::Both,
+        self.shared.settings.graphs()
+    }
+
+    /// The master's URI; where the context is not in the ROS 1 graph, the one that a master has if nobody says another.
+    pub fn master_uri(&self) -> &Uri {
+        match &self.shared.settings.ros1 {
+            Some(ros1) => &ros1.master,
+            None => default_master(),
         }
     }
 
@@ -307,22 +278,6 @@ impl Context {
     /// [`ContextOptions::receive_budget`].
     pub fn receive_budget(&self) -> ReceiveBudget {
         self.shared.turning.driver().receive_budget()
-    }
-
-    /// Makes a node. `name` may be absolute; arguments can rename it and move it to another namespace. Parameters that they
-    /// give are set before this returns, for which it waits for the master, 10 s at most for each.
-    ///
-    /// # Errors
-    /// When the name is not valid, sockets cannot be opened, the master refuses a parameter, or an argument names a log level
-    /// that there is none of.
-    pub fn create_node(&self, name: &str) -> Result<Node, Error> {
-        let absolute = name.starts_with('/');
-        let (argument_namespace, name) = self.shared.arguments.node(name)?;
-        let namespace = match argument_namespace.as_str() {
-            "/" if !absolute => names::clean_namespace(&self.shared.settings.namespace),
-            _ => argument_namespace,
-        };
-        Node::new(self.clone(), namespace, &name)
     }
 
     /// Serves all nodes and runs their callbacks on this thread until the context shuts down, then unregisters.
@@ -408,19 +363,18 @@ impl Context {
 
     /// False once the context shuts down.
     pub fn ok(&self) -> bool {
-        !self.shared.stop.load(Ordering::SeqCst)
+        self.shared.ok()
     }
 
     /// Ends spinning, on whichever threads.
     pub fn shutdown(&self) {
-        self.shared.stop.store(true, Ordering::SeqCst);
-        self.shared.ready.close();
+        self.shared.shutdown();
     }
 
     /// Has `callback` run when spinning ends or, without any, when the context is dropped. By then its nodes have left the
     /// graph: what is to be published last is published before.
     pub fn on_shutdown(&self, callback: impl FnOnce() + Send + 'static) {
-        lock(&self.shared.on_shutdown).push(Box::new(callback));
+        self.shared.on_shutdown(Box::new(callback));
     }
 }
 
@@ -430,95 +384,9 @@ impl fmt::Debug for Context {
     }
 }
 
-impl Shared {
-    /// Turns the driver until `done` says so; false if `timeout` is over before, or the context ends.
-    pub(crate) fn wait(
-        &self,
-        timeout: Duration,
-        mut done: impl FnMut(&mut Driver) -> bool,
-    ) -> Result<bool, Error> {
-        let mut reached = false;
-        self.wait_out(timeout, |driver| {
-            reached = done(driver);
-            reached || self.stop.load(Ordering::SeqCst)
-        })?;
-        Ok(reached)
-    }
-
-    /// As [`Shared::wait`], whether the context ends or not.
-    pub(crate) fn wait_out(
-        &self,
-        timeout: Duration,
-        mut done: impl FnMut(&mut Driver) -> bool,
-    ) -> Result<bool, Error> {
-        let until = clock::monotonic() + timeout;
-        let reached = loop {
-            if done(&mut self.turning.driver()) {
-                break true;
-            }
-            let now = clock::monotonic();
-            if now >= until {
-                break false;
-            }
-            // Another thread may take the wake that comes with the end of the context.
-            self.turning.turn_waiting(until.min(now + GLANCE))?;
-        };
-        self.turning.attend();
-        Ok(reached)
-    }
-
-    /// Has `speaker` say its last words when spinning ends, before those that were added earlier.
-    pub(crate) fn add_last_words(&self, speaker: Weak<dyn LastWords>) {
-        let mut last_words = lock(&self.last_words);
-        last_words.retain(|speaker| speaker.strong_count() > 0);
-        last_words.push(speaker);
-    }
-
-    /// Unregisters all nodes and runs the user's shutdown callbacks, once.
-    pub(crate) fn close(&self) {
-        let last_words = std::mem::take(&mut *lock(&self.last_words));
-        last_words.iter().rev().filter_map(Weak::upgrade).for_each(|speaker| speaker.say());
-        // What was published just before the end is still to arrive. Links of ROS 1 end when the nodes do.
-        let until = clock::monotonic() + self.linger.time();
-        if !self.wait_for_arrival(until, |driver| driver.is_sent_in_ros1()) {
-            self.report_unarrived(Publication::held_by_links);
-        }
-        self.turning.driver().close_nodes();
-        let closed = self.wait_out(Duration::from_secs(1), |driver| driver.nodes_are_closed());
-        if !self.wait_for_arrival(until, |driver| driver.is_acknowledged_in_ros2()) {
-            self.report_unarrived(Publication::unacknowledged);
-        }
-        self.linger.close();
-        // A handle that some thread keeps may outlive the program's own end.
-        self.turning.driver().leave_host();
-        self.turning.driver().leave_ros2();
-        if !closed.unwrap_or(false) {
-            console::warning!("the master did not confirm within a second that all is unregistered");
-        }
-        self.run_on_shutdown();
-    }
-
-    fn report_unarrived(&self, of: fn(&Publication) -> Vec<Unarrived>) {
-        let unarrived = self.turning.driver().unarrived(of);
-        unarrived.iter().for_each(|(topic, unarrived)| linger::report(topic, unarrived, &self.linger));
-    }
-
-    /// Runs the user's shutdown callbacks, without the lock: they may add others.
-    fn run_on_shutdown(&self) {
-        let callbacks = std::mem::take(&mut *lock(&self.on_shutdown));
-        callbacks.into_iter().for_each(|callback| callback());
-    }
-
-    /// When the next timer or the given time is due, whichever is first.
-    pub(crate) fn next_due(&self, until: Option<Instant>) -> Option<Instant> {
-        [self.timers.next(), until].into_iter().flatten().min()
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        console::flush();
-        self.turning.end();
-        self.run_on_shutdown();
+impl Executor {
+    /// An executor of one thread, the one that calls [`Executor::spin`].
+    pub fn new(context: &Context) -> Self {
+        Self::of(Arc::clone(&context.shared))
     }
 }

@@ -1,21 +1,26 @@
 //! What the environment and the command line say about where a process stands in the ROS graph.
 
+mod ros2;
+
 use std::env;
 use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use runnel_core::local_peer::LocalIdentity;
 use runnel_core::names::Arguments;
 use runnel_io::host;
 use runnel_io::lookup::{Family, is_loopback};
+use runnel_io::memory::IS_SHAREABLE;
 use runnel_ros1::net::Endpoint;
-use runnel_ros1::node::SameHost;
 use runnel_ros1::rpc::Uri;
 
-use crate::driver::IpcSettings;
 use crate::error::Error;
+use crate::log_output::console;
 use crate::receive_budget::ReceiveLimits;
-use crate::rtps::Ros2Settings;
+use crate::variables::variable;
+pub use ros2::Range;
+pub(crate) use ros2::{Ipv6, Ros2Settings};
 
 /// The graphs that the nodes of a context are in. What is not topics, such as services, actions and parameters that others
 /// set, is in that of ROS 1 alone so far.
@@ -61,6 +66,17 @@ pub(crate) struct Ros1Settings {
     pub(crate) master_comes_later: bool,
 }
 
+/// What a process that has its own links on one host is told about that.
+#[derive(Clone, Debug)]
+pub(crate) struct IpcSettings {
+    /// Whom others meet, and what tokens are made of.
+    pub(crate) identity: LocalIdentity,
+    /// The folder in which processes that do not share a network find each other.
+    pub(crate) directory: Option<PathBuf>,
+    /// Users beside this one whose processes may have sessions with this one.
+    pub(crate) users: Vec<u32>,
+}
+
 impl Settings {
     /// Reads the environment; arguments win over it, as in roscpp.
     pub(crate) fn read(arguments: &Arguments, graphs: Graphs) -> Result<Self, Error> {
@@ -69,6 +85,15 @@ impl Settings {
         let ros1 = (graphs != Graphs::Ros2).then(|| Ros1Settings::read(arguments, family)).transpose()?;
         let ros2 = (graphs != Graphs::Ros1).then(|| Ros2Settings::read(arguments)).transpose()?;
         Ok(Self { ros1, ros2, family, namespace, ipc: ipc()?, receive: ReceiveLimits::read()? })
+    }
+
+    /// The graphs that nodes are in.
+    pub(crate) fn graphs(&self) -> Graphs {
+        match (&self.ros1, &self.ros2) {
+            (_, None) => Graphs::Ros1,
+            (None, _) => Graphs::Ros2,
+            _ => Graphs::Both,
+        }
     }
 }
 
@@ -87,7 +112,7 @@ impl Ros1Settings {
 
 /// How links within the host leave the network: `RUNNEL_IPC=off` has them stay there, and `RUNNEL_IPC_DIR` names a folder
 /// in which processes that do not share a network find each other. `RUNNEL_IPC_USERS` lists users beside this one whose
-/// processes are met, by their numbers.
+/// processes are met, by their numbers. Where memory is not [shareable](IS_SHAREABLE), links stay on the network too.
 fn ipc() -> Result<Option<IpcSettings>, Error> {
     let why = |value: String| format!("{value:?} is neither on nor off");
     match variable("RUNNEL_IPC").as_deref() {
@@ -97,8 +122,12 @@ fn ipc() -> Result<Option<IpcSettings>, Error> {
             return Err(Error::Environment { variable: "RUNNEL_IPC", why: why(other.to_owned()) });
         }
     }
+    if !IS_SHAREABLE {
+        console::debug!("links stay on the network: this processor cannot share memory between processes");
+        return Ok(None);
+    }
     let random = || Ok::<_, Error>(u128::from(host::random()?) << 64 | u128::from(host::random()?));
-    let identity = SameHost { process: random()?, secret: random()? };
+    let identity = LocalIdentity { process: random()?, secret: random()? };
     // The process may change its own folder later.
     let absolute = |directory: PathBuf| std::path::absolute(&directory).unwrap_or(directory);
     let directory = env::var_os("RUNNEL_IPC_DIR").filter(|directory| !directory.is_empty());
@@ -149,11 +178,6 @@ fn checked(variable: &'static str, host: String) -> Result<String, Error> {
         Ok(_) => Ok(host),
         Err(error) => Err(Error::Environment { variable, why: error.to_string() }),
     }
-}
-
-/// A variable that is set and not empty.
-pub(crate) fn variable(name: &str) -> Option<String> {
-    env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// Loopback for a host that is that, and otherwise all addresses: of its family if it is an address, or else of the one

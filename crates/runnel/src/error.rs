@@ -1,20 +1,25 @@
 //! What can go wrong in the node API.
 
+mod action;
+mod service;
+mod unfit;
+
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::action::ActionError;
-use crate::data::Unfit;
-use crate::service::ServiceError;
 use runnel_core::dynamic::DynamicError;
 use runnel_core::message::TailError;
 use runnel_core::names::{ArgumentError, NameError};
-use runnel_core::wire::EncodeError;
+use runnel_core::wire::{EncodeError, NoMemory};
 use runnel_ros1::node::TopicError;
 use runnel_ros1::rpc::CallError;
 use runnel_ros1::tcpros::LengthBeyondLimit;
+
+pub use action::ActionError;
+pub use service::ServiceError;
+pub(crate) use unfit::Unfit;
 
 /// Why an operation of the node API failed. `Debug` reads as `Display` does, since it is what a `main` that returns the error
 /// shows.
@@ -59,6 +64,14 @@ pub enum Error {
         topic: String,
         /// How long it is and may be.
         length: LengthBeyondLimit,
+    },
+    /// There is no memory for a message as it is to be sent, for its form in the other generation of ROS, or for the copy that
+    /// subscribers of this process share; nobody got it.
+    NoMemory {
+        /// The topic.
+        topic: String,
+        /// Bytes of the message, or of the part of it that there is no memory for.
+        bytes: usize,
     },
     /// A message has no form in ROS 2, since something in it is longer than its type allows; nobody there got it.
     Encode {
@@ -149,6 +162,9 @@ impl fmt::Display for Error {
                     "topic {topic}: a message of {claimed} bytes is too long, at most {limit} are accepted"
                 )
             }
+            Self::NoMemory { topic, bytes } => {
+                write!(f, "topic {topic}: no memory for a message of {bytes} bytes")
+            }
             Self::Encode { topic, why } => write!(f, "topic {topic}: {why}"),
             Self::Transcode { topic, why } => write!(f, "topic {topic}: {why}"),
             Self::Loan { topic, why } => write!(f, "topic {topic}: {why}"),
@@ -206,12 +222,20 @@ impl Error {
         match unfit {
             Unfit::Value(why) => Self::Encode { topic, why },
             Unfit::Form(why) => Self::Transcode { topic, why },
+            Unfit::NoMemory(NoMemory { bytes }) => Self::NoMemory { topic, bytes },
         }
     }
 
     /// What the operating system refused, and for whom.
     pub(crate) fn io(what: impl fmt::Display, error: &io::Error) -> Self {
         Self::Io(io::Error::new(error.kind(), format!("{what}: {error}")))
+    }
+}
+
+impl ActionError {
+    /// The error of an action of this name.
+    pub(crate) fn of(self, action: &str) -> Error {
+        Error::Action { action: action.to_owned(), why: self }
     }
 }
 

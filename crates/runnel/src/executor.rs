@@ -1,6 +1,7 @@
 //! Executors run callbacks: on one thread by default, on several for those who ask.
 
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
@@ -8,8 +9,8 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::{clock, cpu};
 
-use crate::context::{Context, Shared};
 use crate::error::Error;
+use crate::shared::Shared;
 
 /// After callbacks that took this long (or into another tick of the kernel), everything that arrived meanwhile is taken before
 /// the next one runs: a queue then drops the oldest messages, and the newest are not left in the kernel.
@@ -26,15 +27,15 @@ const CATCH_UP_FOR: Duration = Duration::from_millis(2);
 /// The thread that spins is the thread that waits for messages: nothing is handed over. With several threads one
 /// waits and the others take callbacks; a subscription's or timer's own callback never runs twice at once.
 pub struct Executor {
-    context: Context,
+    shared: Arc<Shared>,
     threads: usize,
     cpus: Vec<usize>,
 }
 
 impl Executor {
-    /// An executor of one thread, the one that calls [`Executor::spin`].
-    pub fn new(context: &Context) -> Self {
-        Self { context: context.clone(), threads: 1, cpus: Vec::new() }
+    /// An executor of one thread.
+    pub(crate) fn of(shared: Arc<Shared>) -> Self {
+        Self { shared, threads: 1, cpus: Vec::new() }
     }
 
     /// Uses so many threads (at least one).
@@ -56,7 +57,7 @@ impl Executor {
     /// # Errors
     /// When a CPU cannot be used, or the operating system refuses to wait.
     pub fn spin(&self) -> Result<(), Error> {
-        let shared = &*self.context.shared;
+        let shared = &*self.shared;
         thread::scope(|scope| {
             let others: Vec<_> =
                 (1..self.threads).map(|_| scope.spawn(|| self.spin_thread(shared))).collect();
@@ -73,8 +74,8 @@ impl Executor {
         if !self.cpus.is_empty() {
             cpu::bind_thread(&self.cpus)?;
         }
-        let _end = End(&self.context);
-        while self.context.ok() {
+        let _end = End(shared);
+        while shared.ok() {
             step(shared, None)?;
         }
         Ok(())
@@ -86,7 +87,7 @@ impl Executor {
     /// # Errors
     /// When the operating system refuses to wait.
     pub fn spin_some(&self) -> Result<(), Error> {
-        let shared = &*self.context.shared;
+        let shared = &*self.shared;
         catch_up(shared)?;
         shared.timers.fire(&shared.ready);
         let due = shared.ready.len();
@@ -103,12 +104,12 @@ impl Executor {
     /// When the operating system refuses to wait.
     pub fn spin_once(&self, timeout: Duration) -> Result<bool, Error> {
         let until = clock::monotonic() + timeout;
-        let shared = &*self.context.shared;
+        let shared = &*self.shared;
         loop {
             if step(shared, Some(until))? {
                 return Ok(true);
             }
-            if !self.context.ok() || clock::monotonic() >= until {
+            if !shared.ok() || clock::monotonic() >= until {
                 shared.ready.wake_follower();
                 shared.turning.attend();
                 return Ok(false);
@@ -119,7 +120,7 @@ impl Executor {
 
 /// Ends the other threads with this one, also when a callback panics: those that wait for callbacks see neither that
 /// nor the signal that ended it.
-struct End<'a>(&'a Context);
+struct End<'a>(&'a Shared);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use runnel_core::dynamic::{DynamicError, DynamicMessage};
 use runnel_core::schema::{Element, Generation, Primitive, Schema};
-use runnel_core::wire::Encoding;
+use runnel_core::wire::{Encoding, GrowingSink};
 
-use crate::data::Unfit;
+use crate::error::Unfit;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl Forms {
         &self,
         message: &DynamicMessage,
         encoding: Encoding,
-        out: &mut Vec<u8>,
+        out: &mut GrowingSink,
     ) -> Result<(), Unfit> {
         let wanted = generation_of(encoding);
         if self.alike || message.schema().generation == wanted {
@@ -91,7 +91,12 @@ impl Forms {
     }
 
     /// Appends what the user gave as bytes in an encoding.
-    pub(crate) fn translate(&self, bytes: &[u8], encoding: Encoding, out: &mut Vec<u8>) -> Result<(), Unfit> {
+    pub(crate) fn translate(
+        &self,
+        bytes: &[u8],
+        encoding: Encoding,
+        out: &mut GrowingSink,
+    ) -> Result<(), Unfit> {
         self.encode(&self.decode(bytes, self.own_encoding())?, encoding, out)
     }
 }
@@ -118,6 +123,7 @@ fn wide_text<'a>(schema: &'a Schema, seen: &mut Vec<&'a Schema>) -> Option<Strin
 mod tests {
     use super::*;
     use runnel_core::schema::{Kind, Library, TypeName};
+    use runnel_core::wire::try_write;
 
     fn schema(generation: Generation, text: &'static str) -> Arc<Schema> {
         let name = TypeName::new("a", "B");
@@ -145,7 +151,7 @@ mod tests {
             let message = DynamicMessage::default_of(forms.own()).unwrap();
             for encoding in Encoding::ALL {
                 let mut bytes = Vec::new();
-                forms.encode(&message, encoding, &mut bytes).unwrap();
+                try_write(&mut bytes, |out| forms.encode(&message, encoding, out).unwrap()).unwrap();
                 assert_eq!(forms.decode(&bytes, encoding).unwrap(), message);
             }
         }

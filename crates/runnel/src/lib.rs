@@ -52,47 +52,62 @@ mod environment;
 mod error;
 mod executor;
 mod forms;
+mod frame;
+mod goal_status;
+mod graph_queries;
 mod ipc;
 mod linger;
 mod loan;
+mod log_output;
 pub mod logging;
 mod master;
 mod node;
+mod node_creation;
+mod node_log;
 mod options;
+mod outgoing;
 mod params;
 mod persist;
 mod polling;
 mod publisher;
 mod qos_events;
 mod rate;
+mod ready;
 mod receive_budget;
 mod ros2_graph;
 mod ros_clock;
 mod rtps;
 mod service;
+mod shared;
+mod simulation;
 mod subscription;
 mod sync;
+mod timer;
 mod timers;
 mod turning;
+mod variables;
 
 pub use action::{
-    ActionClient, ActionError, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicGoalHandle,
-    GoalId, GoalOutcome, GoalStatus, ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
+    ActionClient, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicGoalHandle, GoalOutcome,
+    ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };
 pub use borrowed::Borrowed;
+pub use calls::ParamValue;
 pub use client::{Client, DynamicClient};
 pub use context::{Context, ContextOptions};
 pub use driver::ServiceInfo;
-pub use environment::Graphs;
-pub use error::Error;
+pub use environment::{Graphs, Range as DiscoveryRange};
+pub use error::{ActionError, Error, ServiceError};
 pub use executor::Executor;
+pub use goal_status::{GoalId, GoalStatus};
 pub use loan::Loan;
 pub use master::MasterOptions;
 pub use node::Node;
 pub use options::{PublisherOptions, SubscriptionOptions};
-pub use params::{FromParam, ParamValue, ParamWatch};
+pub use outgoing::Publishable;
+pub use params::{FromParam, ParamWatch};
 pub use polling::PollingPolicy;
-pub use publisher::{DynamicPublisher, Publishable, Publisher};
+pub use publisher::{DynamicPublisher, Publisher};
 pub use qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
 };
@@ -101,7 +116,6 @@ pub use receive_budget::ReceiveBudget;
 pub use ros2_graph::{
     DataRepresentation, EndpointInfo, EndpointLinks, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph,
 };
-pub use rtps::Range as DiscoveryRange;
 pub use runnel_core as core;
 pub use runnel_core::qos::{Durability, History, Liveliness, Policy, QoS, Reliability};
 pub use runnel_core::time::Time;
@@ -127,6 +141,6 @@ pub use runnel_ros1 as ros1;
 pub use runnel_ros1::node::{ServiceFailure, TopicError};
 pub use runnel_ros1::rpc::{CallError, Uri};
 pub use runnel_ros1::tcpros::LengthBeyondLimit;
-pub use service::{ServiceError, ServiceServer};
+pub use service::ServiceServer;
 pub use subscription::{RawMessage, Subscription};
-pub use timers::Timer;
+pub use timer::Timer;

@@ -1,16 +1,12 @@
-//! The wait for what was published just before publishers or the program end, and the report of what did not arrive.
+//! How long the end of publishers or the program waits for messages that have not arrived, and the report of those that did not.
+//! The wait itself is the context's.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use runnel_core::time::Instant;
-use runnel_io::clock;
-
-use crate::context::Shared;
-use crate::driver::Driver;
-use crate::environment::variable;
 use crate::error::Error;
-use crate::logging::console;
+use crate::log_output::console;
+use crate::variables::variable;
 
 /// The variable that says how many seconds the wait may take.
 const VARIABLE: &str = "RUNNEL_LINGER";
@@ -59,6 +55,16 @@ impl Linger {
         self.is_closed.load(Ordering::SeqCst)
     }
 
+    /// A signal has ended a wait: those that follow end at once.
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+    }
+
+    /// True if a signal has ended a wait.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::SeqCst)
+    }
+
     /// The longest wait.
     pub(crate) fn time(&self) -> Duration {
         self.time
@@ -73,35 +79,11 @@ fn seconds(text: &str) -> Result<Duration, Error> {
     })
 }
 
-impl Shared {
-    /// Waits until what was published has arrived, or `until`; true if it has. A signal that comes meanwhile ends this wait and
-    /// those that follow, instead of the process.
-    pub(crate) fn wait_for_arrival(
-        &self,
-        until: Instant,
-        mut has_arrived: impl FnMut(&mut Driver) -> bool,
-    ) -> bool {
-        let interrupts = self.interrupts.as_ref();
-        let _hold = interrupts.map(|interrupts| interrupts.hold());
-        let arrived = || interrupts.map_or(0, |interrupts| interrupts.arrived());
-        let (before, is_over, mut reached) = (arrived(), &self.linger.is_over, false);
-        let left = until.since(clock::monotonic());
-        let _ = self.wait_out(left, |driver| {
-            reached = has_arrived(driver);
-            if arrived() != before {
-                is_over.store(true, Ordering::SeqCst);
-            }
-            reached || is_over.load(Ordering::SeqCst)
-        });
-        reached
-    }
-}
-
 /// Says what is left of a topic, and to whom.
 pub(crate) fn report(topic: &str, unarrived: &[Unarrived], linger: &Linger) {
     for Unarrived { subscriber, messages } in unarrived {
         let plural = if *messages == 1 { "message has" } else { "messages have" };
-        let why = match linger.is_over.load(Ordering::SeqCst) {
+        let why = match linger.is_over() {
             true => "the wait was interrupted".to_owned(),
             false => format!("waited {} s, {VARIABLE} sets how long", linger.time.as_secs_f64()),
         };

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use runnel_core::Message;
 use runnel_core::message::{len_with_tail, write_with_tail};
-use runnel_core::wire::{Encoding, cdr, decode_into};
+use runnel_core::wire::{Encoding, GrowingSink, cdr, decode_into};
 
-use crate::data::{Blank, Filled, LENGTH, Unfit};
-use crate::error::Error;
+use crate::data::{Blank, Filled};
+use crate::error::{Error, Unfit};
 use crate::forms::Forms;
-use crate::publisher::Handle;
+use crate::frame::LENGTH;
+use crate::publisher::{DynamicPublisher, Handle, Publisher};
 
 /// A message that is being written in its publisher's memory, where subscribers of other processes of this host read it:
 /// the bytes of its last array, or of the whole message if its type is known only while the program runs. What rclcpp
@@ -37,7 +38,7 @@ pub struct Loan {
 }
 
 /// Reads a message in the first encoding and appends it in the second.
-type Translate = fn(&[u8], Encoding, Encoding, &mut Vec<u8>) -> Result<(), Unfit>;
+type Translate = fn(&[u8], Encoding, Encoding, &mut GrowingSink) -> Result<(), Unfit>;
 
 /// Has a message in another encoding.
 enum Translation {
@@ -80,16 +81,59 @@ impl Loan {
     ///
     /// # Errors
     /// [`Error::Blocked`] as [`Publisher::publish`](crate::Publisher::publish) has it, and [`Error::Encode`] or
-    /// [`Error::Transcode`] when it is to be translated and cannot be. The message is lost then.
+    /// [`Error::Transcode`] when it is to be translated and cannot be, [`Error::NoMemory`] when there is no memory for that.
+    /// The message is lost then.
     pub fn publish(self) -> Result<(), Error> {
         let Self { handle, blank, encoding, translation, .. } = self;
-        let translate = |bytes: &[u8], to, out: &mut Vec<u8>| translation.run(bytes, encoding, to, out);
+        let translate = |bytes: &[u8], to, out: &mut GrowingSink| translation.run(bytes, encoding, to, out);
         handle.publish_filled(Filled { blank, encoding, translate: &translate })
     }
 }
 
+impl<M: Message> Publisher<M> {
+    /// Memory for a message whose last array, such as the pixels of an image, is to be written where subscribers of this
+    /// host read it. `message` is the message with that array empty, which gets room for so many elements.
+    ///
+    /// ```no_run
+    /// # use runnel::msgs::sensor_msgs::Image;
+    /// # fn on_node(node: &runnel::Node, frame: &[u8]) -> Result<(), runnel::Error> {
+    /// let camera = node.create_publisher::<Image>("camera/image", 2)?;
+    /// let image = Image { height: 1080, width: 1920, step: 1920 * 3, encoding: "rgb8".into(), ..Image::default() };
+    /// let mut pixels = camera.loan(&image, 1080 * 1920 * 3)?;
+    /// pixels.copy_from_slice(frame);
+    /// pixels.publish()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// While subscribers in the ROS 2 graph alone listen, what is written is sent as it is; while only others do, they read
+    /// it there. While both do, it is translated when it is published, which copies it twice; and so it is while ROS 2
+    /// alone listens to a topic that is [`transient_local`](crate::QoS::transient_local), whose last messages subscribers of this
+    /// process may want.
+    ///
+    /// # Errors
+    /// [`Error::Loan`] when the message does not end in an array of numbers, or that array is not empty;
+    /// [`Error::TooLong`] when the message would be longer than subscribers accept; [`Error::NoMemory`] when there is no
+    /// memory for it.
+    pub fn loan(&self, message: &M, elements: usize) -> Result<Loan, Error> {
+        Loan::of_tail(&self.handle, message, elements)
+    }
+}
+
+impl DynamicPublisher {
+    /// Memory for a whole serialized message of so many bytes, as [`DynamicPublisher::publish_bytes`] has it, to be written
+    /// where subscribers of this host read it, or from where it is sent if the schema is of ROS 2. Subscribers of the other
+    /// generation get it translated, as there.
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] when that is longer than subscribers accept, [`Error::NoMemory`] when there is no memory for it.
+    pub fn loan(&self, bytes: usize) -> Result<Loan, Error> {
+        Loan::of_bytes(&self.handle, bytes, &self.forms)
+    }
+}
+
 impl Translation {
-    fn run(&self, bytes: &[u8], from: Encoding, to: Encoding, out: &mut Vec<u8>) -> Result<(), Unfit> {
+    fn run(&self, bytes: &[u8], from: Encoding, to: Encoding, out: &mut GrowingSink) -> Result<(), Unfit> {
         match self {
             Self::Typed(translate) => translate(bytes, from, to, out),
             Self::Dynamic(forms) => forms.translate(bytes, to, out),
@@ -98,7 +142,12 @@ impl Translation {
 }
 
 /// Reads a message in an encoding and appends it in another one.
-fn translate<M: Message>(bytes: &[u8], from: Encoding, to: Encoding, out: &mut Vec<u8>) -> Result<(), Unfit> {
+fn translate<M: Message>(
+    bytes: &[u8],
+    from: Encoding,
+    to: Encoding,
+    out: &mut GrowingSink,
+) -> Result<(), Unfit> {
     let mut message = M::default();
     match from {
         Encoding::Ros1 => decode_into(&mut message, bytes)?,

@@ -10,20 +10,16 @@ use runnel_ros1::answer::{Answer, SUCCESS};
 use runnel_ros1::node::Role;
 use runnel_ros1::xmlrpc::Value;
 
-use crate::Graphs;
-use crate::data::{Event, Events, Most, When};
+use crate::calls::ParamValue;
+use crate::data::WatchCore;
+use crate::environment::Graphs;
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
+use crate::ready::When;
 use crate::ros_clock::{USE_SIM_TIME, USE_SIM_TIME_ROS2};
-
-/// The value of a parameter.
-pub type ParamValue = Value;
 
 /// How long the master may take over an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// Changes that wait for a callback at most.
-const MOST: Most = Most { count: 1000, bytes: 64 << 20 };
 
 /// A type that a parameter can be read as.
 pub trait FromParam: Sized {
@@ -349,55 +345,5 @@ impl Drop for ParamWatch {
     fn drop(&mut self) {
         self.node.remove_watch(&self.core);
         self.core.changes.forget();
-    }
-}
-
-/// A change of a parameter: its name, and its value unless it has none any more.
-type Change = (String, Option<ParamValue>);
-
-impl Event for Change {
-    fn bytes(&self) -> usize {
-        self.0.len() + self.1.as_ref().map_or(0, bytes)
-    }
-}
-
-/// Bytes that a value takes in memory, about.
-fn bytes(value: &ParamValue) -> usize {
-    let inner = match value {
-        Value::Int(_) | Value::Bool(_) | Value::Double(_) => 0,
-        Value::String(text) | Value::DateTime(text) => text.len(),
-        Value::Binary(binary) => binary.len(),
-        Value::Array(values) => values.iter().map(bytes).sum(),
-        Value::Struct(members) => members.iter().map(|(name, value)| name.len() + bytes(value)).sum(),
-    };
-    size_of::<Value>() + inner
-}
-
-/// A parameter that is watched, and what hears of its changes.
-pub(crate) struct WatchCore {
-    pub(crate) key: String,
-    changes: Arc<Events<Change>>,
-}
-
-impl WatchCore {
-    /// Has `callback` hear of changes.
-    pub(crate) fn new(
-        key: String,
-        when: When,
-        mut callback: impl FnMut(&str, Option<&ParamValue>) + Send + 'static,
-    ) -> Arc<Self> {
-        let hear = move |(key, value): Change| callback(&key, value.as_ref());
-        Arc::new(Self { key, changes: Events::new(MOST, when, hear) })
-    }
-
-    /// Whether a parameter is the one that is watched, or below it.
-    pub(crate) fn concerns(&self, key: &str) -> bool {
-        let below = key.strip_prefix(&self.key);
-        below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || self.key == "/")
-    }
-
-    /// A parameter has changed.
-    pub(crate) fn changed(&self, key: &str, value: Option<&ParamValue>) {
-        self.changes.push((key.to_owned(), value.cloned()));
     }
 }

@@ -21,7 +21,7 @@ use runnel_ros1::xmlrpc::{Value, decode_call, encode_call};
 
 use crate::driver::{Notice, Verbs};
 use crate::error::Error;
-use crate::logging::console;
+use crate::log_output::console;
 
 /// How a journal begins.
 const TITLE: &[u8] = b"# parameters kept by runnel master\n";
@@ -97,6 +97,9 @@ impl Verbs for PersistentMaster {
     fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
         self.master.handle_closed(now, conn, why);
     }
+    fn handle_unresolved(&mut self, now: Instant, conn: ConnId, why: &str) {
+        self.master.handle_unresolved(now, conn, why);
+    }
     fn handle_timeout(&mut self, now: Instant) {
         self.master.handle_timeout(now);
     }
@@ -133,11 +136,14 @@ enum Tail {
 }
 
 impl ParamStore for Journal {
-    fn store(&mut self, change: &ParamChange, present: Option<&Value>) -> Result<(), String> {
-        let stored = self.make_ready(present).and_then(|()| match self.append(change) {
-            // On a full disk there may be space once what is out of date is gone.
-            Err(_) if self.bytes > self.short && self.write_anew(present).is_ok() => self.append(change),
-            stored => stored,
+    fn store(&mut self, key: &str, value: Option<&Value>, present: Option<&Value>) -> Result<(), String> {
+        let stored = record(key, value).and_then(|record| {
+            self.make_ready(present)?;
+            match self.append(&record) {
+                // On a full disk there may be space once what is out of date is gone.
+                Err(_) if self.bytes > self.short && self.write_anew(present).is_ok() => self.append(&record),
+                stored => stored,
+            }
         });
         stored.map_err(|error| format!("it cannot be stored in {}: {error}", self.path.display()))
     }
@@ -217,10 +223,9 @@ impl Journal {
         path.into()
     }
 
-    fn append(&mut self, change: &ParamChange) -> io::Result<()> {
-        let record = record(change)?;
+    fn append(&mut self, record: &[u8]) -> io::Result<()> {
         self.cut()?;
-        if let Err(error) = self.file.write_all(&record) {
+        if let Err(error) = self.file.write_all(record) {
             self.tail = Tail::Half;
             // If this fails it is tried again before the next change.
             let _ = self.cut();
@@ -343,20 +348,17 @@ fn next_change(text: &[u8]) -> Option<(ParamChange, &[u8])> {
     Some((change, behind.strip_prefix(b"\n")?))
 }
 
-fn record(change: &ParamChange) -> io::Result<Vec<u8>> {
-    let key = Value::from(change.key.as_str());
-    let body = match &change.value {
-        Some(value) => encode_call(SET, &[key, value.clone()]),
-        None => encode_call(DELETE, &[key]),
-    };
-    let body = body.map_err(io::Error::other)?;
+/// What a change is in the file: of a key to a value, or without one of a key that is deleted.
+fn record(key: &str, value: Option<&Value>) -> io::Result<Vec<u8>> {
+    let method = if value.is_some() { SET } else { DELETE };
+    let key = Value::from(key);
+    let body = encode_call(method, std::iter::once(&key).chain(value)).map_err(io::Error::other)?;
     Ok([format!("{}\n", body.len()).as_bytes(), &body, b"\n"].concat())
 }
 
 /// Appends what sets a parameter and all below it: at once or, where that is too much for one call, in parts.
 fn snapshot(key: &str, value: &Value, text: &mut Vec<u8>) -> io::Result<()> {
-    let change = ParamChange { key: key.to_owned(), value: Some(value.clone()) };
-    match (record(&change), value) {
+    match (record(key, Some(value)), value) {
         (Ok(record), _) => text.extend(record),
         (Err(_), Value::Struct(members)) => {
             for (name, value) in members {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
-use crate::data::ReadyQueue;
 use crate::driver::{Driver, Turned};
+use crate::ready::ReadyQueue;
 
 /// How a spinning thread waits for messages: less latency for more CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

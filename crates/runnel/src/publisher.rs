@@ -2,7 +2,6 @@
 
 mod dynamic;
 
-use std::any::TypeId;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -10,14 +9,20 @@ use std::time::Duration;
 
 use runnel_core::Message;
 use runnel_core::qos::QoS;
-use runnel_core::wire::{Encoding, SliceSink, cdr};
+use runnel_core::schema::Schema;
+use runnel_core::wire::{Encoding, GrowingSink, NoMemory};
 use runnel_io::clock;
 
-use crate::data::{Blank, Filled, Outgoing, Publication, Refused, SharedMessage, Unfit};
+use crate::announced::Topic;
+use crate::data::{Blank, Filled, NoBlank, Outgoing, Publication, QosEvents, Refused};
 use crate::error::Error;
-use crate::loan::Loan;
+use crate::forms::Forms;
+use crate::node::Node;
 use crate::node::publishing::{Offering, PublisherEnd};
+use crate::options::PublisherOptions;
+use crate::outgoing::{Publishable, Typed, Written};
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessLost, Matched};
+use crate::ready::When;
 use crate::turning::Turning;
 pub use dynamic::DynamicPublisher;
 
@@ -27,46 +32,10 @@ const MAX_BLOCKING: Duration = Duration::from_millis(100);
 /// How long subscribers may take to map what is reserved.
 const MAPPING: Duration = Duration::from_secs(1);
 
-/// What can be published as a message of type `M`: a message, a reference to one, or a shared one. Subscribers of the
-/// same process get a shared or owned one by reference; of a borrowed one they share a single clone.
-pub trait Publishable<M> {
-    /// The message.
-    fn message(&self) -> &M;
-    /// The message to be shared.
-    fn into_shared(self) -> Arc<M>;
-}
-
-impl<M: Message> Publishable<M> for M {
-    fn message(&self) -> &M {
-        self
-    }
-    fn into_shared(self) -> Arc<M> {
-        Arc::new(self)
-    }
-}
-
-impl<M: Message> Publishable<M> for &M {
-    fn message(&self) -> &M {
-        self
-    }
-    fn into_shared(self) -> Arc<M> {
-        Arc::new(self.clone())
-    }
-}
-
-impl<M: Message> Publishable<M> for Arc<M> {
-    fn message(&self) -> &M {
-        self
-    }
-    fn into_shared(self) -> Arc<M> {
-        self
-    }
-}
-
 /// Publishes messages of type `M` to a topic, from any thread.
 #[derive(Clone)]
 pub struct Publisher<M> {
-    handle: Handle,
+    pub(crate) handle: Handle,
     message: PhantomData<fn(M)>,
 }
 
@@ -79,12 +48,12 @@ impl BytesPublisher {
     }
 
     /// Publishes the message that `write` appends as ROS 1 has it: the topic is in ROS 1 alone.
-    pub(crate) fn publish(&self, write: impl Fn(&mut Vec<u8>)) -> Result<(), Error> {
-        let write = |_, out: &mut Vec<u8>| {
+    pub(crate) fn publish(&self, write: impl Fn(&mut GrowingSink)) -> Result<(), Error> {
+        let write = |_, out: &mut GrowingSink| {
             write(out);
             Ok(())
         };
-        self.0.publish(Written(write), self.0.max_blocking)
+        self.0.publish(Written::by(write), self.0.max_blocking)
     }
 
     /// Whether a node of this name is among the subscribers.
@@ -117,136 +86,66 @@ impl<M: Message> Publisher<M> {
     /// # Errors
     /// [`Error::Blocked`] when all messages are to be kept and a subscriber took none for too long. With
     /// [`QoS::keep_last`] the oldest message is dropped for it instead, and counted. [`Error::TooLong`] when the
-    /// message is longer than subscribers accept.
+    /// message is longer than subscribers accept. [`Error::NoMemory`] when there is no memory for it as it is to be sent, or
+    /// for the copy that subscribers of this process share. [`Error::Encode`] when something in it has no form in ROS 2,
+    /// where somebody listens.
     pub fn publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
-        self.handle.publish(Typed { message, of: PhantomData }, self.handle.max_blocking)
+        self.handle.publish(Typed::of(message), self.handle.max_blocking)
     }
 
     /// Publishes a message without ever waiting.
     ///
     /// # Errors
-    /// [`Error::Blocked`] when all messages are to be kept and a subscriber has no room, and [`Error::TooLong`].
+    /// [`Error::Blocked`] when all messages are to be kept and a subscriber has no room, and otherwise as
+    /// [`Publisher::publish`].
     pub fn try_publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
-        self.handle.publish(Typed { message, of: PhantomData }, Duration::ZERO)
+        self.handle.publish(Typed::of(message), Duration::ZERO)
     }
+}
 
-    /// Memory for a message whose last array, such as the pixels of an image, is to be written where subscribers of this
-    /// host read it. `message` is the message with that array empty, which gets room for so many elements.
+impl Node {
+    /// Publishes messages of type `M` to a topic. With [`QoS::transient_local`](crate::QoS::transient_local) the topic is latched.
     ///
-    /// ```no_run
-    /// # use runnel::msgs::sensor_msgs::Image;
-    /// # fn on_node(node: &runnel::Node, frame: &[u8]) -> Result<(), runnel::Error> {
-    /// let camera = node.create_publisher::<Image>("camera/image", 2)?;
-    /// let image = Image { height: 1080, width: 1920, step: 1920 * 3, encoding: "rgb8".into(), ..Image::default() };
-    /// let mut pixels = camera.loan(&image, 1080 * 1920 * 3)?;
-    /// pixels.copy_from_slice(frame);
-    /// pixels.publish()?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// While subscribers in the ROS 2 graph alone listen, what is written is sent as it is; while only others do, they read
-    /// it there. While both do, it is translated when it is published, which copies it twice; and so it is while ROS 2
-    /// alone listens to a topic that is [`transient_local`](QoS::transient_local), whose last messages subscribers of this
-    /// process may want.
+    /// In ROS 1 it returns once the master knows, or with a warning if that cannot be reached: it is told as soon as it can be. In
+    /// ROS 2 nobody is waited for.
     ///
     /// # Errors
-    /// [`Error::Loan`] when the message does not end in an array of numbers, or that array is not empty;
-    /// [`Error::TooLong`] when the message would be longer than subscribers accept.
-    pub fn loan(&self, message: &M, elements: usize) -> Result<Loan, Error> {
-        Loan::of_tail(&self.handle, message, elements)
+    /// When the name is not valid, the node publishes the topic with another type, or the master of ROS 1 refuses.
+    pub fn create_publisher<M: Message>(
+        &self,
+        topic: &str,
+        options: impl Into<PublisherOptions>,
+    ) -> Result<Publisher<M>, Error> {
+        let topic = self.topic_of::<M>(topic)?;
+        Ok(Publisher::new(self.publishing(&topic, options)?))
     }
-}
 
-/// A message of a type that is known, on its way.
-pub(crate) fn typed<M: Message>(message: M) -> impl Outgoing {
-    Typed { message, of: PhantomData::<M> }
-}
+    /// Publishes messages of a type that is known only while the program runs.
+    ///
+    /// # Errors
+    /// As [`Node::create_publisher`].
+    pub fn create_dynamic_publisher(
+        &self,
+        topic: &str,
+        schema: &Arc<Schema>,
+        options: impl Into<PublisherOptions>,
+    ) -> Result<DynamicPublisher, Error> {
+        let forms = Forms::of(schema);
+        let topic = self.topic_of_forms(topic, &forms)?;
+        Ok(DynamicPublisher::new(self.publishing(&topic, options)?, forms))
+    }
 
-/// A message of type `M` on its way.
-struct Typed<M, P> {
-    message: P,
-    of: PhantomData<M>,
-}
-
-impl<M: Message, P: Publishable<M>> Outgoing for Typed<M, P> {
-    fn shared_type(&self) -> Option<TypeId> {
-        Some(TypeId::of::<M>())
-    }
-    fn wire_len(&self) -> usize {
-        self.message.message().wire_len()
-    }
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
-        self.message.message().write(out);
-        Ok(())
-    }
-    fn write_cdr(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
-        Ok(cdr::encode_into(self.message.message(), Encoding::Xcdr1, out)?)
-    }
-    fn write_slice(&self, out: &mut [u8]) -> bool {
-        let room = out.len();
-        let mut sink = SliceSink::new(out);
-        self.message.message().write(&mut sink);
-        sink.len() == room
-    }
-    fn into_shared(self) -> SharedMessage {
-        self.message.into_shared()
-    }
-}
-
-/// A message on its way that has another type in ROS 2 than in ROS 1, whose form goes to subscribers of this process.
-pub(crate) fn in_two_forms(ros1: impl Outgoing, ros2: impl Outgoing) -> impl Outgoing {
-    TwoForms { ros1, ros2 }
-}
-
-struct TwoForms<A, B> {
-    ros1: A,
-    ros2: B,
-}
-
-impl<A: Outgoing, B: Outgoing> Outgoing for TwoForms<A, B> {
-    fn shared_type(&self) -> Option<TypeId> {
-        self.ros1.shared_type()
-    }
-    fn wire_len(&self) -> usize {
-        self.ros1.wire_len()
-    }
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
-        self.ros1.write(out)
-    }
-    fn write_cdr(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
-        self.ros2.write_cdr(out)
-    }
-    fn write_slice(&self, out: &mut [u8]) -> bool {
-        self.ros1.write_slice(out)
-    }
-    fn into_shared(self) -> SharedMessage {
-        self.ros1.into_shared()
-    }
-}
-
-/// A message that is known as what writes it in an encoding.
-struct Written<W>(W);
-
-impl<W: Fn(Encoding, &mut Vec<u8>) -> Result<(), Unfit>> Outgoing for Written<W> {
-    fn shared_type(&self) -> Option<TypeId> {
-        None
-    }
-    /// It is not known before it is written: such messages are copied.
-    fn wire_len(&self) -> usize {
-        0
-    }
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
-        (self.0)(Encoding::Ros1, out)
-    }
-    fn write_cdr(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
-        (self.0)(Encoding::Xcdr1, out)
-    }
-    fn write_slice(&self, _: &mut [u8]) -> bool {
-        false
-    }
-    fn into_shared(self) -> SharedMessage {
-        Arc::new(())
+    /// What a publisher of the user's publishes a topic with.
+    pub(crate) fn publishing(
+        &self,
+        topic: &Topic,
+        options: impl Into<PublisherOptions>,
+    ) -> Result<Handle, Error> {
+        let PublisherOptions { qos, callbacks } = options.into();
+        let shared = &self.inner.context.shared;
+        let qos = self.inner.driver().settled_for_publisher(&topic.name, qos);
+        let events = QosEvents::new(callbacks, When::Spun(Arc::clone(&shared.ready)));
+        Ok(Handle::new(self.offering(topic, qos, Arc::new(events))?))
     }
 }
 
@@ -400,7 +299,11 @@ impl Handle {
     /// Memory for a message of so many bytes in an encoding.
     pub(crate) fn blank(&self, bytes: usize, encoding: Encoding) -> Result<Blank, Error> {
         let blank = self.publication.blank(bytes, encoding);
-        blank.map_err(|length| Error::TooLong { topic: self.end.topic.clone(), length })
+        let topic = || self.end.topic.clone();
+        blank.map_err(|why| match why {
+            NoBlank::TooLong(length) => Error::TooLong { topic: topic(), length },
+            NoBlank::NoMemory(NoMemory { bytes }) => Error::NoMemory { topic: topic(), bytes },
+        })
     }
 
     /// Publishes what was written there, as [`Handle::publish`] does.

@@ -10,10 +10,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use runnel_core::time::Instant;
-use runnel_ros1::tcpros::{AcceptedLength, IncompleteFrame, LENGTH, MAX_MESSAGE};
+use runnel_ros1::tcpros::{
+    AcceptedLength, FrameError, IncompleteFrame, LENGTH, LengthBeyondLimit, MAX_MESSAGE,
+};
 
-use crate::environment::variable;
 use crate::error::Error;
+use crate::variables::variable;
 
 /// Bytes of incomplete messages in memory, unless the program or the environment says otherwise.
 const BYTES: usize = 256 << 20;
@@ -24,6 +26,12 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The least budget: less would refuse what every node sends, such as its parameters.
 const LEAST_BYTES: usize = 1 << 20;
+
+/// Links that have delivered less count as if they had delivered this many bytes.
+const LEAST_DELIVERED: u64 = 1 << 10;
+
+/// The least of that time: a message may come in several reads.
+const LEAST_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// What incomplete messages may cost, as set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +51,8 @@ pub struct ReceiveBudget {
     pub limit: usize,
     /// Bytes that they take now.
     pub in_use: usize,
+    /// How long one of them may make no progress.
+    pub timeout: Duration,
     /// Messages given up so far, because the budget was used up or they made no progress. On TCP the link was closed.
     pub given_up: u64,
 }
@@ -69,6 +79,8 @@ pub(crate) struct FrameClaim {
     bytes: usize,
     /// Number of the message within its stream.
     number: u64,
+    /// Bytes of the messages before it in its stream.
+    delivered: u64,
     arrived: usize,
     since: Instant,
     progress: Instant,
@@ -86,7 +98,7 @@ impl ReceiveLimits {
     pub(crate) fn with(self, bytes: Option<usize>, timeout: Option<Duration>) -> Self {
         Self {
             bytes: bytes.map_or(self.bytes, |bytes| bytes.max(LEAST_BYTES)),
-            timeout: timeout.unwrap_or(self.timeout),
+            timeout: timeout.map_or(self.timeout, |timeout| timeout.max(LEAST_TIMEOUT)),
         }
     }
 }
@@ -135,6 +147,7 @@ impl FrameBudget {
             address: address.to_canonical(),
             bytes: 0,
             number: 0,
+            delivered: 0,
             arrived: 0,
             since: Instant(0),
             progress: Instant(0),
@@ -160,6 +173,7 @@ impl FrameBudget {
         ReceiveBudget {
             limit: self.limits.bytes,
             in_use: self.usage.bytes.load(Ordering::Relaxed),
+            timeout: self.limits.timeout,
             given_up: self.usage.given_up.load(Ordering::Relaxed),
         }
     }
@@ -176,7 +190,9 @@ impl FrameClaim {
         if is_new {
             self.since = self.progress;
         }
-        (self.number, self.arrived) = (frame.number, frame.arrived);
+        self.number = frame.number;
+        self.delivered = frame.delivered;
+        self.arrived = frame.arrived;
         // A length of which nothing has followed counts, too, so that it has a deadline.
         self.set(frame.reserved.max(LENGTH));
     }
@@ -199,16 +215,29 @@ impl FrameClaim {
         (self.bytes > 0).then_some(self.progress)
     }
 
-    /// The memory held times how long it has been held: of two links, a slow sender's has more than that of an image on
-    /// its way, whichever message is longer.
+    /// The memory held times how long it has been held, for each byte that the link has delivered: of two links, a slow
+    /// sender's has more than that of an image on its way, whichever message is longer, and a link that is opened again
+    /// whenever it was closed has more than one that brings images.
     fn cost(&self, now: Instant) -> u128 {
         self.bytes as u128 * now.since(self.since).as_nanos()
+            / u128::from(self.delivered.max(LEAST_DELIVERED))
     }
 }
 
 impl Drop for FrameClaim {
     fn drop(&mut self) {
         self.set(0);
+    }
+}
+
+/// Why the messages of a link cannot be read further, and what to set if the budget alone is too small for one.
+pub(crate) fn explain(error: FrameError) -> String {
+    match error {
+        FrameError::BeyondLimit(LengthBeyondLimit { claimed, .. }) if claimed <= MAX_MESSAGE => {
+            let megabytes = claimed.div_ceil(1_000_000);
+            format!("{error}. To receive it, set RUNNEL_RECEIVE_BUDGET={megabytes} or more (megabytes)")
+        }
+        _ => error.to_string(),
     }
 }
 
@@ -240,7 +269,7 @@ mod tests {
     }
 
     fn frame(number: u64, arrived: usize) -> Option<IncompleteFrame> {
-        Some(IncompleteFrame { number, arrived, length: 1 << 30, reserved: arrived })
+        Some(IncompleteFrame { number, delivered: 0, arrived, length: 1 << 30, reserved: arrived })
     }
 
     fn budget(bytes: usize) -> FrameBudget {
@@ -295,6 +324,16 @@ mod tests {
     }
 
     #[test]
+    fn link_that_delivers_images_outlasts_links_opened_again() {
+        let budget = budget(100);
+        let mut camera = claim(&budget, 1, 12_000_000, 0);
+        let image = IncompleteFrame { number: 5, delivered: 60_000_000, ..frame(0, 12_000_000).unwrap() };
+        camera.update(Some(image), || at(9_500));
+        let claims = [camera, claim(&budget, 1, 8_000_000, 9_950), claim(&budget, 1, 8_000_000, 9_990)];
+        assert_eq!(loser_of(&claims, 10_000), Some(1));
+    }
+
+    #[test]
     fn every_message_of_a_stream_has_an_age_of_its_own() {
         let budget = budget(100);
         let mut stream = claim(&budget, 1, 50, 0);
@@ -313,6 +352,22 @@ mod tests {
         assert_eq!(claim.last_progress(), Some(at(6)));
         claim.update(None, || at(7));
         assert_eq!(claim.last_progress(), None);
+    }
+
+    #[test]
+    fn refused_length_names_variable_that_helps() {
+        let refused = |claimed, limit| explain(FrameError::BeyondLimit(LengthBeyondLimit { claimed, limit }));
+        let said = refused(300_000_001, BYTES);
+        assert!(said.contains("300000001 bytes") && said.contains("268435456"), "{said}");
+        assert!(said.contains("RUNNEL_RECEIVE_BUDGET=301 "), "{said}");
+        // No budget makes room for a message beyond the limit of all.
+        assert!(!refused(MAX_MESSAGE + 1, MAX_MESSAGE).contains("RUNNEL_RECEIVE_BUDGET"));
+    }
+
+    #[test]
+    fn programs_cannot_set_less_than_the_least() {
+        let set = budget(100).limits().with(Some(0), Some(Duration::ZERO));
+        assert_eq!(set, ReceiveLimits { bytes: LEAST_BYTES, timeout: LEAST_TIMEOUT });
     }
 
     #[test]

@@ -1,17 +1,9 @@
 //! ROS time: the wall clock, or a simulated one that `/clock` tells while the parameter `/use_sim_time` is true.
 
-use std::any::TypeId;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
-use runnel_core::qos::QoS;
 use runnel_core::time::Time;
 use runnel_io::clock;
-use runnel_msgs::rosgraph_msgs::Clock;
-
-use crate::announced::Topic;
-use crate::data::{Delivery, QosEvents, ReadyQueue, SubscriptionCore, When};
-use crate::timers::Timers;
 
 /// The parameter that says whether time is simulated.
 pub(crate) const USE_SIM_TIME: &str = "/use_sim_time";
@@ -47,6 +39,25 @@ impl RosClock {
         self.simulated.load(Ordering::Acquire)
     }
 
+    /// From now on time is simulated and not told yet, or no longer simulated; false if it was so already.
+    pub(crate) fn set_simulated(&self, simulated: bool) -> bool {
+        let is_new = self.simulated.swap(simulated, Ordering::AcqRel) != simulated;
+        if is_new {
+            self.told.store(0, Ordering::Release);
+        }
+        is_new
+    }
+
+    /// Sets the simulated time.
+    pub(crate) fn set(&self, now: Time) {
+        self.told.store(now.as_nanos(), Ordering::SeqCst);
+    }
+
+    /// True if threads wait for the time to go on.
+    pub(crate) fn has_sleepers(&self) -> bool {
+        self.sleepers.load(Ordering::SeqCst) > 0
+    }
+
     /// The caller waits for the time to go on, until what is given back is dropped.
     pub(crate) fn sleep(&self) -> impl Drop + '_ {
         self.sleepers.fetch_add(1, Ordering::SeqCst);
@@ -59,62 +70,5 @@ struct Sleeper<'a>(&'a RosClock);
 impl Drop for Sleeper<'_> {
     fn drop(&mut self) {
         self.0.sleepers.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-/// The simulated clock and what it moves.
-pub(crate) struct Simulation {
-    pub(crate) clock: Arc<RosClock>,
-    pub(crate) timers: Arc<Timers>,
-    ready: Arc<ReadyQueue>,
-}
-
-impl Simulation {
-    /// A clock that is not simulated yet, and no timers.
-    pub(crate) fn new(ready: Arc<ReadyQueue>) -> Self {
-        let clock = Arc::new(RosClock::default());
-        Self { timers: Arc::new(Timers::new(Arc::clone(&clock))), clock, ready }
-    }
-
-    /// From now on time is simulated, or no longer.
-    pub(crate) fn set(&self, simulated: bool) {
-        if self.clock.simulated.swap(simulated, Ordering::AcqRel) != simulated {
-            self.clock.told.store(0, Ordering::Release);
-            self.timers.simulate(simulated);
-            self.wake_sleepers();
-        }
-    }
-
-    fn wake_sleepers(&self) {
-        if self.clock.sleepers.load(Ordering::SeqCst) > 0 {
-            self.ready.wake_all();
-        }
-    }
-
-    fn tell(&self, now: Time) {
-        self.clock.told.store(now.as_nanos(), Ordering::SeqCst);
-        self.timers.tell(now, &self.ready);
-        self.wake_sleepers();
-    }
-
-    /// The topic `/clock`, and the subscription to it. It hears at once, also in a program that never spins.
-    pub(crate) fn subscription(self: &Arc<Self>) -> (Topic, QoS, Arc<SubscriptionCore>) {
-        let (topic, qos) = (Topic::of::<Clock>(CLOCK.to_owned()), QoS::keep_last(1).best_effort());
-        let options = topic.subscription_options(qos, Some(TypeId::of::<Clock>()));
-        let simulation = Arc::clone(self);
-        let core = SubscriptionCore::new(options, When::AtOnce, QosEvents::default(), move |delivery| {
-            match delivery {
-                Delivery::Bytes { bytes, from, .. } => {
-                    let mut told = Clock::default();
-                    from.read_into(&mut told, bytes)?;
-                    simulation.tell(told.clock);
-                }
-                Delivery::Shared(shared) => {
-                    shared.downcast_ref().into_iter().for_each(|told: &Clock| simulation.tell(told.clock));
-                }
-            }
-            Ok(())
-        });
-        (topic, qos, core)
     }
 }

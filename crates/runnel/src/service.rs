@@ -1,50 +1,17 @@
-//! Services that a node provides, and why calls of services fail.
+//! Services that a node provides.
 
 use std::fmt;
 use std::sync::Arc;
 
 use runnel_core::message::Service;
-use runnel_core::wire::{DecodeError, Wire, decode_into};
-use runnel_ros1::node::{Role, ServiceFailure, ServiceSpec};
+use runnel_core::wire::{Wire, decode_into, try_write};
+use runnel_ros1::node::{Role, ServiceSpec};
 use runnel_ros1::tcpros::{LengthBeyondLimit, MAX_MESSAGE};
 
-use crate::data::{Asked, ServiceCore, ServiceTypes, When};
+use crate::data::{Asked, ServiceCore, ServiceTypes, no_memory_for_response};
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
-
-/// Why a call brought no response.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ServiceError {
-    /// The service says that it failed.
-    Failed(String),
-    /// There is no service to call, or no answer of it.
-    NoAnswer(ServiceFailure),
-    /// The response cannot be read.
-    Malformed(DecodeError),
-    /// The response cannot be read as the type that was found for it.
-    Unreadable(String),
-    /// The request is longer than services accept.
-    TooLong(LengthBeyondLimit),
-    /// The service is of this process and calls itself, or is kept busy.
-    Busy,
-}
-
-impl fmt::Display for ServiceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Failed(why) if why.is_empty() => f.write_str("it failed without saying why"),
-            Self::Failed(why) => write!(f, "it failed: {why}"),
-            Self::NoAnswer(why) => why.fmt(f),
-            Self::Malformed(error) => write!(f, "its response cannot be read: {error}"),
-            Self::Unreadable(why) => write!(f, "its response cannot be read: {why}"),
-            Self::TooLong(length) => write!(f, "the request: {length}"),
-            Self::Busy => f.write_str("it is of this process, and its callback was under way all the time"),
-        }
-    }
-}
-
-impl std::error::Error for ServiceError {}
+use crate::ready::When;
 
 /// A service that a node provides. It ends when it is dropped.
 #[must_use = "a service ends when it is dropped"]
@@ -146,7 +113,8 @@ pub(crate) fn answering<S: Service, E: fmt::Display>(
         Asked::Bytes { request, response } => {
             decode_into(&mut owned, request)
                 .map_err(|error| format!("the request cannot be read: {error}"))?;
-            callback(&owned).map_err(|error| error.to_string())?.write(response);
+            let answer = callback(&owned).map_err(|error| error.to_string())?;
+            try_write(response, |out| answer.write(out)).map_err(no_memory_for_response)?;
             LengthBeyondLimit::check(response.len(), MAX_MESSAGE)
                 .map_err(|error| format!("response: {error}"))
         }

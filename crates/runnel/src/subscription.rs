@@ -1,17 +1,26 @@
 //! Subscriptions.
 
+use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
+use runnel_core::Message;
 use runnel_core::dynamic::{DynamicError, DynamicMessage};
 use runnel_core::qos::QoS;
 use runnel_core::schema::{Generation, Schema};
-use runnel_core::wire::Encoding;
+use runnel_core::wire::{Encoding, Wire};
+use runnel_ros1::node::Role;
 
-use crate::data::{LinkInfo, SubscriptionCore};
+use crate::announced::Topic;
+use crate::borrowed::Borrowed;
+use crate::data::{Delivery, Kept, LinkInfo, QosEvents, SubscriptionCore, Unreadable};
 use crate::driver::Inputs;
-use crate::node::NodeInner;
+use crate::error::Error;
+use crate::forms::Forms;
+use crate::node::{Node, NodeInner};
+use crate::options::SubscriptionOptions;
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessChanged, Matched};
+use crate::ready::When;
 
 /// Messages that are taken out of turn at once, so that a publisher which never stops holds nobody up.
 const MOST_AT_ONCE: usize = 1000;
@@ -114,6 +123,159 @@ impl Subscription {
     /// Messages that were dropped because the callback was slower than the publishers.
     pub fn dropped(&self) -> u64 {
         self.core.dropped()
+    }
+}
+
+impl Node {
+    /// Subscribes to a topic. `callback` gets a reference: to the publisher's own message if that is of this process,
+    /// and otherwise to one whose memory is used again for the next.
+    ///
+    /// # Errors
+    /// When the name is not valid, the node subscribes to the topic with another type, or the master of ROS 1 refuses.
+    pub fn create_subscription<M: Message>(
+        &self,
+        topic: &str,
+        options: impl Into<SubscriptionOptions>,
+        mut callback: impl FnMut(&M) + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let topic = self.topic_of::<M>(topic)?;
+        let mut message = M::default();
+        self.subscribe(&topic, options, Some(TypeId::of::<M>()), move |delivery| match delivery {
+            Delivery::Shared(shared) => {
+                if let Some(message) = shared.downcast_ref() {
+                    callback(message);
+                }
+                Ok(())
+            }
+            Delivery::Bytes { bytes, from, .. } => {
+                from.read_into(&mut message, bytes)?;
+                callback(&message);
+                Ok(())
+            }
+        })
+    }
+
+    /// Subscribes to a topic with a callback that gets a view: text and arrays borrowed from the received bytes.
+    ///
+    /// # Errors
+    /// As [`Node::create_subscription`].
+    pub fn create_view_subscription<M: Message>(
+        &self,
+        topic: &str,
+        options: impl Into<SubscriptionOptions>,
+        mut callback: impl for<'a> FnMut(<M as Wire>::View<'a>) + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let topic = self.topic_of::<M>(topic)?;
+        self.subscribe(&topic, options, Some(TypeId::of::<M>()), move |delivery| match delivery {
+            Delivery::Shared(shared) => {
+                if let Some(message) = shared.downcast_ref::<M>() {
+                    callback(message.view());
+                }
+                Ok(())
+            }
+            Delivery::Bytes { bytes, from, .. } => {
+                callback(from.read_view::<M>(bytes)?);
+                Ok(())
+            }
+        })
+    }
+
+    /// Subscribes to a topic with a callback that gets each message to keep, where it lies: see [`Borrowed`].
+    ///
+    /// A message that cannot be read is counted and logged, and the callback does not get it. One of this process is
+    /// serialized, as for other processes, and is not copied after that.
+    ///
+    /// # Errors
+    /// As [`Node::create_subscription`].
+    pub fn create_borrowing_subscription<M: Message>(
+        &self,
+        topic: &str,
+        options: impl Into<SubscriptionOptions>,
+        mut callback: impl FnMut(Borrowed<M>) + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let topic = self.topic_of::<M>(topic)?;
+        self.subscribe(&topic, options, None, move |delivery| {
+            if let Delivery::Bytes { bytes, from, queue } = delivery {
+                from.read_view::<M>(bytes)?;
+                callback(Borrowed::new(Kept::take(bytes, from, queue)));
+            }
+            Ok(())
+        })
+    }
+
+    /// Subscribes to a topic of any type, or of the type of `schema`. `callback` gets the bytes, and what the
+    /// publisher says of their type: see [`RawMessage::decode`].
+    ///
+    /// Without a schema, publishers of ROS 2 are heard as they come, of several types if there are several, and a publisher
+    /// that offers less than is asked for is heard with what it offers, unless it is asked for
+    /// [exactly](SubscriptionOptions::exactly).
+    ///
+    /// # Errors
+    /// As [`Node::create_subscription`].
+    pub fn create_raw_subscription(
+        &self,
+        topic: &str,
+        schema: Option<&Schema>,
+        options: impl Into<SubscriptionOptions>,
+        mut callback: impl FnMut(&RawMessage<'_>) + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let options = options.into();
+        let topic = match schema {
+            Some(schema) => self.topic_of_forms(topic, &Forms::of(&Arc::new(schema.clone())))?,
+            None => {
+                let exactly = options.exactly.then_some(options.qos);
+                Topic { exactly, ..Topic::of_any(self.resolve(topic)?) }
+            }
+        };
+        self.subscribe(&topic, options, None, move |delivery| {
+            if let Delivery::Bytes { bytes, from, .. } = delivery {
+                callback(&RawMessage::new(bytes, from));
+            }
+            Ok(())
+        })
+    }
+
+    /// Subscribes to a topic of a type that is known only while the program runs. `callback` gets each message in the form of
+    /// `schema`, whichever generation of ROS it came from.
+    ///
+    /// A message that cannot be read is counted and logged, and the callback does not get it.
+    ///
+    /// # Errors
+    /// As [`Node::create_subscription`].
+    pub fn create_dynamic_subscription(
+        &self,
+        topic: &str,
+        schema: &Arc<Schema>,
+        options: impl Into<SubscriptionOptions>,
+        mut callback: impl FnMut(&DynamicMessage) + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let forms = Forms::of(schema);
+        let topic = self.topic_of_forms(topic, &forms)?;
+        self.subscribe(&topic, options, None, move |delivery| {
+            if let Delivery::Bytes { bytes, from, .. } = delivery {
+                callback(&forms.decode(bytes, from.encoding)?);
+            }
+            Ok(())
+        })
+    }
+
+    /// Subscribes to a topic. With `takes` messages of this process come by reference.
+    pub(crate) fn subscribe(
+        &self,
+        topic: &Topic,
+        options: impl Into<SubscriptionOptions>,
+        takes: Option<TypeId>,
+        callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let SubscriptionOptions { qos, callbacks, .. } = options.into();
+        let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
+        let qos = self.inner.driver().settled_for_subscription(&topic.name, qos);
+        let events = QosEvents::new(callbacks, when.clone());
+        let core = SubscriptionCore::new(topic.subscription_options(qos, takes), when, events, callback);
+        let input = self.inner.driver().add_subscription(self.inner.key, topic, qos, &core)?;
+        let subscription = Subscription::new(Arc::clone(&self.inner), topic.name.clone(), qos, core, input);
+        self.inner.wait_topic_registered(Role::Subscriber, topic)?;
+        Ok(subscription)
     }
 }
 

@@ -1,16 +1,15 @@
 //! Timers of the user's, fired by whoever spins; those that follow a simulated clock, by whoever hears it.
 
 use litemap::LiteMap;
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel_core::time::{Instant, Time};
+use runnel_core::timers::Timers as Queue;
 use runnel_io::clock;
 
-use crate::data::{ReadyQueue, Runnable};
-use crate::node::Node;
+use crate::ready::{ReadyQueue, Runnable};
 use crate::ros_clock::RosClock;
 use crate::sync::{lock, try_lock};
 
@@ -26,33 +25,6 @@ pub(crate) enum Follows {
     Ros,
 }
 
-/// A callback that is called at a fixed period, made by [`Node::create_timer`] or [`Node::create_wall_timer`]. It ends when it
-/// is dropped. However many calls were missed, one makes up for them.
-#[must_use = "a timer ends when it is dropped"]
-pub struct Timer {
-    node: Node,
-    id: u64,
-}
-
-impl Timer {
-    pub(crate) fn new(node: Node, id: u64) -> Self {
-        Self { node, id }
-    }
-}
-
-impl fmt::Debug for Timer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Timer").field("node", &self.node.full_name()).finish_non_exhaustive()
-    }
-}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        let shared = &self.node.context().shared;
-        shared.timers.remove(self.id, &shared.ready);
-    }
-}
-
 /// All timers of a context, by when they fire next.
 pub(crate) struct Timers {
     clock: Arc<RosClock>,
@@ -64,9 +36,10 @@ pub(crate) struct Timers {
 
 #[derive(Default)]
 struct Due {
-    wall: LiteMap<(Instant, u64), Arc<TimerCore>>,
+    timers: LiteMap<u64, Arc<TimerCore>>,
+    wall: Queue<u64>,
     /// By simulated time, in nanoseconds. Empty while time is not simulated.
-    simulated: LiteMap<(i64, u64), Arc<TimerCore>>,
+    simulated: Queue<u64, i64>,
     /// The simulated time that was told last.
     told: i64,
 }
@@ -115,7 +88,7 @@ impl Timers {
     }
 
     fn note_next(&self, due: &Due) {
-        let next = due.wall.first().map_or(NEVER, |((at, _), _)| at.0);
+        let next = due.wall.next_deadline().map_or(NEVER, |at| at.0);
         self.next.store(next, Ordering::Release);
     }
 
@@ -133,13 +106,13 @@ impl Timers {
             return;
         }
         let mut due = lock(&self.due);
-        while let Some((at, id)) = due.wall.first().map(|(key, _)| *key).filter(|(at, _)| *at <= now)
-            && let Some(timer) = due.wall.remove(&(at, id))
+        let Due { timers, wall, .. } = &mut *due;
+        while let Some((at, &id)) = wall.first_due(now)
+            && let Some(timer) = timers.get(&id)
         {
             timer.schedule(ready);
             let regular = at + timer.period;
-            let next = if regular > now { regular } else { now + timer.period };
-            due.wall.insert((next, id), timer);
+            wall.schedule(id, if regular > now { regular } else { now + timer.period });
         }
         self.note_next(&due);
     }
@@ -152,13 +125,13 @@ impl Timers {
             due.begin_again(now);
         }
         due.told = now;
-        while let Some((at, id)) = due.simulated.first().map(|(key, _)| *key).filter(|(at, _)| *at <= now)
-            && let Some(timer) = due.simulated.remove(&(at, id))
+        let Due { timers, simulated, .. } = &mut *due;
+        while let Some((at, &id)) = simulated.first_due(now)
+            && let Some(timer) = timers.get(&id)
         {
             timer.schedule(ready);
             let regular = after(at, timer.period);
-            let next = if regular > now { regular } else { after(now, timer.period) };
-            due.simulated.insert((next, id), timer);
+            simulated.schedule(id, if regular > now { regular } else { after(now, timer.period) });
         }
     }
 
@@ -166,45 +139,50 @@ impl Timers {
     pub(crate) fn simulate(&self, simulated: bool) {
         let mut due = lock(&self.due);
         due.told = 0;
-        for (id, timer) in due.take_followers() {
-            due.insert(id, timer, simulated);
-        }
+        due.restart_followers(simulated);
         self.note_next(&due);
     }
 }
 
 impl Due {
     fn insert(&mut self, id: u64, timer: Arc<TimerCore>, simulated: bool) {
+        self.start(id, &timer, simulated);
+        self.timers.insert(id, timer);
+    }
+
+    /// Begins the first period of a timer.
+    fn start(&mut self, id: u64, timer: &TimerCore, simulated: bool) {
         if simulated && timer.follows == Follows::Ros {
-            self.simulated.insert((after(self.told, timer.period), id), timer);
+            self.simulated.schedule(id, after(self.told, timer.period));
         } else {
-            self.wall.insert((clock::monotonic() + timer.period, id), timer);
+            self.wall.schedule(id, clock::monotonic() + timer.period);
         }
     }
 
     fn remove(&mut self, id: u64) -> Option<Arc<TimerCore>> {
-        let wall = self.wall.keys().find(|(_, other)| *other == id).copied();
-        let simulated = self.simulated.keys().find(|(_, other)| *other == id).copied();
-        let found = wall.and_then(|key| self.wall.remove(&key));
-        found.or_else(|| self.simulated.remove(&simulated?))
+        self.wall.cancel(&id);
+        self.simulated.cancel(&id);
+        self.timers.remove(&id)
     }
 
-    /// Takes out those that follow ROS time.
-    fn take_followers(&mut self) -> Vec<(u64, Arc<TimerCore>)> {
-        let wall = std::mem::take(&mut self.wall).into_iter();
-        let (followers, others): (Vec<_>, Vec<_>) =
-            wall.partition(|(_, timer)| timer.follows == Follows::Ros);
-        self.wall = others.into_iter().collect();
-        let simulated = std::mem::take(&mut self.simulated).into_iter().map(|((_, id), timer)| (id, timer));
-        followers.into_iter().map(|((_, id), timer)| (id, timer)).chain(simulated).collect()
+    /// Begins a new period of those that follow ROS time.
+    fn restart_followers(&mut self, simulated: bool) {
+        let followers = self.timers.iter().filter(|(_, timer)| timer.follows == Follows::Ros);
+        let followers: Vec<_> = followers.map(|(id, timer)| (*id, Arc::clone(timer))).collect();
+        for (id, timer) in followers {
+            self.wall.cancel(&id);
+            self.simulated.cancel(&id);
+            self.start(id, &timer, simulated);
+        }
     }
 
     /// Simulated time has jumped back: nobody waits longer than a period for the next firing.
     fn begin_again(&mut self, now: i64) {
-        let simulated = std::mem::take(&mut self.simulated).into_iter();
-        let sooner =
-            |((at, id), timer): ((i64, u64), Arc<TimerCore>)| ((at.min(after(now, timer.period)), id), timer);
-        self.simulated = simulated.map(sooner).collect();
+        for (id, timer) in &self.timers {
+            if self.simulated.deadline(id).is_some() {
+                self.simulated.schedule_if_earlier(*id, after(now, timer.period));
+            }
+        }
     }
 }
 

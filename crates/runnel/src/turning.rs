@@ -14,10 +14,10 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::{Waker, clock};
 
-use crate::data::ReadyQueue;
 use crate::driver::{Driver, Turned};
-use crate::logging::console;
+use crate::log_output::console;
 use crate::polling::PollingPolicy;
+use crate::ready::ReadyQueue;
 use crate::sync::{lock, try_lock};
 
 /// How long the driver may go unattended.

@@ -4,10 +4,11 @@
 use std::net::SocketAddr;
 
 use libfuzzer_sys::fuzz_target;
+use runnel_core::local_peer::LocalIdentity;
 use runnel_core::time::Instant;
 use runnel_fuzz::{Engine, play};
 use runnel_ros1::net::{ConnId, Transmit};
-use runnel_ros1::node::{Limits, Node, NodeConfig, Port, SameHost, ServiceSpec, TopicSpec, WantedService};
+use runnel_ros1::node::{Limits, Node, NodeConfig, Port, ServiceSpec, TopicSpec, WantedService};
 use runnel_ros1::rpc::Uri;
 
 struct Subject(Node);
@@ -52,7 +53,7 @@ fn strings(topic: &str) -> TopicSpec {
 
 fn node() -> Node {
     let config = NodeConfig {
-        same_host: Some(SameHost { process: 1, secret: 2 }),
+        same_host: Some(LocalIdentity { process: 1, secret: 2 }),
         origin: None,
         name: "/node".to_owned(),
         host: "127.0.0.1".to_owned(),

@@ -2,7 +2,7 @@
 //! is tried with seeds by `cargo test -p runnel-rtps attacks::`, which shares this scene and says what an input means.
 #![no_main]
 
-#[allow(unused_imports, reason = "the tests also make inputs")]
+#[allow(unused_imports, dead_code, reason = "the tests also make inputs and play other attacks")]
 #[path = "../../../crates/runnel-rtps/tests/it/attack/mod.rs"]
 mod attack;
 #[path = "../../../crates/runnel-rtps/tests/net/mod.rs"]

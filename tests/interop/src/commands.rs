@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::PATIENCE;
 use crate::graph::Ros1Graph;
-use crate::runnel::built;
+use crate::programs::built;
 
 /// How a command ended, and what it printed.
 #[derive(Clone, Debug, PartialEq, Eq)]

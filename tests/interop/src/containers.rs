@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use runnel_testkit::process::{Peer, within};
 
 use crate::hearing::{PATIENCE, outcome, told, wait_until};
-use crate::runnel;
+use crate::{checkout, programs};
 
 /// Where a container finds the programs of this workspace.
 const PROGRAMS: &str = "/mnt/programs";
@@ -109,13 +109,11 @@ impl Container {
 
     /// Peers and their environments are started where they lie in the checkout.
     fn kept_by(command: Command, network: &str, folders: &[(&Path, &str)]) -> Container {
-        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let checkout = checkout.canonicalize().expect("the checkout that this was built in");
-        Container::that_sees(&checkout, command, network, folders)
+        Container::that_sees(&checkout(), command, network, folders)
     }
 
     fn that_sees(kept: &Path, mut command: Command, network: &str, folders: &[(&Path, &str)]) -> Container {
-        command.args(["sh", "-c", SETUP, "setup", network]).arg(runnel::folder()).arg(kept);
+        command.args(["sh", "-c", SETUP, "setup", network]).arg(programs::folder()).arg(kept);
         for (outside, inside) in folders {
             command.arg(outside).arg(inside);
         }

@@ -12,7 +12,7 @@ use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, within};
 use tempfile::TempDir;
 
-use crate::{installed, roscpp, runnel, sources};
+use crate::{installed, programs, roscpp, sources};
 
 /// Which implementation a talker or a listener is made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ impl Ros1Graph {
     /// # Panics
     /// When it is not built.
     pub fn runnel(&self, program: &str, arguments: &[&str]) -> Peer {
-        let mut command = self.command(runnel::built(program));
+        let mut command = self.command(programs::built(program));
         command.args(arguments);
         start(program, command)
     }

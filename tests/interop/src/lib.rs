@@ -15,15 +15,18 @@ pub mod doctor;
 pub mod fakes;
 mod graph;
 mod hearing;
+mod masters;
 pub mod messages;
 pub mod mouse;
+mod programs;
+pub mod projects;
 pub mod ros2;
 pub mod ros2_hosts;
 pub mod ros2_talks;
 pub mod ros2_words;
 mod roscpp;
-mod runnel;
 pub mod sheet;
+pub mod sockets;
 pub mod wheels;
 
 pub use asking::Side;
@@ -32,13 +35,23 @@ pub use graph::{Origin, Ros1Graph};
 pub use hearing::{
     Outcome, PATIENCE, all_hear_all, body, hear_out, hears_after_restarts, outcome, ready, told, wait_until,
 };
-pub use runnel::{Master, Server, built, folder};
+pub use masters::{Master, Server};
+pub use programs::{built, folder};
 
 use std::path::PathBuf;
 
 /// Whether everything is tried, as `./test --full` does. Otherwise tests of many like cases try one of each kind.
 pub fn is_full() -> bool {
     std::env::var_os("RUNNEL_TEST_FULL").is_some()
+}
+
+/// The checkout that this was built in, without symbolic links.
+///
+/// # Panics
+/// When it is gone.
+pub fn checkout() -> PathBuf {
+    let checkout = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    checkout.canonicalize().expect("the checkout that this was built in")
 }
 
 /// The sources of the peers.

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use crate::dds;
 use crate::graph::start;
-use crate::runnel::built;
+use crate::programs::built;
 use crate::sources;
 use crate::wheels::{environment, python};
 

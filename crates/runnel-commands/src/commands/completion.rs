@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap_complete::env::Shells;
+use clap_complete::env::{CompleteEnv, Shells};
 
-use crate::completion::VARIABLE;
 use crate::error::CliError;
+
+/// The variable by which a shell's script asks for completions.
+const VARIABLE: &str = "RUNNEL_COMPLETE";
 
 /// Print the script that teaches a shell to complete this command, with live topics and nodes
 ///
@@ -27,4 +29,10 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     shell.write_registration(VARIABLE, "runnel", "runnel", &program.to_string_lossy(), &mut script)?;
     io::stdout().lock().write_all(&script)?;
     Ok(())
+}
+
+/// The completion that a shell asks for in the environment.
+pub fn environment() -> CompleteEnv<'static, fn() -> clap::Command> {
+    let factory: fn() -> clap::Command = super::command;
+    CompleteEnv::with_factory(factory).var(VARIABLE)
 }

@@ -2,24 +2,22 @@
 
 mod action;
 mod bench;
-mod completion;
+pub mod completion;
 mod demo;
 mod doctor;
-pub mod interface;
+mod interface;
 mod line_trace;
 mod log;
-pub mod master;
-pub mod node;
+mod master;
+mod node;
 mod of_ros1;
-pub mod param;
+mod param;
 mod ros1;
-pub mod service;
-pub mod topic;
+mod service;
+mod topic;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-pub use action::actions;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, Parser, Subcommand};
 pub use of_ros1::OfRos1;
 
@@ -85,12 +83,6 @@ pub enum Command {
     BenchPeer(runnel_bench_ends::Args),
 }
 
-/// A time that is not negative.
-pub fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "must be a number of seconds".to_owned())
-}
-
 /// The name of the flag below.
 const INNER_VERBOSE: &str = "inner_verbose";
 
@@ -125,7 +117,7 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
     match command {
         Command::Demo(args) => demo::run(&args, session),
         Command::LineTrace(args) => line_trace::run(&args),
-        Command::Master(args) => master::run(&args, session),
+        Command::Master(args) => master::run(args, session),
         Command::Topic(command) => topic::run(command, session),
         Command::Node(command) => node::run(command, session),
         Command::Service(command) => service::run(command, session),

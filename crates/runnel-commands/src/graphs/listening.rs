@@ -6,6 +6,7 @@ use runnel::{Context, Ros2Graph};
 
 use crate::error::CliError;
 use crate::session::Session;
+use crate::value_parsers;
 
 /// In so long all who are there have answered, unless something is amiss.
 const LEAST: Duration = Duration::from_millis(200);
@@ -17,7 +18,7 @@ const STRAGGLERS: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Listening {
     /// Listen for nodes of ROS 2 for at least so long [default: 0.2]
-    #[arg(long, alias = "spin-time", value_name = "SECONDS", value_parser = crate::commands::seconds)]
+    #[arg(long, alias = "spin-time", value_name = "SECONDS", value_parser = value_parsers::seconds)]
     wait: Option<Duration>,
 
     /// As for ros2, where it is what happens here anyway

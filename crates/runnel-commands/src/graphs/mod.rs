@@ -16,7 +16,7 @@ use which::There;
 pub use which::Which;
 
 use runnel::core::schema::Generation;
-use runnel::{Context, Graphs, Ros2Graph};
+use runnel::{Context, Graphs, ParticipantInfo, Ros2Graph};
 
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -115,4 +115,11 @@ pub fn words(ros1: bool, ros2: bool) -> &'static str {
 /// The same for programs.
 pub fn keys(ros1: bool, ros2: bool) -> Vec<&'static str> {
     [(ros1, "ros1"), (ros2, "ros2")].into_iter().filter(|(there, _)| *there).map(|(_, key)| key).collect()
+}
+
+/// Whose implementation a participant is and where.
+pub fn place(participant: &ParticipantInfo) -> String {
+    let here = if participant.is_same_host { " (this host)" } else { "" };
+    let at = participant.addresses.first().map_or(String::new(), |address| format!(" at {address}"));
+    format!("{}{at}{here}", participant.vendor)
 }

@@ -8,7 +8,6 @@
 mod failure;
 mod front;
 mod link;
-pub mod pyyaml;
 mod roscore;
 mod rosmsg;
 mod rosnode;

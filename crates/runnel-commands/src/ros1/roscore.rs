@@ -4,7 +4,7 @@ use clap::{CommandFactory, Parser};
 use runnel::io::lookup::is_loopback;
 
 use super::Failure;
-use crate::commands::master;
+use crate::master::{self, MasterSettings};
 use crate::session::Session;
 
 /// What the help of both programs says in full.
@@ -72,15 +72,15 @@ pub fn run(args: &Args, session: &Session, logs: Logs) -> Result<(), Failure> {
     }
     let own = ADDRESSES.iter().filter_map(|name| std::env::var(name).ok());
     let master = session.master_uri()?.endpoint.host;
-    Ok(master::run(&master_args(args.port, logs, own.chain([master])), session)?)
+    Ok(master::run(&settings(args.port, logs, own.chain([master])), session)?)
 }
 
 /// The master that is meant, by the hosts that the environment names.
-fn master_args(port: Option<u16>, logs: Logs, hosts: impl IntoIterator<Item = String>) -> master::Args {
+fn settings(port: Option<u16>, logs: Logs, hosts: impl IntoIterator<Item = String>) -> MasterSettings {
     // An empty variable is one that is not set.
     let for_others = hosts.into_iter().any(|host| !host.is_empty() && !is_loopback(&host));
     let host = if for_others { EVERY_INTERFACE } else { master::THIS_HOST }.to_owned();
-    master::Args { port, host, persist: None, no_rosout: logs == Logs::Left }
+    MasterSettings { port, host, persist: None, gathers_logs: logs == Logs::Gathered }
 }
 
 #[cfg(test)]
@@ -89,9 +89,8 @@ mod tests {
 
     #[test]
     fn the_master_serves_others_where_the_environment_names_an_address_for_them() {
-        let host = |hosts: &[&str]| {
-            master_args(None, Logs::Gathered, hosts.iter().map(|host| (*host).to_owned())).host
-        };
+        let host =
+            |hosts: &[&str]| settings(None, Logs::Gathered, hosts.iter().map(|host| (*host).to_owned())).host;
         assert_eq!(host(&["localhost"]), "localhost");
         assert_eq!(host(&["127.0.0.1", "localhost"]), "localhost");
         assert_eq!(host(&["", "localhost"]), "localhost", "an empty variable names nothing");
@@ -101,10 +100,12 @@ mod tests {
 
     #[test]
     fn the_port_is_passed_on_and_logs_are_left_to_who_gathers_them() {
-        let args = master_args(Some(5), Logs::Gathered, []);
-        assert_eq!((args.port, args.no_rosout), (Some(5), false));
-        let args = master_args(None, Logs::Left, []);
-        assert_eq!((args.port, args.no_rosout), (None, true));
+        let settings_of = |port, logs| {
+            let MasterSettings { port, gathers_logs, .. } = settings(port, logs, []);
+            (port, gathers_logs)
+        };
+        assert_eq!(settings_of(Some(5), Logs::Gathered), (Some(5), true));
+        assert_eq!(settings_of(None, Logs::Left), (None, false));
     }
 
     #[test]

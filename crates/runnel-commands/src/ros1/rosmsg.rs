@@ -8,9 +8,8 @@ use runnel::core::schema::{Generation, Kind, TypeName};
 
 use super::front::EX_USAGE;
 use super::{Failure, print_joined, tell};
-use crate::commands::interface::definition_text;
-use crate::commands::interface::found::Found;
 use crate::error::CliError;
+use crate::interfaces::{Found, definition_text};
 use crate::session::Session;
 use crate::types::{Types, type_name};
 

@@ -10,12 +10,10 @@ use runnel::ros1::rpc::Uri;
 use runnel::{Context, Rate};
 
 use super::{Failure, lies_in, print_joined, tell};
-use crate::commands::node::cleanup::unregister;
-use crate::commands::node::info::connection_text;
-use crate::commands::node::ping::milliseconds;
 use crate::error::CliError;
 use crate::graph::{Connection, Graph, SystemState, names_of};
-use crate::output::{lines, shown};
+use crate::nodes::{connection_text, milliseconds, ping_reply, unregister};
+use crate::output::{lines, shown, tabbed};
 use crate::session::Session;
 
 /// Look at nodes, and end them, as the rosnode of ROS 1 does
@@ -144,8 +142,7 @@ impl Nodes<'_> {
         }
         for node in &mut nodes {
             let uri = self.graph.node_uri(node)?.unwrap_or_else(|| "unknown address".to_owned());
-            let (name, uri) = (shown(node), shown(&uri));
-            *node = if args.all { format!("{uri} \t{name}") } else { uri.into_owned() };
+            *node = if args.all { tabbed([&format!("{uri} "), node]) } else { tabbed([&uri]) };
         }
         self.paragraph(&nodes.join("\n"))
     }
@@ -224,7 +221,7 @@ impl Nodes<'_> {
                 return Ok(false);
             }
             let time = milliseconds(clock::monotonic().since(start));
-            self.paragraph(&format!("xmlrpc reply from {}\ttime={time:.6}ms", shown(&uri)))?;
+            self.paragraph(&ping_reply(&uri, time))?;
             (pings, total) = (pings + 1, total + time);
             if count.is_some_and(|count| count > 0 && pings >= count) {
                 break;

@@ -7,11 +7,11 @@ use clap::{Parser, Subcommand};
 use runnel::ParamValue;
 use runnel::core::names;
 
-use super::{Failure, print_joined, pyyaml};
-use crate::commands::param::{leaves, load, yaml};
+use super::{Failure, print_joined};
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::shown;
+use crate::params::{file_text, pyyaml, yaml};
 use crate::session::Session;
 
 /// Read and set parameters, as the rosparam of ROS 1 does
@@ -200,7 +200,7 @@ impl Params<'_> {
             file => format!("reading parameters from [{file}]"),
         })?;
         let text =
-            load::read(&args.file).map_err(|error| Failure::failed(format!("file [{file}]: {error}")))?;
+            file_text(&args.file).map_err(|error| Failure::failed(format!("file [{file}]: {error}")))?;
         let namespace = self.session.absolute(&args.namespace);
         let mut documents = Vec::new();
         for mut value in yaml::documents(&text).map_err(Failure::failed)? {
@@ -240,7 +240,7 @@ impl Params<'_> {
     /// Sets a value, or of a mapping each member, so that what else there is stays.
     fn set_tree(&self, name: &str, value: ParamValue, verbose: bool) -> Result<(), Failure> {
         let leaves = match value {
-            value @ ParamValue::Struct(_) => leaves(name, value).map_err(Failure::failed)?,
+            value @ ParamValue::Struct(_) => yaml::leaves(name, value).map_err(Failure::failed)?,
             _ if name == "/" => return Err(Failure::failed("global / can only be set to a dictionary")),
             value => vec![(name.to_owned(), value)],
         };

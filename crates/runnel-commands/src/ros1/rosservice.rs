@@ -10,11 +10,11 @@ use runnel::core::yaml::{self, EchoOptions};
 use runnel::{Context, Node};
 
 use super::{Failure, lies_in, print_joined};
-use crate::commands::service::{FOREVER, arguments, probe, request};
-use crate::commands::topic::publish::documents;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::messages::documents;
 use crate::output::lines;
+use crate::services::{FOREVER, arguments, probe, request};
 use crate::session::Session;
 
 /// Look at services, and call them, as the rosservice of ROS 1 does

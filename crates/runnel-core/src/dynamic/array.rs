@@ -3,6 +3,7 @@
 use super::{DynamicMessage, Value, ValueRef};
 use crate::schema::{Element, Primitive};
 use crate::time::{Duration, Time};
+use crate::wire::{NoMemory, Wire, try_clone_each, try_reserve};
 
 /// The elements of an array or sequence.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,6 +133,34 @@ impl Array {
             size_of::<T>()
         }
         with_vector!(self, vector => size(vector))
+    }
+}
+
+/// Does the same with the vector of every kind of array but that of messages, and gives an array of that kind.
+macro_rules! try_clone_as {
+    ($array:expr, $($variant:ident)*) => {
+        match $array {
+            $(Array::$variant(values) => Array::$variant(values.try_clone()?),)*
+            Array::Message(messages) => Array::Message(try_clone_each(messages, DynamicMessage::try_clone)?),
+        }
+    };
+}
+
+impl Array {
+    /// The array once more, as `Clone` has it.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub(super) fn try_clone(&self) -> Result<Self, NoMemory> {
+        Ok(try_clone_as!(self, Bool I8 U8 I16 U16 I32 U32 I64 U64 F32 F64 String Time Duration))
+    }
+
+    /// Makes room for so many elements more.
+    ///
+    /// # Errors
+    /// When there is no memory for these.
+    pub(super) fn try_reserve(&mut self, more: usize) -> Result<(), NoMemory> {
+        with_vector!(self, vector => try_reserve(vector, more))
     }
 }
 

@@ -5,7 +5,9 @@ use super::fit::{check_len, check_text};
 use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value, element_name, parts};
 use crate::schema::{Arity, Element, Field, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
-use crate::wire::{DecodeErrorKind, EncodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire, cdr, resize};
+use crate::wire::{
+    DecodeErrorKind, EncodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire, cdr, exactly, resize, try_reserve,
+};
 use std::sync::Arc;
 
 /// The most elements to make room for before any of them was read.
@@ -50,7 +52,7 @@ impl<'a> Decoder<'a> {
             return Err(DynamicErrorKind::TooDeep.into());
         }
         self.budget.take_message(schema.def.fields.len())?;
-        let mut fields = Vec::with_capacity(schema.def.fields.len());
+        let mut fields = exactly(schema.def.fields.len())?;
         for (field, part) in parts(schema) {
             fields.push(self.field(field, part, depth).map_err(|error| error.within(&field.name))?);
         }
@@ -112,8 +114,7 @@ impl<'a> Decoder<'a> {
         with_vector!(&mut array, vector => self.fill(vector, arity)?, _messages => ());
         if let Array::String(texts) = &array {
             for (index, text) in texts.iter().enumerate() {
-                check_text(primitive, text)
-                    .map_err(|kind| DynamicError::from(kind).within(&format!("[{index}]")))?;
+                check_text(primitive, text).map_err(|kind| DynamicError::from(kind).within_element(index))?;
             }
         }
         Ok(array)
@@ -144,9 +145,10 @@ impl<'a> Decoder<'a> {
             Arity::Fixed(count) => count,
             _ => self.count_of_messages(arity)?,
         };
-        let mut messages = Vec::with_capacity(count.min(FIRST_ROOM));
+        let mut messages = exactly(count.min(FIRST_ROOM))?;
         for index in 0..count {
-            let message = self.message(schema, depth).map_err(|error| error.within(&format!("[{index}]")))?;
+            let message = self.message(schema, depth).map_err(|error| error.within_element(index))?;
+            try_reserve(&mut messages, 1)?;
             messages.push(message);
         }
         self.reader.leave(end)?;

@@ -6,13 +6,14 @@ use super::{
 };
 use crate::schema::{Arity, Element, Field, Literal, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
+use crate::wire::{exactly, resize};
 use std::sync::Arc;
 
 impl DynamicMessage {
     /// The message that has every field at its default.
     ///
     /// # Errors
-    /// When the schema asks for too much memory, lies too deep, or lacks that of a field.
+    /// When the schema asks for too much memory or more than there is, lies too deep, or lacks that of a field.
     pub fn default_of(schema: &Arc<Schema>) -> Result<Self, DynamicError> {
         default_message(schema, &mut Budget::new(), 0)
     }
@@ -27,7 +28,7 @@ fn default_message(
         return Err(DynamicErrorKind::TooDeep.into());
     }
     budget.take_message(schema.def.fields.len())?;
-    let mut fields = Vec::with_capacity(schema.def.fields.len());
+    let mut fields = exactly(schema.def.fields.len())?;
     for (field, part) in parts(schema) {
         fields.push(default_field(field, part, budget, depth).map_err(|error| error.within(&field.name))?);
     }
@@ -113,11 +114,12 @@ fn zeros(
 ) -> Result<Value, DynamicError> {
     let mut array = Array::empty(element);
     budget.take(count, array.element_size())?;
-    with_vector!(&mut array, vector => vector.resize_with(count, Default::default), messages => {
+    with_vector!(&mut array, vector => resize(vector, count)?, messages => {
         let known = part.ok_or_else(|| missing(element))?;
+        *messages = exactly(count)?;
         for index in 0..count {
             let message = default_message(known, budget, depth + 1);
-            messages.push(message.map_err(|error| error.within(&format!("[{index}]")))?);
+            messages.push(message.map_err(|error| error.within_element(index))?);
         }
     });
     Ok(Value::Array(array))

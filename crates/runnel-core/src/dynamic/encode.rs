@@ -7,7 +7,7 @@ use crate::wire::{EncodeErrorKind, Encoding, Sink, Wire, cdr, length_of, tells_i
 
 impl DynamicMessage {
     /// Appends the ROS 1 wire form to `out`. A `wstring`, which ROS 1 does not have, is written as a `string`.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub fn encode(&self, out: &mut (impl Sink + ?Sized)) {
         self.write(out);
     }
 
@@ -23,7 +23,7 @@ impl DynamicMessage {
     ///
     /// # Errors
     /// In ROS 2 when a field is a `wstring`.
-    pub fn encode_payload(&self, encoding: Encoding, out: &mut Vec<u8>) -> Result<(), DynamicError> {
+    pub fn encode_payload(&self, encoding: Encoding, out: &mut impl Sink) -> Result<(), DynamicError> {
         if !encoding.is_ros1() {
             check_text(self)?;
         }

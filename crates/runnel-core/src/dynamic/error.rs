@@ -1,7 +1,7 @@
 //! What can go wrong with a message known by its schema.
 
 use crate::schema::MAX_MESSAGE_DEPTH;
-use crate::wire::{DecodeError, DecodeErrorKind, EncodeErrorKind};
+use crate::wire::{DecodeError, DecodeErrorKind, EncodeErrorKind, NoMemory};
 use std::fmt;
 
 /// Something is wrong with a dynamic message: what, and in which field.
@@ -87,9 +87,21 @@ impl DynamicError {
         &self.path
     }
 
-    /// The error with the field or element (`[3]`) in which it arose before its path.
+    /// The error with the field or element (`[3]`) in which it arose before its path. Where memory is short there is none
+    /// for a path.
     pub(crate) fn within(self, outer: &str) -> Self {
-        Self { path: join(outer, &self.path), kind: self.kind }
+        match self.kind {
+            DynamicErrorKind::Bytes(DecodeErrorKind::NoMemory { .. }) => self,
+            kind => Self { path: join(outer, &self.path), kind },
+        }
+    }
+
+    /// The same of an element.
+    pub(crate) fn within_element(self, index: usize) -> Self {
+        match self.kind {
+            DynamicErrorKind::Bytes(DecodeErrorKind::NoMemory { .. }) => self,
+            _ => self.within(&format!("[{index}]")),
+        }
     }
 }
 
@@ -114,6 +126,12 @@ impl From<DecodeErrorKind> for DynamicError {
 impl From<DecodeError> for DynamicError {
     fn from(error: DecodeError) -> Self {
         error.kind().into()
+    }
+}
+
+impl From<NoMemory> for DynamicError {
+    fn from(refused: NoMemory) -> Self {
+        DecodeErrorKind::from(refused).into()
     }
 }
 

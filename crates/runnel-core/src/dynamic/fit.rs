@@ -17,9 +17,10 @@ pub(super) fn fit_field(
     let Value::Array(array) = value else { return Err(wrong_type(&field.element, field.arity, &value)) };
     check_len(field.arity, array.len())?;
     let mut fitted = Array::empty(&field.element);
+    fitted.try_reserve(array.len())?;
     for (index, value) in array.iter().enumerate() {
-        let fit = fit_element(&field.element, part, value.to_value());
-        let value = fit.map_err(|error| error.within(&format!("[{index}]")))?;
+        let fit = fit_element(&field.element, part, value.try_to_value()?);
+        let value = fit.map_err(|error| error.within_element(index))?;
         fitted.push(value).map_err(|value| wrong_type(&field.element, Arity::One, &value))?;
     }
     Ok(Value::Array(fitted))

@@ -3,6 +3,7 @@
 use super::fit::{check_len, fit_field};
 use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value, default_field, parts};
 use crate::schema::{Arity, Field, MAX_MESSAGE_DEPTH, Schema, snake_case};
+use crate::wire::exactly;
 use std::sync::Arc;
 
 impl DynamicMessage {
@@ -11,7 +12,7 @@ impl DynamicMessage {
     /// this form alone has is left out, such as the `seq` of a header in ROS 2; what the other alone has is at its default.
     ///
     /// # Errors
-    /// When a field is of another type there, longer than its bound there, or the message would take up too much memory.
+    /// When a field is of another type there, longer than its bound there, or the message would take up too much memory or more than there is.
     pub fn to_form(&self, form: &Arc<Schema>) -> Result<Self, DynamicError> {
         self.formed(form, &mut Budget::new(), 0)
     }
@@ -21,7 +22,7 @@ impl DynamicMessage {
             return Err(DynamicErrorKind::TooDeep.into());
         }
         budget.take_message(form.def.fields.len())?;
-        let mut fields = Vec::with_capacity(form.def.fields.len());
+        let mut fields = exactly(form.def.fields.len())?;
         for (index, (field, part)) in parts(form).enumerate() {
             let value = match self.counterpart(index, &field.name) {
                 Some((own, value)) => form_value(own, value, field, part, budget, depth),
@@ -57,19 +58,22 @@ fn form_value(
             check_len(arity, messages.len())?;
             let form = |(index, message): (usize, &DynamicMessage)| {
                 let formed = message.formed(part, budget, depth + 1);
-                formed.map_err(|error| error.within(&format!("[{index}]")))
+                formed.map_err(|error| error.within_element(index))
             };
-            let formed = messages.iter().enumerate().map(form).collect::<Result<_, _>>()?;
+            let mut formed = exactly(messages.len())?;
+            for message in messages.iter().enumerate().map(form) {
+                formed.push(message?);
+            }
             Ok(Value::Array(Array::Message(formed)))
         }
         (Value::Array(array), None, arity) if own.element == field.element && arity != Arity::One => {
             check_len(arity, array.len())?;
             budget.take_held(value)?;
-            Ok(value.clone())
+            Ok(value.view().try_to_value()?)
         }
         _ => {
             budget.take_held(value)?;
-            fit_field(field, part, value.clone())
+            fit_field(field, part, value.view().try_to_value()?)
         }
     }
 }

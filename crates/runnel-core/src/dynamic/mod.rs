@@ -31,6 +31,7 @@ pub(crate) use fit::{check_len, fit_element};
 pub(crate) use path::no_such_field;
 
 use crate::schema::{Field, Schema};
+use crate::wire::{NoMemory, try_clone_each};
 use std::sync::Arc;
 
 /// The most bytes of memory that a message may take up beyond the bytes it was decoded from.
@@ -57,6 +58,17 @@ impl DynamicMessage {
     /// The value of a field, or `None` if there is no field of this name.
     pub fn field(&self, name: &str) -> Option<&Value> {
         self.fields().find(|(field, _)| field.name == name).map(|(_, value)| value)
+    }
+}
+
+impl DynamicMessage {
+    /// The message once more, as `Clone` has it.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn try_clone(&self) -> Result<Self, NoMemory> {
+        let fields = try_clone_each(&self.fields, |value| value.view().try_to_value())?;
+        Ok(Self { schema: Arc::clone(&self.schema), fields })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Array, DynamicMessage};
 use crate::time::{Duration, Time};
+use crate::wire::{NoMemory, try_clone_text};
 
 /// The value of a field.
 ///
@@ -80,6 +81,19 @@ impl Value {
 }
 
 impl<'a> ValueRef<'a> {
+    /// As [`ValueRef::to_value`].
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub(crate) fn try_to_value(self) -> Result<Value, NoMemory> {
+        Ok(match self {
+            Self::String(value) => Value::String(try_clone_text(value)?),
+            Self::Message(value) => Value::Message(value.try_clone()?),
+            Self::Array(value) => Value::Array(value.try_clone()?),
+            plain => plain.to_value(),
+        })
+    }
+
     /// The value in a place of its own.
     pub fn to_value(self) -> Value {
         match self {

@@ -23,18 +23,21 @@ fn field_len(field: &Field, part: Option<&Schema>) -> Option<usize> {
         Arity::Bounded(_) | Arity::Unbounded => return None,
     };
     let element = match &field.element {
-        Element::Primitive(primitive) => primitive_len(*primitive)?,
+        Element::Primitive(primitive) => primitive.fixed_len()?,
         Element::Message(_) => part?.ros1_fixed_len()?,
     };
     element.checked_mul(count)
 }
 
-fn primitive_len(primitive: Primitive) -> Option<usize> {
-    match primitive {
-        Primitive::Bool | Primitive::I8 | Primitive::U8 => Some(1),
-        Primitive::I16 | Primitive::U16 => Some(2),
-        Primitive::I32 | Primitive::U32 | Primitive::F32 => Some(4),
-        Primitive::I64 | Primitive::U64 | Primitive::F64 | Primitive::Time | Primitive::Duration => Some(8),
-        Primitive::String(_) | Primitive::WString(_) => None,
+impl Primitive {
+    /// Number of bytes that a value takes in ROS 1, and without alignment in CDR; `None` if that varies.
+    pub fn fixed_len(self) -> Option<usize> {
+        match self {
+            Self::Bool | Self::I8 | Self::U8 => Some(1),
+            Self::I16 | Self::U16 => Some(2),
+            Self::I32 | Self::U32 | Self::F32 => Some(4),
+            Self::I64 | Self::U64 | Self::F64 | Self::Time | Self::Duration => Some(8),
+            Self::String(_) | Self::WString(_) => None,
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::cdr::CdrSink;
 use super::encoding::XCDR2_ALIGNMENT;
-use super::{ByteCount, DecodeError, DecodeErrorKind, EncodeError, Encoding, Reader, Seq, Sink, Wire};
+use super::{ByteCount, DecodeError, EncodeError, Encoding, NoMemory, Reader, Seq, Sink, Wire};
 use alloc::vec::Vec;
 
 impl<T: Wire + Default> Wire for Vec<T> {
@@ -44,6 +44,10 @@ impl<T: Wire + Default> Wire for Vec<T> {
         T::slice(self)
     }
 
+    fn try_clone(&self) -> Result<Self, NoMemory> {
+        T::try_clone_all(self)
+    }
+
     fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<Self::Slice<'a>, DecodeError> {
         Seq::read(from, count)
     }
@@ -59,8 +63,8 @@ impl<T: Wire + Default> Wire for Vec<T> {
 /// When there is no memory for them.
 pub(crate) fn resize<T: Default>(vector: &mut Vec<T>, count: usize) -> Result<(), DecodeError> {
     let more = count.saturating_sub(vector.len());
-    let refused = || DecodeErrorKind::NoMemory { bytes: count.saturating_mul(size_of::<T>()) };
-    vector.try_reserve(more).map_err(|_| refused())?;
+    let refused = NoMemory { bytes: count.saturating_mul(size_of::<T>()) };
+    vector.try_reserve(more).map_err(|_| refused)?;
     vector.resize_with(count, T::default);
     Ok(())
 }
@@ -99,6 +103,14 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
 
     fn view(&self) -> T::Slice<'_> {
         T::slice(self)
+    }
+
+    fn try_clone(&self) -> Result<Self, NoMemory> {
+        let mut copy = Self::ZERO;
+        for (place, value) in copy.iter_mut().zip(self) {
+            *place = value.try_clone()?;
+        }
+        Ok(copy)
     }
 
     fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<Self::Slice<'a>, DecodeError> {

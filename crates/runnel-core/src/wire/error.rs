@@ -64,11 +64,14 @@ pub enum DecodeErrorKind {
 }
 
 impl DecodeError {
-    /// The error with the name of the field it arose in; generated code calls it on the way out.
+    /// The error with the name of the field it arose in, if there is memory for that; generated code calls it on the way
+    /// out.
     #[cold]
     #[must_use]
     pub fn within(mut self, field: &'static str) -> Self {
-        self.path.push(field);
+        if self.path.try_reserve(1).is_ok() {
+            self.path.push(field);
+        }
         self
     }
 

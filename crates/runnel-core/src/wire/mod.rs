@@ -16,6 +16,7 @@ mod arrays;
 pub mod cdr;
 mod encoding;
 mod error;
+mod memory;
 mod primitives;
 mod reader;
 mod seq;
@@ -27,6 +28,12 @@ pub(crate) use arrays::{length_of, resize, tells_its_length, write_array};
 pub use encoding::Encoding;
 pub(crate) use encoding::{NO_ALIGNMENT, XCDR1_ALIGNMENT, XCDR2_ALIGNMENT};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
+pub(crate) use memory::try_clone_each;
+#[doc(hidden)]
+pub use memory::try_copy_all;
+pub use memory::{GrowingSink, NoMemory, try_append, try_reserve, try_write};
+#[cfg(feature = "std")]
+pub(crate) use memory::{exactly, try_clone_text};
 pub use reader::{End, Reader};
 pub use seq::{LeSlice, LeSliceIter, Number, Seq, SeqIter};
 pub use sink::{ByteCount, Sink, SliceSink};
@@ -94,6 +101,20 @@ pub trait Wire: Sized + 'static {
 
     /// The same view, of an owned value.
     fn view(&self) -> Self::View<'_>;
+
+    /// The value once more, as `Clone` has it.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    fn try_clone(&self) -> Result<Self, NoMemory>;
+
+    /// All values once more; overridden where they can be copied at once.
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    fn try_clone_all(values: &[Self]) -> Result<Vec<Self>, NoMemory> {
+        try_clone_each(values, Self::try_clone)
+    }
 
     /// Appends the wire forms of all values; overridden where they can be copied at once.
     fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {

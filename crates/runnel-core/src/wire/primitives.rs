@@ -1,7 +1,22 @@
 //! Wire forms of numbers, truth values and time.
 
-use super::{DecodeError, DecodeErrorKind, LeSlice, Reader, Seq, Sink, Wire};
+use super::memory::try_copy_all;
+use super::{DecodeError, DecodeErrorKind, LeSlice, NoMemory, Reader, Seq, Sink, Wire};
 use crate::time::{Duration, Time};
+use alloc::vec::Vec;
+
+/// How values are copied that hold no memory of their own.
+macro_rules! copied {
+    () => {
+        #[inline]
+        fn try_clone(&self) -> Result<Self, NoMemory> {
+            Ok(*self)
+        }
+        fn try_clone_all(values: &[Self]) -> Result<Vec<Self>, NoMemory> {
+            try_copy_all(values)
+        }
+    };
+}
 
 /// Numbers of more than one byte: little-endian, seen as [`LeSlice`] in arrays.
 macro_rules! number {
@@ -32,6 +47,7 @@ macro_rules! number {
             fn view(&self) -> $type {
                 *self
             }
+            copied!();
             #[inline]
             fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
                 if !values.is_empty() {
@@ -89,6 +105,7 @@ impl Wire for u8 {
     fn view(&self) -> u8 {
         *self
     }
+    copied!();
     #[inline]
     fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
         out.put(values);
@@ -137,6 +154,7 @@ macro_rules! through {
             fn view(&self) -> $type {
                 *self
             }
+            copied!();
             fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<Self::Slice<'a>, DecodeError> {
                 Seq::read(from, count)
             }
@@ -183,6 +201,7 @@ impl Wire for bool {
     fn view(&self) -> bool {
         *self
     }
+    copied!();
     #[inline]
     fn write_all<S: Sink + ?Sized>(values: &[Self], out: &mut S) {
         out.put(bytemuck::cast_slice::<Self, u8>(values));

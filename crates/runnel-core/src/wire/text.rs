@@ -3,8 +3,10 @@
 //! ROS 1 takes any bytes for text, so peers may send what is not UTF-8: a Latin-1 name, a driver's raw answer. An owned
 //! text then has replacement characters; a borrowed one, which is a `&str`, cannot be had.
 
-use super::{DecodeError, DecodeErrorKind, Reader, Seq, Sink, Wire};
+use super::memory::try_clone_text;
+use super::{DecodeError, DecodeErrorKind, NoMemory, Reader, Seq, Sink, Wire};
 use alloc::string::String;
+use core::str::Utf8Chunk;
 
 impl Wire for String {
     const MIN_LEN: usize = 4;
@@ -26,11 +28,12 @@ impl Wire for String {
     fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
         let bytes = bytes(from)?;
         self.clear();
-        let refused = |_| DecodeErrorKind::NoMemory { bytes: bytes.len() };
-        self.try_reserve(bytes.len()).map_err(refused)?;
         match core::str::from_utf8(bytes) {
-            Ok(text) => self.push_str(text),
-            Err(_) => self.push_str(&Self::from_utf8_lossy(bytes)),
+            Ok(text) => {
+                reserve(self, text.len())?;
+                self.push_str(text);
+            }
+            Err(_) => push_lossy(self, bytes)?,
         }
         Ok(())
     }
@@ -44,6 +47,10 @@ impl Wire for String {
         self
     }
 
+    fn try_clone(&self) -> Result<Self, NoMemory> {
+        try_clone_text(self)
+    }
+
     fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<Self::Slice<'a>, DecodeError> {
         Seq::read(from, count)
     }
@@ -51,6 +58,21 @@ impl Wire for String {
     fn slice(values: &[Self]) -> Self::Slice<'_> {
         Seq::from_values(values)
     }
+}
+
+fn reserve(text: &mut String, bytes: usize) -> Result<(), DecodeErrorKind> {
+    text.try_reserve(bytes).map_err(|_| DecodeErrorKind::NoMemory { bytes })
+}
+
+/// Appends bytes with replacement characters, of three bytes each, for what is not UTF-8.
+fn push_lossy(text: &mut String, bytes: &[u8]) -> Result<(), DecodeErrorKind> {
+    let replacement = |chunk: &Utf8Chunk<'_>| if chunk.invalid().is_empty() { "" } else { "\u{fffd}" };
+    reserve(text, bytes.utf8_chunks().map(|chunk| chunk.valid().len() + replacement(&chunk).len()).sum())?;
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.push_str(replacement(&chunk));
+    }
+    Ok(())
 }
 
 /// The bytes of a text. In ROS 2 some peers leave out the zero byte that ends it.

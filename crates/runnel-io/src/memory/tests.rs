@@ -10,7 +10,7 @@ fn page() -> usize {
 }
 
 /// The same memory, as a peer gets it.
-fn received(shared: &Shared) -> OwnedFd {
+fn received(shared: &SharedWords) -> OwnedFd {
     shared.fd().try_clone_to_owned().unwrap()
 }
 
@@ -40,7 +40,7 @@ fn reopened(fd: impl AsFd, how: &mut std::fs::OpenOptions) -> io::Result<OwnedFd
 
 #[test]
 fn what_one_writes_the_other_reads_also_after_the_maker_is_gone() {
-    let shared = Shared::new("test", 1).unwrap();
+    let shared = SharedWords::new("test", 1).unwrap();
     assert_eq!(shared.len(), page());
     assert!(rustix::io::fcntl_getfd(shared.fd()).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
     let foreign = Foreign::map(received(&shared), page(), page()).unwrap().sent_by(ours());
@@ -54,7 +54,7 @@ fn what_one_writes_the_other_reads_also_after_the_maker_is_gone() {
 
 #[test]
 fn nothing_is_read_past_the_end() {
-    let shared = Shared::new("test", 1).unwrap();
+    let shared = SharedWords::new("test", 1).unwrap();
     let foreign = Foreign::map(received(&shared), 1, PAGE * 64).unwrap().sent_by(ours());
     shared.words().iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
     let words = foreign.words();
@@ -83,7 +83,7 @@ fn bytes_after_the_last_word_count_as_bytes_only() {
 
 #[test]
 fn memory_of_another_user_can_be_copied_and_not_looked_at() {
-    let shared = Shared::new("test", 1).unwrap();
+    let shared = SharedWords::new("test", 1).unwrap();
     let written: Vec<u8> = (0..page()).map(|index| (index * 7) as u8).collect();
     for (word, bytes) in shared.words().iter().zip(written.as_chunks().0) {
         word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
@@ -103,9 +103,13 @@ fn memory_of_another_user_can_be_copied_and_not_looked_at() {
 #[test]
 fn memory_that_does_not_exist_is_an_error() {
     for bytes in [0, usize::MAX, usize::MAX - 1] {
-        assert_eq!(Shared::new("none", bytes).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{bytes}");
+        assert_eq!(
+            SharedWords::new("none", bytes).unwrap_err().kind(),
+            io::ErrorKind::InvalidInput,
+            "{bytes}"
+        );
     }
-    assert_eq!(Shared::new("a\0b", 1).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    assert_eq!(SharedWords::new("a\0b", 1).unwrap_err().kind(), io::ErrorKind::InvalidInput);
 }
 
 #[test]
@@ -127,7 +131,7 @@ fn what_is_available_is_read_from_the_line_that_tells_it() {
 #[test]
 fn memory_of_several_steps_is_there_to_its_last_page() {
     let bytes = 2 * STEP + page();
-    let shared = Shared::new("steps", bytes - 1).unwrap();
+    let shared = SharedWords::new("steps", bytes - 1).unwrap();
     assert_eq!(shared.len(), bytes);
     shared.words().last().unwrap().store(5, Ordering::Relaxed);
     let foreign = Foreign::map(received(&shared), bytes, bytes).unwrap();
@@ -154,7 +158,7 @@ fn attack(fd: &OwnedFd, len: usize) {
 
 #[test]
 fn nobody_but_the_maker_can_write_resize_or_empty_it() {
-    let shared = Shared::new("test", 3 * page()).unwrap();
+    let shared = SharedWords::new("test", 3 * page()).unwrap();
     shared.words()[0].store(9, Ordering::Relaxed);
     attack(&received(&shared), shared.len());
     let mut how = File::options();
@@ -179,7 +183,7 @@ fn memory_that_lacks_a_seal_is_refused() {
 
 #[test]
 fn memory_of_another_size_is_refused() {
-    let shared = Shared::new("test", page()).unwrap();
+    let shared = SharedWords::new("test", page()).unwrap();
     for (at_least, at_most) in [(page() + 1, usize::MAX), (0, page() - 1), (page() + 1, page() - 1)] {
         let error = Foreign::map(received(&shared), at_least, at_most).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
@@ -206,7 +210,7 @@ fn memory_with_pages_that_are_not_there_is_refused() {
 /// Whoever reads by the same open file holds its position for as long as that takes, which a peer can draw out.
 #[test]
 fn mapping_leaves_shared_file_position_alone() {
-    let shared = Shared::new("test", page()).unwrap();
+    let shared = SharedWords::new("test", page()).unwrap();
     fs::seek(shared.fd(), SeekFrom::Start(5)).unwrap();
     drop(Foreign::map(received(&shared), 1, page()).unwrap());
     assert_eq!(fs::tell(shared.fd()).unwrap(), 5);
@@ -229,7 +233,7 @@ fn what_is_no_memfd_is_refused() {
 
 #[test]
 fn a_descriptor_for_reading_alone_is_enough_and_one_for_writing_alone_is_refused() {
-    let shared = Shared::new("test", page()).unwrap();
+    let shared = SharedWords::new("test", page()).unwrap();
     shared.words()[0].store(4, Ordering::Relaxed);
     let foreign =
         Foreign::map(reopened(shared.fd(), File::options().read(true)).unwrap(), 1, page()).unwrap();
@@ -249,7 +253,7 @@ fn a_descriptor_for_reading_alone_is_enough_and_one_for_writing_alone_is_refused
 fn what_is_dropped_is_unmapped() {
     let name = format!("unmapped_{}", std::process::id());
     let mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().matches(&name).count();
-    let shared = Shared::new(&name, page()).unwrap();
+    let shared = SharedWords::new(&name, page()).unwrap();
     let foreign = Foreign::map(received(&shared), 1, page()).unwrap();
     assert_eq!(mapped(), 2);
     drop(foreign);

@@ -4,6 +4,10 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Only a failure waits for it.
+const LONG: Duration = Duration::from_secs(20);
 
 /// A folder of a test's own, gone afterwards.
 pub(super) struct Folder(PathBuf);
@@ -193,7 +197,48 @@ fn an_abstract_name_belongs_to_one_and_is_free_when_that_ends() {
     assert!(listener.accept().unwrap().is_none());
     assert_eq!(PacketListener::bind(place).unwrap_err().kind(), io::ErrorKind::AddrInUse);
     drop(listener);
-    assert!(PacketListener::bind(place).is_ok());
+    assert_eq!(Packets::connect(place).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+    // Another thread closes it.
+    let until = Instant::now() + LONG;
+    while PacketListener::bind(place).is_err() {
+        assert!(Instant::now() < until, "the name is still taken");
+        std::thread::yield_now();
+    }
+}
+
+/// A listener, a connection that it has not accepted, and one that it has, each with a packet that brings a descriptor.
+#[test]
+fn descriptors_in_queues_are_closed_with_them() {
+    let name = random_name();
+    let listener = PacketListener::bind(Place::Abstract(&name)).unwrap();
+    let [accepted, waiting] = [(); 2].map(|()| Packets::connect(Place::Abstract(&name)).unwrap());
+    let far = listener.accept().unwrap().unwrap();
+    let (mut reader, writer) = io::pipe().unwrap();
+    for packets in [&accepted, &waiting] {
+        assert!(packets.send(b"x", &[writer.as_fd(); MAX_FDS]).unwrap());
+    }
+    drop(writer);
+    drop((far, listener));
+    // The end of the pipe: nobody holds the descriptor that writes.
+    assert_eq!(reader.read(&mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn peeked_packet_stays_until_it_is_discarded() {
+    let (near, far) = pair();
+    let (mut reader, writer) = io::pipe().unwrap();
+    assert!(near.send(b"first", &[writer.as_fd()]).unwrap() && near.send(b"second", &[]).unwrap());
+    drop(writer);
+    for _ in 0..2 {
+        let mut buffer = [0; 8];
+        let Received::Packet { len: 5, fds, truncated: false } = far.peek(&mut buffer).unwrap() else {
+            panic!("a packet is due");
+        };
+        assert_eq!((&buffer[..5], fds.len()), (&b"first"[..], 1));
+    }
+    far.discard();
+    assert_eq!(reader.read(&mut [0]).unwrap(), 0);
+    assert_eq!(packet(&far, 8), (b"second".to_vec(), 0, false));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use super::registry::Role;
+use crate::rpc::{CallError, ClientFault, UriError};
 use crate::told::told;
 
 /// How many events wait to be taken; past it the oldest are dropped.
@@ -53,7 +54,7 @@ pub enum MasterEvent {
         /// Where it is reached.
         uri: String,
         /// What went wrong.
-        why: String,
+        why: UpdateFault,
     },
     /// Updates for a node wait until it has answered a call: it never has, and more than three times what it sent would
     /// go to its address, or a call has failed. Told when the first one waits.
@@ -77,7 +78,7 @@ pub enum MasterEvent {
         /// Its address.
         peer: SocketAddr,
         /// What was wrong.
-        why: String,
+        why: ClientFault,
     },
     /// A caller asks the master to shut down. It goes on until its driver ends it.
     ShutdownRequested {
@@ -106,7 +107,12 @@ impl fmt::Display for MasterEvent {
                 write!(f, "{} at {} is gone: its registrations are dropped", told(name), told(uri))
             }
             Self::UpdateFailed { uri, why } => {
-                write!(f, "the node at {} could not be told of a change: {}", told(uri), told(why))
+                write!(
+                    f,
+                    "the node at {} could not be told of a change: {}",
+                    told(uri),
+                    told(&why.to_string())
+                )
             }
             Self::Withheld { uri } => {
                 write!(f, "updates for the node at {} wait until it has answered a call", told(uri))
@@ -118,9 +124,37 @@ impl fmt::Display for MasterEvent {
                     "parameter {key} is not changed for {caller} ({count} refused since the start): {why}"
                 )
             }
-            Self::Refused { peer, why } => write!(f, "peer {peer} is refused: {}", told(why)),
+            Self::Refused { peer, why } => write!(f, "peer {peer} is refused: {}", told(&why.to_string())),
             Self::ShutdownRequested { caller, reason } => {
                 write!(f, "{} asks for a shutdown: {}", told(caller), told(reason))
+            }
+        }
+    }
+}
+
+/// Why a node could not be told of something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UpdateFault {
+    /// It is reached at no address.
+    Uri(UriError),
+    /// The call failed.
+    Call(CallError),
+    /// It has answered none of the calls to its address.
+    NeverAnswered {
+        /// Updates that are given up.
+        updates: usize,
+        /// How the last call failed.
+        last: CallError,
+    },
+}
+
+impl fmt::Display for UpdateFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uri(error) => error.fmt(f),
+            Self::Call(error) => error.fmt(f),
+            Self::NeverAnswered { updates, last } => {
+                write!(f, "it has never answered, {updates} updates are given up: {last}")
             }
         }
     }
@@ -162,6 +196,7 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rpc::{CallTarget, Uri};
 
     #[test]
     fn events_that_nobody_takes_are_dropped_and_counted_but_not_a_shutdown() {
@@ -169,10 +204,10 @@ mod tests {
         let shutdown = MasterEvent::ShutdownRequested { caller: "/x".into(), reason: "done".into() };
         events.push(shutdown.clone());
         for number in 0..=WAITING {
-            events.push(MasterEvent::UpdateFailed { uri: number.to_string(), why: String::new() });
+            events.push(MasterEvent::NodeLost { name: number.to_string(), uri: String::new() });
         }
         assert_eq!(events.dropped(), 1);
-        assert_eq!(events.pop(), Some(MasterEvent::UpdateFailed { uri: "1".into(), why: String::new() }));
+        assert_eq!(events.pop(), Some(MasterEvent::NodeLost { name: "1".into(), uri: String::new() }));
         assert_eq!(std::iter::from_fn(|| events.pop()).last(), Some(shutdown));
     }
 
@@ -180,6 +215,8 @@ mod tests {
     fn an_event_is_a_sentence_on_one_line() {
         let (node, name) = (String::from("/talker"), String::from("/chatter"));
         let uri = || String::from("http://a:1/");
+        let call = CallTarget { uri: Uri::parse(&uri()).expect("an address"), method: "getPid".into() };
+        let timed_out = CallError::TimedOut { call };
         let table = [
             (
                 MasterEvent::Registered { role: Role::Publisher, node: node.clone(), name: name.clone() },
@@ -194,8 +231,20 @@ mod tests {
                 "/odd\\nname at http://a:1/ is gone: its registrations are dropped",
             ),
             (
-                MasterEvent::UpdateFailed { uri: uri(), why: "no answer in time".into() },
-                "the node at http://a:1/ could not be told of a change: no answer in time",
+                MasterEvent::UpdateFailed { uri: uri(), why: UpdateFault::Call(timed_out.clone()) },
+                "the node at http://a:1/ could not be told of a change: call of getPid of http://a:1/: no answer in time",
+            ),
+            (
+                MasterEvent::UpdateFailed {
+                    uri: uri(),
+                    why: UpdateFault::NeverAnswered { updates: 2, last: timed_out },
+                },
+                "the node at http://a:1/ could not be told of a change: it has never answered, 2 updates are given up: \
+                 call of getPid of http://a:1/: no answer in time",
+            ),
+            (
+                MasterEvent::Refused { peer: ([10, 0, 0, 9], 7).into(), why: ClientFault::DisplacedIdle },
+                "peer 10.0.0.9:7 is refused: closed while idle, to make room for another client",
             ),
         ];
         for (event, expected) in table {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
+use runnel_core::timers::Timers;
 
 use crate::net::ConnId;
 use crate::rpc::CallId;
@@ -34,7 +35,7 @@ const CONNECTIONS: usize = 16;
 pub(super) struct Liveness {
     nodes: BTreeMap<Arc<str>, Watched>,
     on_conn: BTreeMap<ConnId, BTreeSet<Arc<str>>>,
-    due: BTreeSet<(Instant, Arc<str>)>,
+    due: Timers<Arc<str>>,
     asked: BTreeMap<CallId, Arc<str>>,
 }
 
@@ -53,8 +54,8 @@ struct Watched {
 enum Phase {
     /// Nothing to ask.
     Calm,
-    /// A question is due then, after so many that failed.
-    Waiting { at: Instant, failed: u32 },
+    /// A question is due at some time, after so many that failed.
+    Waiting { failed: u32 },
     /// A question is under way, after so many that failed.
     Asking { call: CallId, failed: u32 },
 }
@@ -98,12 +99,11 @@ impl Liveness {
     pub(super) fn registered(&mut self, now: Instant, conn: ConnId, node: &str, api: &Arc<str>) {
         if self.nodes.get(node).is_none_or(|watched| watched.api != *api) {
             self.forget(node);
-            let at = now + FIRST_QUESTION;
-            let phase = Phase::Waiting { at, failed: 0 };
+            let phase = Phase::Waiting { failed: 0 };
             let watched =
                 Watched { api: api.clone(), pid: None, conns: BTreeMap::new(), suspect: false, phase };
             self.nodes.insert(node.into(), watched);
-            self.due.insert((at, node.into()));
+            self.due.schedule(node.into(), now + FIRST_QUESTION);
         }
         self.called(conn, node);
         if let Some(carried) = self.nodes.get_mut(node).and_then(|watched| watched.conns.get_mut(&conn)) {
@@ -134,7 +134,7 @@ impl Liveness {
             let carried = watched.conns.remove(&conn).unwrap_or(false);
             watched.suspect |= carried && from_their_side;
             if watched.suspect && watched.conns.is_empty() {
-                self.enter(&node, Phase::Waiting { at: now + AFTER_CLOSE, failed: 0 });
+                self.wait(&node, now + AFTER_CLOSE, 0);
             }
         }
     }
@@ -154,20 +154,20 @@ impl Liveness {
 
     /// When the next question is due, if another may be asked.
     pub(super) fn next_due(&self, most: usize) -> Option<Instant> {
-        (self.asked.len() < most).then(|| self.due.first().map(|(at, _)| *at)).flatten()
+        (self.asked.len() < most).then(|| self.due.next_deadline()).flatten()
     }
 
     /// A question that is due now, if another may be asked; [`Self::asked`] or [`Self::answer`] must follow.
     pub(super) fn question(&mut self, now: Instant, most: usize) -> Option<Question> {
-        self.next_due(most).filter(|at| *at <= now)?;
-        let (_, node) = self.due.pop_first()?;
+        self.next_due(most)?;
+        let (_, node) = self.due.pop_due(now)?;
         let api = self.nodes.get(&node)?.api.clone();
         Some(Question { node, api })
     }
 
     /// A question went out.
     pub(super) fn asked(&mut self, node: &Arc<str>, call: CallId) {
-        let Some(Phase::Waiting { failed, .. }) = self.nodes.get(node).map(|watched| watched.phase) else {
+        let Some(Phase::Waiting { failed }) = self.nodes.get(node).map(|watched| watched.phase) else {
             return;
         };
         self.enter(node, Phase::Asking { call, failed });
@@ -183,7 +183,7 @@ impl Liveness {
     pub(super) fn answer(&mut self, now: Instant, node: &Arc<str>, answer: Sign) -> Option<Arc<str>> {
         let watched = self.nodes.get_mut(node)?;
         let failed = match watched.phase {
-            Phase::Asking { failed, .. } | Phase::Waiting { failed, .. } => failed + 1,
+            Phase::Asking { failed, .. } | Phase::Waiting { failed } => failed + 1,
             Phase::Calm => return None,
         };
         let connected = !watched.suspect || !watched.conns.is_empty();
@@ -191,11 +191,11 @@ impl Liveness {
             if failed >= QUESTIONS {
                 return Some(node.clone());
             }
-            self.enter(node, Phase::Waiting { at: now + AGAIN, failed });
+            self.wait(node, now + AGAIN, failed);
             return None;
         }
         if !connected && answer == Sign::Unclear {
-            self.enter(node, Phase::Waiting { at: now + SILENT, failed: failed - 1 });
+            self.wait(node, now + SILENT, failed - 1);
             return None;
         }
         if let Sign::Pid(pid) = answer {
@@ -206,6 +206,12 @@ impl Liveness {
         None
     }
 
+    /// The next question to a node is due then, after so many that failed.
+    fn wait(&mut self, node: &Arc<str>, at: Instant, failed: u32) {
+        self.enter(node, Phase::Waiting { failed });
+        self.due.schedule(node.clone(), at);
+    }
+
     /// Moves a node to a phase, with what is due and asked following.
     fn enter(&mut self, node: &str, phase: Phase) {
         let Some((name, _)) = self.nodes.get_key_value(node) else { return };
@@ -213,21 +219,15 @@ impl Liveness {
         let Some(watched) = self.nodes.get_mut(&name) else { return };
         match std::mem::replace(&mut watched.phase, phase) {
             Phase::Calm => {}
-            Phase::Waiting { at, .. } => {
-                self.due.remove(&(at, name.clone()));
+            Phase::Waiting { .. } => {
+                self.due.cancel(&name);
             }
             Phase::Asking { call, .. } => {
                 self.asked.remove(&call);
             }
         }
-        match phase {
-            Phase::Calm => {}
-            Phase::Waiting { at, .. } => {
-                self.due.insert((at, name));
-            }
-            Phase::Asking { call, .. } => {
-                self.asked.insert(call, name);
-            }
+        if let Phase::Asking { call, .. } = phase {
+            self.asked.insert(call, name);
         }
     }
 }

@@ -16,6 +16,13 @@ pub(super) struct Size {
     pub(super) values: usize,
 }
 
+impl Size {
+    /// With a name.
+    pub(super) fn named(self, name: &str) -> Self {
+        Self { bytes: self.bytes + name.len(), ..self }
+    }
+}
+
 impl AddAssign for Size {
     fn add_assign(&mut self, other: Self) {
         self.bytes += other.bytes;
@@ -43,9 +50,7 @@ pub(super) fn size(value: &Value) -> Size {
 
 /// The size of a value and of its name.
 pub(super) fn named(name: &str, value: &Value) -> Size {
-    let mut sum = size(value);
-    sum.bytes += name.len();
-    sum
+    size(value).named(name)
 }
 
 /// The size of an empty namespace and of its name.

@@ -35,7 +35,7 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
-pub use event::MasterEvent;
+pub use event::{MasterEvent, UpdateFault};
 pub use limits::MasterLimits;
 pub use params::{ParamChange, ParamStore};
 pub use registry::Role;
@@ -51,16 +51,14 @@ use crate::net::{ConnId, Transmit};
 use crate::rpc::{CallError, CallId, CallOptions, RpcConfig, RpcEvent, RpcPeer, Uri};
 use crate::xmlrpc::Value;
 
+use credit::{GET_PID, Purpose};
 use liveness::{Question, Sign};
-use state::{MASTER_NAME, SHUTDOWN, State, Update};
+use state::{MASTER_NAME, SHUTDOWN, State, Update, UpdateOutcome};
 
 /// How long a node may take to answer an update.
 const UPDATE_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a node may take to answer whether it lives.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The call by which a node shows that it is there.
-const GET_PID: &str = "getPid";
 
 /// What a master is told when it is made.
 #[derive(Clone, Debug)]
@@ -127,8 +125,10 @@ impl Master {
     pub fn restore_param(&mut self, change: &ParamChange) -> Result<(), String> {
         match &change.value {
             Some(value) => {
-                let set = self.state.params.set(&change.key, value, &self.state.limits);
-                set.map_err(|error| api::Refusal::from(error).text)
+                let checked = self.state.params.check(&change.key, value, &self.state.limits);
+                let checked = checked.map_err(|error| api::Refusal::from(error).text)?;
+                self.state.params.set(checked);
+                Ok(())
             }
             None => {
                 self.state.params.delete(&change.key);
@@ -192,6 +192,13 @@ impl Master {
     pub fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
         self.rpc.handle_closed(now, conn, why);
         self.state.liveness.closed(now, conn, true);
+        self.advance(now);
+    }
+
+    /// A connection that [`Transmit::Connect`] asked for was not even tried: its host has no address. In place of
+    /// [`Self::handle_closed`], so that the address is not charged for a connection.
+    pub fn handle_unresolved(&mut self, now: Instant, conn: ConnId, why: &str) {
+        self.rpc.handle_unresolved(now, conn, why);
         self.advance(now);
     }
 
@@ -259,27 +266,19 @@ impl Master {
     }
 
     fn answered(&mut self, now: Instant, call: CallId, result: Result<Value, CallError>) {
-        let timed_out = matches!(result, Err(CallError::TimedOut { .. }));
         let consequence = self.state.credit.ended(now, call, &result);
         self.state.follow_up_credit(consequence);
-        if let Some(api) = self.state.notifier.ended(call, timed_out) {
+        if let Some(api) = self.state.retries.under_way(call).map(|(api, _)| api.clone()) {
             let wanted = self.state.is_wanted(call);
-            self.note_outcome(now, call, &result);
+            let outcome = outcome_of(&result);
             if let Err(error) = result.or_else(forgive_end)
                 && wanted
             {
-                self.update_failed(&api, error.to_string());
+                self.update_failed(&api, UpdateFault::Call(error));
             }
+            self.state.update_ended(now, call, outcome);
         } else if let Some(lost) = self.state.liveness.answered(now, call, sign_of(&result)) {
             self.state.lose(&lost);
-        }
-    }
-
-    /// An update to a node that was out of reach is tried again later.
-    fn note_outcome(&mut self, now: Instant, call: CallId, result: &Result<Value, CallError>) {
-        match sign_of(result) {
-            Sign::Unclear => self.state.retries.failed(now, call),
-            Sign::Pid(_) | Sign::Nobody | Sign::Odd => self.state.retries.settled(call),
         }
     }
 
@@ -289,18 +288,17 @@ impl Master {
             Ok(uri) => uri,
             Err(error) => {
                 self.state.notifier.skip(&api);
-                return self.update_failed(&api, error.to_string());
+                return self.update_failed(&api, UpdateFault::Uri(error));
             }
         };
         let cost = self.state.credit.is_bounded(&api).then(|| credit::cost(&api, method, &params));
-        if cost.is_some_and(|cost| !self.state.credit.spend_on_update(&api, cost)) {
-            return self.state.withhold(now, &api, news);
+        if cost.is_some_and(|cost| !self.state.credit.spend(&api, cost, Purpose::Update)) {
+            return self.state.withhold(&api, news, now);
         }
         let bytes = params.iter().map(|value| measure::size(value).bytes).sum();
-        let options = CallOptions { timeout: UPDATE_TIMEOUT, keep_open: false };
-        let call = self.rpc.call(now, &to, method, &params, options);
+        let call = self.rpc.call(now, &to, method, &params, options(UPDATE_TIMEOUT));
         if let Some(cost) = cost {
-            self.state.credit.sent(call, api.clone(), cost);
+            self.state.credit.sent(call, api.clone(), cost, Purpose::Update);
         }
         self.state.retries.sent(call, api.clone(), news);
         self.state.notifier.sent(api, call, bytes);
@@ -311,7 +309,7 @@ impl Master {
             self.state.liveness.answer(now, &question.node, Sign::Unclear);
             return;
         };
-        match self.ask_pid(now, &question.api, &to) {
+        match self.ask_pid(now, &question.api, &to, Purpose::Liveness) {
             Some(call) => self.state.liveness.asked(&question.node, call),
             None => _ = self.state.liveness.answer(now, &question.node, Sign::Unclear),
         }
@@ -319,31 +317,34 @@ impl Master {
 
     /// Asks an address that has never answered a call, and for which updates wait.
     fn ask_for_answer(&mut self, now: Instant, api: Arc<str>) {
-        let asked = Uri::parse(&api).ok().and_then(|to| self.ask_pid(now, &api, &to));
+        let asked = Uri::parse(&api).ok().and_then(|to| self.ask_pid(now, &api, &to, Purpose::Question));
         if asked.is_none() {
-            let consequence = self.state.credit.failed(now, api);
-            self.state.follow_up_credit(consequence);
+            self.state.credit.unpaid(&api);
         }
     }
 
     /// Asks for the number of a process; `None` if no more may be sent there.
-    fn ask_pid(&mut self, now: Instant, api: &Arc<str>, to: &Uri) -> Option<CallId> {
-        let params = [Value::from(MASTER_NAME)];
-        let cost = self.state.credit.is_bounded(api).then(|| credit::cost(api, GET_PID, &params));
-        if cost.is_some_and(|cost| !self.state.credit.spend(api, cost)) {
+    fn ask_pid(&mut self, now: Instant, api: &Arc<str>, to: &Uri, purpose: Purpose) -> Option<CallId> {
+        let cost = self.state.credit.is_bounded(api).then(|| credit::question_cost(api));
+        if cost.is_some_and(|cost| !self.state.credit.spend(api, cost, purpose)) {
             return None;
         }
-        let options = CallOptions { timeout: QUESTION_TIMEOUT, keep_open: false };
-        let call = self.rpc.call(now, to, GET_PID, &params, options);
+        let params = [Value::from(MASTER_NAME)];
+        let call = self.rpc.call(now, to, GET_PID, &params, options(QUESTION_TIMEOUT));
         if let Some(cost) = cost {
-            self.state.credit.sent(call, api.clone(), cost);
+            self.state.credit.sent(call, api.clone(), cost, purpose);
         }
         Some(call)
     }
 
-    fn update_failed(&mut self, api: &Arc<str>, why: String) {
+    fn update_failed(&mut self, api: &Arc<str>, why: UpdateFault) {
         self.state.events.push(MasterEvent::UpdateFailed { uri: api.to_string(), why });
     }
+}
+
+/// How nodes are called. Nodes of one process may share a port, so that calls wait for one another.
+fn options(timeout: Duration) -> CallOptions {
+    CallOptions { timeout, total_timeout: timeout * 4, keep_open: false }
 }
 
 /// A node that is told to shut down may end before it has answered.
@@ -351,6 +352,15 @@ fn forgive_end(error: CallError) -> Result<Value, CallError> {
     match error {
         CallError::Closed { call, .. } if call.method == SHUTDOWN => Ok(Value::from(0)),
         other => Err(other),
+    }
+}
+
+/// What became of an update whose call ended so.
+fn outcome_of(result: &Result<Value, CallError>) -> UpdateOutcome {
+    match (sign_of(result), result) {
+        (Sign::Unclear, Err(CallError::TimedOut { .. })) => UpdateOutcome::TimedOut,
+        (Sign::Unclear, _) => UpdateOutcome::OutOfReach,
+        (Sign::Pid(_) | Sign::Nobody | Sign::Odd, _) => UpdateOutcome::Settled,
     }
 }
 

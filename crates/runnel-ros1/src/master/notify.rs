@@ -184,6 +184,13 @@ impl Notifier {
 
     /// Notes the end of a call; the URI that it went to, if it was one of these calls.
     pub(super) fn ended(&mut self, call: CallId, timed_out: bool) -> Option<Arc<str>> {
+        let api = self.end_call(call, timed_out)?;
+        self.settle(&api);
+        Some(api)
+    }
+
+    /// Notes the end of a call as [`Self::ended`] does, where [`Self::hold`] follows.
+    pub(super) fn end_call(&mut self, call: CallId, timed_out: bool) -> Option<Arc<str>> {
         let UnderWay { api, sluggish, bytes } = self.calls.remove(&call)?;
         self.sluggish_calls -= usize::from(sluggish);
         self.bytes -= bytes;
@@ -194,7 +201,6 @@ impl Notifier {
                 self.sluggish.pop_first();
             }
         }
-        self.settle(&api);
         Some(api)
     }
 

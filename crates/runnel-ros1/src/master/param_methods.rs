@@ -12,9 +12,9 @@ use super::state::{Caller, State};
 
 /// `setParam(caller_id, key, value)`
 pub(super) fn set(state: &mut State, from: Caller<'_>, key: &str, value: &Value) -> Outcome {
-    state.params.check_set(key, value, &state.limits)?;
+    let checked = state.params.check(key, value, &state.limits)?;
     state.store_param(from, key, Some(value))?;
-    state.params.set(key, value, &state.limits)?;
+    state.params.set(checked);
     state.param_changed(&tree_key(key), Some(from.name));
     Ok((format!("parameter {key} set"), 0.into()))
 }

@@ -26,12 +26,13 @@ pub struct ParamChange {
 
 /// Where parameters outlive the master, such as a file.
 pub trait ParamStore: fmt::Debug + Send {
-    /// Stores a change of the parameters `present`, all that there are. The master makes the change, and tells the caller that
-    /// it is made, only after this.
+    /// Stores a change of the parameters `present`, all that there are: `key` gets this value in the place of all that is at it
+    /// or below it, or is deleted without one. The master makes the change, and tells the caller that it is made, only after
+    /// this.
     ///
     /// # Errors
     /// Why it is not stored. The caller gets this as an error, and the parameters stay as they are.
-    fn store(&mut self, change: &ParamChange, present: Option<&Value>) -> Result<(), String>;
+    fn store(&mut self, key: &str, value: Option<&Value>, present: Option<&Value>) -> Result<(), String>;
 }
 
 /// Why a parameter was not set.
@@ -41,6 +42,14 @@ pub(super) enum SetError {
     Root,
     /// The tree would go past a bound.
     Limit(Limit),
+}
+
+/// A value that [`Params::check`] lets a key be set to, as long as nothing else changes.
+#[derive(Debug)]
+pub(super) struct Checked<'a> {
+    key: &'a str,
+    value: &'a Value,
+    size: Size,
 }
 
 impl Default for Params {
@@ -84,38 +93,45 @@ impl Params {
     }
 
     /// Sets a key, in the place of all that was at it or below it. A plain value on the way becomes a namespace.
-    ///
-    /// # Errors
-    /// If the root is set to anything but a struct, or a bound would be passed; nothing has changed then.
-    pub(super) fn set(&mut self, key: &str, value: &Value, limits: &MasterLimits) -> Result<(), SetError> {
-        self.check_set(key, value, limits)?;
+    pub(super) fn set(&mut self, checked: Checked<'_>) {
+        let Checked { key, value, size } = checked;
         let mut path = segments(key).peekable();
         if path.peek().is_none() {
-            return self.set_root(value);
+            self.root = value.clone();
+            self.held = size;
+            return;
         }
         let mut here = &mut self.root;
         while let Some(segment) = path.next() {
-            let Value::Struct(members) = here else { return Err(SetError::Root) };
+            let Value::Struct(members) = here else { return };
             if path.peek().is_none() {
-                self.held += named(segment, value);
+                self.held += size.named(segment);
                 if let Some(old) = members.insert(segment.to_owned(), value.clone()) {
                     self.held -= named(segment, &old);
                 }
-                return Ok(());
+                return;
             }
             here = namespace(members, segment, &mut self.held);
         }
-        Ok(())
     }
 
     /// Whether a key may be set.
     ///
     /// # Errors
-    /// As [`Self::set`].
-    pub(super) fn check_set(&self, key: &str, value: &Value, limits: &MasterLimits) -> Result<(), SetError> {
-        self.admit(key, value, limits).map_err(SetError::Limit)?;
+    /// If the root is set to anything but a struct, or a bound would be passed.
+    pub(super) fn check<'a>(
+        &self,
+        key: &'a str,
+        value: &'a Value,
+        limits: &MasterLimits,
+    ) -> Result<Checked<'a>, SetError> {
+        let size = size(value);
+        self.admit(key, value, size, limits).map_err(SetError::Limit)?;
         let sets_root = segments(key).next().is_none();
-        if sets_root && !matches!(value, Value::Struct(_)) { Err(SetError::Root) } else { Ok(()) }
+        if sets_root && !matches!(value, Value::Struct(_)) {
+            return Err(SetError::Root);
+        }
+        Ok(Checked { key, value, size })
     }
 
     /// Whether a key is set and not the root.
@@ -165,13 +181,13 @@ impl Params {
     }
 
     /// Whether a value may be set: an estimate that counts every namespace on the way as new.
-    fn admit(&self, key: &str, value: &Value, limits: &MasterLimits) -> Result<(), Limit> {
+    fn admit(&self, key: &str, value: &Value, added: Size, limits: &MasterLimits) -> Result<(), Limit> {
         if segments(key).count() + depth(value) > limits.param_depth {
             return Err(Limit::ParamDepth(limits.param_depth));
         }
         let mut after = self.held;
         after -= self.get(key).map(size).unwrap_or_default();
-        after += size(value);
+        after += added;
         segments(key).for_each(|segment| after += measure::namespace(segment));
         if after.bytes > limits.param_bytes {
             return Err(Limit::ParamBytes(limits.param_bytes));
@@ -179,15 +195,6 @@ impl Params {
         if after.values > limits.param_values {
             return Err(Limit::ParamValues(limits.param_values));
         }
-        Ok(())
-    }
-
-    fn set_root(&mut self, value: &Value) -> Result<(), SetError> {
-        if !matches!(value, Value::Struct(_)) {
-            return Err(SetError::Root);
-        }
-        self.root = value.clone();
-        self.held = size(value);
         Ok(())
     }
 }
@@ -228,10 +235,14 @@ mod tests {
         Value::Struct(members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
     }
 
+    fn set(params: &mut Params, key: &str, value: &Value, limits: &MasterLimits) -> Result<(), SetError> {
+        params.check(key, value, limits).map(|checked| params.set(checked))
+    }
+
     fn with(entries: &[(&str, Value)]) -> Params {
         let mut params = Params::default();
         for (key, value) in entries {
-            assert_eq!(params.set(key, value, &MasterLimits::default()), Ok(()), "{key}");
+            assert_eq!(set(&mut params, key, value, &MasterLimits::default()), Ok(()), "{key}");
         }
         params
     }
@@ -257,9 +268,9 @@ mod tests {
     fn a_value_is_replaced_whole() {
         let mut params = with(&[("/m", tree(&[("a", 1.into())])), ("/m", tree(&[("b", "x".into())]))]);
         assert_eq!(params.get("/m"), Some(&tree(&[("b", "x".into())])));
-        assert_eq!(params.set("/m/b/c", &7.into(), &MasterLimits::default()), Ok(()));
+        assert_eq!(set(&mut params, "/m/b/c", &7.into(), &MasterLimits::default()), Ok(()));
         assert_eq!(params.get("/m"), Some(&tree(&[("b", tree(&[("c", 7.into())]))])));
-        assert_eq!(params.set("/m", &"short".into(), &MasterLimits::default()), Ok(()));
+        assert_eq!(set(&mut params, "/m", &"short".into(), &MasterLimits::default()), Ok(()));
         assert_eq!(params.names(), [Value::from("/m")]);
         assert_counted(&params);
     }
@@ -267,7 +278,7 @@ mod tests {
     #[test]
     fn the_root_takes_only_a_struct_and_cannot_be_deleted() {
         let mut params = with(&[("/a", 1.into()), ("/", tree(&[("b", 2.into())]))]);
-        assert_eq!(params.set("//", &3.into(), &MasterLimits::default()), Err(SetError::Root));
+        assert_eq!(set(&mut params, "//", &3.into(), &MasterLimits::default()), Err(SetError::Root));
         assert_eq!(params.get("/"), Some(&tree(&[("b", 2.into())])));
         assert!(!params.delete("/"));
         assert_counted(&params);
@@ -316,12 +327,15 @@ mod tests {
     fn a_bound_is_named_and_nothing_changes() {
         let limits = MasterLimits { param_bytes: 400, param_values: 6, param_depth: 4, ..Default::default() };
         let mut params = Params::default();
-        assert_eq!(params.set("/a/b/c", &1.into(), &limits), Ok(()));
-        assert_eq!(params.set("/a/b/c/d", &1.into(), &limits), Err(SetError::Limit(Limit::ParamDepth(4))));
+        assert_eq!(set(&mut params, "/a/b/c", &1.into(), &limits), Ok(()));
+        assert_eq!(
+            set(&mut params, "/a/b/c/d", &1.into(), &limits),
+            Err(SetError::Limit(Limit::ParamDepth(4)))
+        );
         let long = Value::from("x".repeat(400));
-        assert_eq!(params.set("/s", &long, &limits), Err(SetError::Limit(Limit::ParamBytes(400))));
+        assert_eq!(set(&mut params, "/s", &long, &limits), Err(SetError::Limit(Limit::ParamBytes(400))));
         let many = Value::Array(vec![1.into(); 4]);
-        assert_eq!(params.set("/s", &many, &limits), Err(SetError::Limit(Limit::ParamValues(6))));
+        assert_eq!(set(&mut params, "/s", &many, &limits), Err(SetError::Limit(Limit::ParamValues(6))));
         assert_eq!(params.names(), [Value::from("/a/b/c")]);
         assert_counted(&params);
     }

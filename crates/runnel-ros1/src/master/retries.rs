@@ -1,11 +1,12 @@
 //! Updates that a node could not be told, to be told again later: a host that was out of reach comes back without
-//! saying so.
+//! saying so. Those for an address that has never answered are not here: they wait until it has been asked (`credit.rs`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
+use runnel_core::timers::Timers;
 
 use super::notify::News;
 use crate::rpc::CallId;
@@ -26,17 +27,10 @@ pub(super) type Key = (Arc<str>, News);
 #[derive(Debug, Default)]
 pub(super) struct Retries {
     under_way: BTreeMap<CallId, Key>,
-    failures: BTreeMap<Key, Failures>,
-    /// One entry at most for each of `failures`.
-    due: BTreeSet<(Instant, Key)>,
-}
-
-/// What became of an update so far.
-#[derive(Clone, Copy, Debug)]
-struct Failures {
-    count: u32,
-    /// When it is tried again, unless it is under way.
-    due: Instant,
+    /// How often an update has failed.
+    failures: BTreeMap<Key, u32>,
+    /// When each of `failures` is tried again, unless it is under way.
+    due: Timers<Key>,
 }
 
 impl Retries {
@@ -63,9 +57,8 @@ impl Retries {
         let count = self.forget(&key);
         let again = count < TRIES && self.failures.len() < KEPT && !matches!(key.1, News::Shutdown { .. });
         if again {
-            let due = now + FIRST_PAUSE * 2u32.pow(count);
-            self.due.insert((due, key.clone()));
-            self.failures.insert(key, Failures { count: count + 1, due });
+            self.due.schedule(key.clone(), now + FIRST_PAUSE * 2u32.pow(count));
+            self.failures.insert(key, count + 1);
         }
     }
 
@@ -77,28 +70,25 @@ impl Retries {
 
     /// When the next update is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.due.first().map(|(at, _)| *at)
+        self.due.next_deadline()
     }
 
     /// An update that is due.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<Key> {
-        self.next_due().filter(|at| *at <= now)?;
-        self.due.pop_first().map(|(_, key)| key)
+        self.due.pop_due(now).map(|(_, key)| key)
     }
 
     /// An update was dropped before it went out. One that is due later is tried then all the same.
     pub(super) fn dropped(&mut self, key: &Key) {
-        let is_due_later = |failures: &Failures| self.due.contains(&(failures.due, key.clone()));
-        if !self.failures.get(key).is_some_and(is_due_later) {
+        if self.due.deadline(key).is_none() {
             self.failures.remove(key);
         }
     }
 
     /// An update is of no use any more. Returns how often it has failed.
     pub(super) fn forget(&mut self, key: &Key) -> u32 {
-        let Some(Failures { count, due }) = self.failures.remove(key) else { return 0 };
-        self.due.remove(&(due, key.clone()));
-        count
+        self.due.cancel(key);
+        self.failures.remove(key).unwrap_or(0)
     }
 }
 

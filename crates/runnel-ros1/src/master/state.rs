@@ -11,11 +11,11 @@ use crate::xmlrpc::Value;
 
 use super::api::Refusal;
 use super::credit::{Consequence, SendCredit};
-use super::event::{Events, MasterEvent};
+use super::event::{Events, MasterEvent, UpdateFault};
 use super::limits::MasterLimits;
 use super::liveness::Liveness;
 use super::notify::{News, Notifier};
-use super::params::{ParamChange, ParamStore, Params, tree_key};
+use super::params::{ParamStore, Params, tree_key};
 use super::registry::{Departed, Registry, Role};
 use super::retries::Retries;
 use super::watch::{Watchers, update_key};
@@ -54,6 +54,17 @@ pub(super) struct Caller<'a> {
     pub(super) name: &'a str,
     /// Bytes of the request, or of the part of it that this call is.
     pub(super) bytes: usize,
+}
+
+/// What became of the call of an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UpdateOutcome {
+    /// It was told, or is not worth another try.
+    Settled,
+    /// There was no answer in time.
+    TimedOut,
+    /// The node could not be reached, and may be there all the same.
+    OutOfReach,
 }
 
 /// A call that a node is to get.
@@ -152,12 +163,12 @@ impl State {
         value: Option<&Value>,
     ) -> Result<(), Refusal> {
         let Some(store) = &mut self.param_store else { return Ok(()) };
-        let change = ParamChange { key: tree_key(key), value: value.cloned() };
-        let Err(why) = store.store(&change, self.params.get("/")) else { return Ok(()) };
+        let tree_key = tree_key(key);
+        let Err(why) = store.store(&tree_key, value, self.params.get("/")) else { return Ok(()) };
         self.unstored_params += 1;
         let (caller, count) = (from.name.to_owned(), self.unstored_params);
         let refusal = Refusal::internal(&format!("parameter {key} is not changed: {why}"));
-        self.events.push(MasterEvent::ParamNotStored { key: change.key, caller, why, count });
+        self.events.push(MasterEvent::ParamNotStored { key: tree_key, caller, why, count });
         Err(refusal)
     }
 
@@ -196,16 +207,34 @@ impl State {
             self.notifier.release(api);
         }
         if self.credit.is_full() {
-            self.credit.forget_unregistered(&self.registry.node_apis());
+            for api in self.credit.forget_unregistered(&self.registry.node_apis()) {
+                self.abandon(&api);
+            }
         }
     }
 
-    /// Withholds an update from an address that has not answered a call yet.
-    pub(super) fn withhold(&mut self, now: Instant, api: &Arc<str>, news: News) {
+    /// Withholds an update from an address that has not answered a call yet, until it has been asked.
+    pub(super) fn withhold(&mut self, api: &Arc<str>, news: News, ask_at: Instant) {
         self.notifier.hold(api, news);
-        if self.credit.withhold(now, api) {
+        if self.credit.withhold(api, ask_at) {
             self.events.push(MasterEvent::Withheld { uri: api.to_string() });
         }
+    }
+
+    /// The call of an update ended. If it is unclear whether the node is there, the update is tried again later: when an
+    /// address that has never answered has been asked, and else after a pause of its own.
+    pub(super) fn update_ended(&mut self, now: Instant, call: CallId, outcome: UpdateOutcome) {
+        let Some((api, news)) = self.retries.under_way(call).cloned() else { return };
+        let timed_out = outcome == UpdateOutcome::TimedOut;
+        let is_settled = outcome == UpdateOutcome::Settled;
+        let is_asked_first = self.credit.is_bounded(&api) && !matches!(news, News::Shutdown { .. });
+        if !is_settled && is_asked_first && self.concerns(&api, &news) {
+            self.retries.settled(call);
+            self.notifier.end_call(call, timed_out);
+            return self.withhold(&api, news, self.credit.next_try(now, &api));
+        }
+        self.notifier.ended(call, timed_out);
+        if is_settled { self.retries.settled(call) } else { self.retries.failed(now, call) }
     }
 
     /// An address to be asked whether a node is there, since updates for it are withheld.
@@ -225,9 +254,8 @@ impl State {
         match consequence {
             None => {}
             Some(Consequence::Release(api)) => self.notifier.release(&api),
-            Some(Consequence::GiveUp(api)) => {
-                let count = self.abandon(&api);
-                let why = format!("it has never answered, {count} updates are given up");
+            Some(Consequence::GiveUp { api, last }) => {
+                let why = UpdateFault::NeverAnswered { updates: self.abandon(&api), last };
                 self.events.push(MasterEvent::UpdateFailed { uri: api.to_string(), why });
             }
         }
@@ -325,55 +353,4 @@ fn concerns(registry: &Registry, watchers: &Watchers, api: &Arc<str>, news: &New
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NODE: &str = "/n";
-
-    fn from() -> Caller<'static> {
-        Caller { now: Instant(0), conn: ConnId(1), name: NODE, bytes: 600 }
-    }
-
-    fn topic(number: usize) -> String {
-        format!("/t{number}")
-    }
-
-    /// A master that could not tell a node of the publishers of so many topics, and is to tell it again.
-    fn with_updates_due(count: usize, limits: MasterLimits) -> State {
-        let mut state = State::new("http://m:1/".to_owned(), 1, limits);
-        for (number, call) in (0..count).map(|number| (number, CallId(number as u64))) {
-            state.enter(from(), "http://n:1/", Role::Subscriber, &topic(number)).expect("room");
-            state.registry.subscribe(NODE, &topic(number), "*");
-            let news = News::Publishers { node: NODE.into(), topic: topic(number).as_str().into() };
-            state.retries.sent(call, "http://n:1/".into(), news);
-            state.retries.failed(Instant(0), call);
-        }
-        state.tell_again(Instant(100_000_000_000));
-        state
-    }
-
-    fn unsubscribe(state: &mut State, number: usize) {
-        let left =
-            state.registry.leave((NODE, "http://n:1/"), Role::Subscriber, &topic(number).as_str().into());
-        left.expect("it was subscribed");
-    }
-
-    #[test]
-    fn an_update_that_concerns_nobody_any_more_when_its_turn_comes_is_forgotten() {
-        let mut state = with_updates_due(2, MasterLimits::default());
-        assert_eq!(state.retries.len(), 2);
-        (0..2).for_each(|number| unsubscribe(&mut state, number));
-        assert_eq!(state.next_update(), None);
-        assert_eq!(state.retries.len(), 0);
-    }
-
-    #[test]
-    fn updates_that_are_dropped_from_a_full_queue_are_forgotten() {
-        let limits = MasterLimits { queued_updates: 8, ..MasterLimits::default() };
-        let mut state = with_updates_due(8, limits);
-        unsubscribe(&mut state, 0);
-        state.condense(&"http://n:1/".into());
-        while state.next_update().is_some() {}
-        assert_eq!(state.retries.len(), 4, "those that still wait to be told");
-    }
-}
+mod tests;

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::same_host::SameHost;
+use runnel_core::local_peer::LocalIdentity;
+
 use crate::net::Endpoint;
 use crate::rpc::Uri;
 
@@ -24,7 +25,7 @@ pub struct NodeConfig {
     /// What peers may make the node hold.
     pub limits: Limits,
     /// What it tells peers for the case that they are of the same host; nothing if `None`.
-    pub same_host: Option<SameHost>,
+    pub same_host: Option<LocalIdentity>,
     /// By what peers know it in ROS 2, if it is there, too: random, and not the same for two nodes.
     pub origin: Option<u64>,
 }

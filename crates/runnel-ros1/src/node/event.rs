@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::same_host::Meeting;
+use runnel_core::local_peer::LocalPeerId;
+
+use super::fault::{MasterFault, PeerFault};
 use super::service_links::{ServiceFailure, ServiceLinkId};
 use crate::net::ConnId;
 use crate::udpros::Fragmenter;
@@ -94,7 +96,7 @@ pub struct PublisherLink {
     /// The number that its datagrams bear, if it is a link of UDPROS; then `conn` is a datagram socket.
     pub datagrams: Option<u32>,
     /// The other end may be of the same host.
-    pub same_host: Option<Meeting>,
+    pub same_host: Option<LocalPeerId>,
     /// The other end is in ROS 2, too, where it is known by this.
     pub origin: Option<u64>,
     /// To be counted on by whoever reads the messages.
@@ -116,7 +118,7 @@ pub struct SubscriberLink {
     /// How its datagrams are made, if it is a link of UDPROS; then `conn` is a datagram socket.
     pub datagrams: Option<Fragmenter>,
     /// The other end may be of the same host.
-    pub same_host: Option<Meeting>,
+    pub same_host: Option<LocalPeerId>,
     /// The other end is in ROS 2, too, where it is known by this.
     pub origin: Option<u64>,
     /// To be counted on by whoever sends the messages.
@@ -135,7 +137,7 @@ pub struct ServiceClientLink {
     /// It stays for more than one call.
     pub persistent: bool,
     /// The other end may be of the same host.
-    pub same_host: Option<Meeting>,
+    pub same_host: Option<LocalPeerId>,
     /// Bytes that came behind the header.
     pub rest: Vec<u8>,
 }
@@ -154,7 +156,7 @@ pub struct ServiceServerLink {
     /// MD5 sum of the type, as the provider says.
     pub md5: String,
     /// The other end may be of the same host.
-    pub same_host: Option<Meeting>,
+    pub same_host: Option<LocalPeerId>,
     /// Bytes that came behind the header.
     pub rest: Vec<u8>,
 }
@@ -176,12 +178,12 @@ pub enum NodeEvent {
         /// The topic, service or parameter.
         name: String,
         /// What the master says.
-        why: String,
+        why: MasterFault,
     },
     /// The master does not answer; it is tried again until it does.
     MasterUnreachable {
         /// What went wrong.
-        why: String,
+        why: MasterFault,
     },
     /// The master answers again and is told everything anew.
     MasterBack,
@@ -224,7 +226,7 @@ pub enum NodeEvent {
     /// A peer did what is not accepted, or not what was asked of it; nothing else is disturbed.
     PeerTrouble {
         /// Who, and what was wrong.
-        why: String,
+        why: PeerFault,
     },
     /// A parameter that the node subscribed to has changed.
     ParameterChanged {

@@ -2,7 +2,7 @@
 
 pub(super) mod datagrams;
 
-use litemap::LiteMap;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 
 use super::event::{LinkStats, NodeEvent, SubscriberLink};
+use super::fault::{AskedType, HandshakeFault, PeerFault, TypeSum, TypesDiffer};
 use super::origin;
 use super::same_host::asked_to_meet;
-use super::timers::Timer;
+use super::timer::Timer;
 use super::{Conn, Linked, Node};
-use crate::header::{ConnectionHeader, HeaderError, MAX_HEADER};
+use crate::header::{ConnectionHeader, MAX_HEADER};
 use crate::net::ConnId;
 use crate::tcpros::FrameReader;
-use crate::told::told;
 
 /// How long a peer may take to send its header.
 const HEADER_DEADLINE: Duration = Duration::from_secs(10);
@@ -29,61 +29,54 @@ pub(super) struct ExpectHeader {
     reader: FrameReader,
 }
 
-/// Incoming connections that have not sent their header, and until when each may. Names grow, so the first is the
-/// oldest.
-pub(super) type HalfOpen = LiteMap<ConnId, Instant>;
+/// Incoming connections that have not sent their header. Names grow, so the first is the oldest.
+pub(super) type HalfOpen = BTreeSet<ConnId>;
 
 impl Node {
     pub(super) fn accept_tcpros(&mut self, now: Instant, peer: SocketAddr) -> Option<ConnId> {
         if self.linked_count >= self.config.limits.subscribers {
-            self.tell_trouble(format!("{peer}: {}", self.too_many_linked()));
+            self.tell_trouble(PeerFault::Incoming { peer, fault: self.too_many_links() });
             return None;
         }
         if self.half_open.len() >= self.config.limits.half_open {
             self.drop_oldest_half_open();
         }
         let conn = self.rpc.new_conn_id();
-        let until = now + HEADER_DEADLINE;
-        self.half_open.insert(conn, until);
-        self.timers.set(until, Timer::IncomingHeader(conn));
+        self.half_open.insert(conn);
+        self.timers.schedule(Timer::IncomingHeader(conn), now + HEADER_DEADLINE);
         self.conns.insert(conn, Conn::Incoming(ExpectHeader { peer, reader: FrameReader::new(MAX_HEADER) }));
         Some(conn)
     }
 
-    pub(super) fn too_many_linked(&self) -> String {
-        format!(
-            "refused, {} subscribers and clients are connected to [{}]",
-            self.linked_count, self.config.name
-        )
+    pub(super) fn too_many_links(&self) -> HandshakeFault {
+        HandshakeFault::TooManyLinks { links: self.linked_count, node: self.config.name.clone() }
     }
 
     fn drop_oldest_half_open(&mut self) {
-        if let Some(oldest) = self.half_open.keys().next().copied() {
-            self.refuse_incoming(oldest, "closed for newer connections: no header came");
+        if let Some(oldest) = self.half_open.first().copied() {
+            self.refuse_incoming(oldest, HandshakeFault::Displaced);
         }
     }
 
     /// The header's time is over.
     pub(super) fn incoming_header_due(&mut self, conn: ConnId) {
         if matches!(self.conns.get(&conn), Some(Conn::Incoming(_))) {
-            let seconds = HEADER_DEADLINE.as_secs();
-            self.refuse_incoming(conn, &format!("no whole connection header within {seconds} s"));
+            self.refuse_incoming(conn, HandshakeFault::HeaderTimedOut { within: HEADER_DEADLINE });
         }
     }
 
-    fn refuse_incoming(&mut self, conn: ConnId, why: &str) {
+    fn refuse_incoming(&mut self, conn: ConnId, fault: HandshakeFault) {
         self.no_longer_half_open(conn);
         if let Some(Conn::Incoming(waiting)) = self.conns.remove(&conn) {
             self.close(conn);
-            self.tell_trouble(format!("{}: {}", waiting.peer, told(why)));
+            self.tell_trouble(PeerFault::Incoming { peer: waiting.peer, fault });
         }
     }
 
     /// A connection is no longer one whose header is expected.
     pub(super) fn no_longer_half_open(&mut self, conn: ConnId) {
-        if let Some(until) = self.half_open.remove(&conn) {
-            self.timers.clear(until, Timer::IncomingHeader(conn));
-        }
+        self.half_open.remove(&conn);
+        self.timers.cancel(&Timer::IncomingHeader(conn));
     }
 
     /// Bytes of a connection whose header is expected.
@@ -92,28 +85,27 @@ impl Node {
         match waiting.reader.take(&mut bytes, Vec::new) {
             Ok(None) => {}
             Ok(Some(header)) => self.answer_header(conn, &header, bytes),
-            Err(error) => self.refuse_incoming(conn, &format!("connection header: {error}")),
+            Err(error) => self.refuse_incoming(conn, HandshakeFault::Length(error)),
         }
     }
 
     fn answer_header(&mut self, conn: ConnId, header: &[u8], rest: &[u8]) {
-        let header = ConnectionHeader::parse(header).map_err(|error| error.to_string());
-        let joined = header.and_then(|header| match header.get("service") {
-            Some(_) => {
-                let client = self.check_service_client(&header)?;
-                self.join_service_client(conn, client, rest);
-                Ok(())
-            }
-            None => {
-                let (topic, subscriber) = self.check_subscriber(&header, None)?;
-                self.join_subscriber(conn, topic, subscriber, &header);
-                Ok(())
-            }
-        });
-        if let Err(why) = joined {
-            self.send(conn, ConnectionHeader::error(&why).emit());
-            self.refuse_incoming(conn, &why);
+        if let Err(fault) = self.join_incoming(conn, header, rest) {
+            self.send(conn, ConnectionHeader::error(&fault.to_string()).emit());
+            self.refuse_incoming(conn, fault);
         }
+    }
+
+    fn join_incoming(&mut self, conn: ConnId, header: &[u8], rest: &[u8]) -> Result<(), HandshakeFault> {
+        let header = ConnectionHeader::parse(header)?;
+        if header.get("service").is_some() {
+            let client = self.check_service_client(&header)?;
+            self.join_service_client(conn, client, rest);
+        } else {
+            let (topic, subscriber) = self.check_subscriber(&header, None)?;
+            self.join_subscriber(conn, topic, subscriber, &header);
+        }
+        Ok(())
     }
 
     /// The topic and name of a subscriber that may join, perhaps in the place of a link that it has, or why it may not.
@@ -121,21 +113,21 @@ impl Node {
         &self,
         header: &ConnectionHeader,
         former: Option<ConnId>,
-    ) -> Result<(String, String), String> {
-        let require = |key| header.require(key).map_err(|error: HeaderError| error.to_string());
-        let (topic, md5, subscriber) = (require("topic")?, require("md5sum")?, require("callerid")?);
+    ) -> Result<(String, String), HandshakeFault> {
+        let (topic, md5) = (header.require("topic")?, header.require("md5sum")?);
+        let subscriber = header.require("callerid")?;
+        let node = &self.config.name;
         let Some(spec) = self.publications.get(topic) else {
-            return Err(format!("node [{}] is not a publisher of topic [{topic}]", self.config.name));
+            return Err(HandshakeFault::NotPublished { topic: topic.to_owned(), node: node.clone() });
         };
         if self.linked_count >= self.config.limits.subscribers && former.is_none() {
-            return Err(self.too_many_linked());
+            return Err(self.too_many_links());
         }
-        let type_name = header.get("type").unwrap_or("*");
         if !spec.agrees_with(md5) {
-            return Err(format!(
-                "topic [{topic}]: subscriber [{subscriber}] wants {type_name} with md5sum {md5}, but publisher [{}] has {} with md5sum {}",
-                self.config.name, spec.type_name, spec.md5
-            ));
+            let wanted = TypeSum::new(header.get("type").unwrap_or("*"), md5);
+            let types = TypesDiffer { wanted, offered: TypeSum::new(&spec.type_name, &spec.md5) };
+            let (name, peer, node) = (topic.to_owned(), subscriber.to_owned(), node.clone());
+            return Err(HandshakeFault::SubscriberType(Box::new(AskedType { name, peer, node, types })));
         }
         Ok((topic.to_owned(), subscriber.to_owned()))
     }

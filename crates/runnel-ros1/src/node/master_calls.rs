@@ -5,8 +5,9 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 
 use super::event::{NodeEvent, Role};
+use super::fault::{MasterFault, PeerFault};
 use super::registrar::{Ask, Owner};
-use super::timers::Timer;
+use super::timer::Timer;
 use super::{Node, Purpose, strings};
 use crate::answer::Answer;
 use crate::rpc::{CallError, CallOptions};
@@ -69,7 +70,7 @@ impl Node {
     }
 
     pub(super) fn call_master(&mut self, now: Instant, method: &str, params: &[Value], purpose: Purpose) {
-        let options = CallOptions { timeout: MASTER_DEADLINE, keep_open: true };
+        let options = one_deadline(MASTER_DEADLINE);
         let call = self.rpc.call(now, &self.config.master, method, params, options);
         self.calls.insert(call, purpose);
     }
@@ -90,10 +91,10 @@ impl Node {
                 match role {
                     Role::Subscriber => match strings(&value) {
                         Some(uris) => self.publishers_answered(now, topic, &uris),
-                        None => self.tell_trouble(format!(
-                            "master: it answered a subscription to {topic} with no list of publishers: {}",
-                            brief(&value)
-                        )),
+                        None => self.tell_trouble(PeerFault::NotAPublisherList {
+                            topic: topic.to_owned(),
+                            answer: brief(&value),
+                        }),
                     },
                     Role::ParamSubscriber => self.parameter_told(topic, &value),
                     _ => {}
@@ -134,7 +135,7 @@ impl Node {
             Err(Failure::Silent(why)) => return self.master_silent(now, why),
         };
         if self.registrar.owner_is(now, &owner) {
-            self.timers.set(self.registrar.additive_until(), Timer::Lists);
+            self.timers.schedule(Timer::Lists, self.registrar.additive_until());
             self.events.push_back(NodeEvent::MasterBack);
         } else if owner == Owner::Another {
             let reason = "another node registered with the same name while the master was away".to_owned();
@@ -142,7 +143,7 @@ impl Node {
         }
     }
 
-    fn master_silent(&mut self, now: Instant, why: String) {
+    fn master_silent(&mut self, now: Instant, why: MasterFault) {
         if self.registrar.unanswered(now) {
             self.events.push_back(NodeEvent::MasterUnreachable { why });
         }
@@ -151,7 +152,7 @@ impl Node {
     /// Unregisters all of these in one call.
     pub(super) fn unregister_all(&mut self, now: Instant, known: &[(Role, String)]) {
         let calls: Vec<Value> = known.iter().map(|(role, topic)| self.unregistration(*role, topic)).collect();
-        let options = CallOptions { timeout: CLOSE_DEADLINE, keep_open: true };
+        let options = one_deadline(CLOSE_DEADLINE);
         let call = self.rpc.call(now, &self.config.master, "system.multicall", &[calls.into()], options);
         self.calls.insert(call, Purpose::Close);
     }
@@ -179,24 +180,29 @@ impl Node {
 /// Why a call to the master brought nothing.
 enum Failure {
     /// It answered that it will not.
-    Refused(String),
+    Refused(MasterFault),
     /// It did not answer.
-    Silent(String),
+    Silent(MasterFault),
 }
 
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
         match error {
-            CallError::Fault { .. } | CallError::BadRequest { .. } => Self::Refused(told(&error.to_string())),
-            _ => Self::Silent(told(&error.to_string())),
+            CallError::Fault { .. } | CallError::BadRequest { .. } => Self::Refused(error.into()),
+            _ => Self::Silent(error.into()),
         }
     }
 }
 
 /// The value of an answer that grants what was asked.
 fn granted(answer: &Value) -> Result<Value, Failure> {
-    let answer = Answer::parse(answer).map_err(|error| Failure::Refused(error.to_string()))?;
-    answer.granted().cloned().map_err(|why| Failure::Refused(told(why)))
+    let answer = Answer::parse(answer).map_err(|error| Failure::Refused(error.into()))?;
+    answer.granted().cloned().map_err(|why| Failure::Refused(MasterFault::Declined(told(why))))
+}
+
+/// How the master is called: whoever waits behind a call that it does not answer learns so together with that one.
+fn one_deadline(timeout: Duration) -> CallOptions {
+    CallOptions { timeout, total_timeout: timeout, keep_open: true }
 }
 
 fn unregister_method(role: Role) -> &'static str {

@@ -13,6 +13,7 @@
 mod config;
 mod conn;
 mod event;
+mod fault;
 mod incoming;
 mod master_calls;
 mod origin;
@@ -23,31 +24,35 @@ mod same_host;
 mod service_links;
 mod services;
 mod slave_api;
-mod timers;
+mod timer;
+mod turns;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
 use litemap::LiteMap;
 use runnel_core::time::Instant;
+use runnel_core::timers::Timers;
 
 pub use config::{Limits, NodeConfig, ServiceSpec, TopicError, TopicSpec};
 pub use event::{
     LinkStats, NodeEvent, PublisherLink, Role, ServiceClientLink, ServiceServerLink, SubscriberLink,
 };
-pub use same_host::{Meeting, SameHost};
+pub use fault::{
+    AskedType, HandshakeFault, LinkFault, MasterFault, NextStep, OfferFault, PeerFault, TypeSum, TypesDiffer,
+};
 pub use service_links::{ServiceFailure, ServiceLinkId, WantedService};
 
-use crate::net::{ConnId, Endpoint, Transmit};
+use crate::net::{ConnId, Transmit};
 use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
-use crate::told::told;
 use crate::xmlrpc::Value;
 use conn::{Caller, Conn, Linked, Purpose};
 use incoming::HalfOpen;
 use outgoing::Subscription;
 use registrar::Registrar;
 use service_links::ServiceLink;
-use timers::{Timer, Timers};
+use timer::Timer;
+use turns::Turns;
 
 /// Which listening socket of a node a connection came in on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +79,7 @@ pub struct Node {
     /// URIs of the nodes of this process, ourselves included.
     locals: BTreeSet<String>,
     conns: LiteMap<ConnId, Conn>,
-    /// Links to publishers that wait until fewer connections to their address are being made: topic and URI.
-    turns: LiteMap<Endpoint, VecDeque<(String, String)>>,
+    turns: Turns,
     half_open: HalfOpen,
     /// Incoming connections whose header was good, and subscribers that get datagrams.
     linked_count: usize,
@@ -84,7 +88,7 @@ pub struct Node {
     /// The number of the last token.
     last_token: u64,
     calls: LiteMap<CallId, Purpose>,
-    timers: Timers,
+    timers: Timers<Timer>,
     transmits: VecDeque<Transmit>,
     events: VecDeque<NodeEvent>,
 }
@@ -104,7 +108,7 @@ impl Node {
             service_links: LiteMap::new(),
             last_service_link: 0,
             conns: LiteMap::new(),
-            turns: LiteMap::new(),
+            turns: Turns::default(),
             half_open: HalfOpen::default(),
             linked_count: 0,
             last_datagram_link: 0,
@@ -270,7 +274,7 @@ impl Node {
 
     /// A connection ended, or could not be made.
     pub fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
-        match self.conns.remove(&conn) {
+        match self.remove_conn(conn) {
             Some(Conn::Incoming(_)) => self.no_longer_half_open(conn),
             Some(Conn::Publisher { topic, uri, .. }) => {
                 self.link_closed(now, &topic, &uri, why);
@@ -295,7 +299,7 @@ impl Node {
 
     /// Time has passed.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(timer) = self.timers.pop(now) {
+        while let Some((_, timer)) = self.timers.pop_due(now) {
             match timer {
                 Timer::Lists => self.lists_count_again(now),
                 Timer::IncomingHeader(conn) => self.incoming_header_due(conn),
@@ -311,7 +315,7 @@ impl Node {
 
     /// When [`Node::handle_timeout`] is to be called next.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        [self.timers.next(), self.rpc.poll_timeout(), self.registrar.poll_timeout()]
+        [self.timers.next_deadline(), self.rpc.poll_timeout(), self.registrar.poll_timeout()]
             .into_iter()
             .flatten()
             .min()
@@ -341,7 +345,7 @@ impl Node {
                         self.ask_owner(now);
                     }
                 }
-                RpcEvent::Refused { peer, why } => self.tell_trouble(format!("{peer}: {}", told(&why))),
+                RpcEvent::Refused { peer, why } => self.tell_trouble(PeerFault::Client { peer, fault: why }),
             }
         }
         // The master may have told that publishers are gone which others waited for.
@@ -380,7 +384,7 @@ impl Node {
         self.transmits.push_back(Transmit::Close { conn });
     }
 
-    fn tell_trouble(&mut self, why: String) {
+    fn tell_trouble(&mut self, why: PeerFault) {
         self.events.push_back(NodeEvent::PeerTrouble { why });
     }
 }

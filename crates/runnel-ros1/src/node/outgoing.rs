@@ -5,14 +5,14 @@ mod datagrams;
 mod link;
 mod lists;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
 
 use super::event::{LinkStats, NodeEvent, PublisherLink};
-use super::timers::Timer;
+use super::fault::{HandshakeFault, LinkFault, NextStep, PeerFault, TypeSum, TypesDiffer};
+use super::timer::Timer;
 use super::{Conn, Linked, Node, Purpose};
 use super::{origin, same_host};
 use crate::header::{ConnectionHeader, MAX_HEADER};
@@ -28,9 +28,8 @@ use link::{Link, LinkState};
 /// How long a publisher may take over one step.
 const STEP_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Connections to publishers at one host and port that are made at a time. rospy's listener has room for 5 that it has not
-/// accepted; one beyond that takes a second, when its first packet is sent again.
-const CONNECTIONS_IN_PROGRESS: usize = 4;
+/// How long a node may take until it has said where the messages of a topic are, while others of its topics are asked for.
+const LONGEST_REQUEST: Duration = Duration::from_secs(60);
 
 /// How long the pauses are when it is told that a link is not to be had again which the other end has closed: the master
 /// tells that a publisher is gone a moment after it went, or a second on a busy machine.
@@ -67,11 +66,14 @@ impl Node {
     ) {
         let to = match Uri::parse(uri) {
             Ok(to) => to,
-            Err(error) => return self.tell_trouble(format!("publisher of {topic}: {error}")),
+            Err(fault) => {
+                return self.tell_trouble(PeerFault::PublisherUri { topic: topic.to_owned(), fault });
+            }
         };
         offers.push(Value::Array(vec!["TCPROS".into()]));
         let params = [self.config.name.as_str().into(), topic.into(), offers.into()];
-        let options = CallOptions { timeout: STEP_DEADLINE, keep_open: false };
+        let options =
+            CallOptions { timeout: STEP_DEADLINE, total_timeout: LONGEST_REQUEST, keep_open: false };
         let call = self.rpc.call(now, &to, "requestTopic", &params, options);
         let (of, at) = (topic.to_owned(), uri.to_owned());
         self.calls.insert(call, Purpose::RequestTopic { topic: of, uri: at });
@@ -93,31 +95,32 @@ impl Node {
         };
         // Who could not be asked, or did not answer, has declined nothing.
         let answered = matches!(answer, Ok(_) | Err(CallError::Fault { .. } | CallError::BadResponse { .. }));
-        let address = answer.map_err(|error| error.to_string()).and_then(|value| Address::of(&value));
+        let address = match answer {
+            Ok(value) => Address::of(&value),
+            Err(error) => Err(LinkFault::Call(Box::new(error))),
+        };
         match (address, asked) {
             (Ok(Address::Tcpros(to)), _) => {
                 asked.into_iter().for_each(|conn| self.close_datagrams(conn));
                 self.connect_link(now, topic, uri, to);
             }
             (Ok(Address::Udpros(offer)), Some(conn)) => self.take_datagrams(now, conn, topic, uri, offer),
-            (Ok(Address::Udpros(_)), None) => self.try_later(now, topic, uri, "it was not asked for UDPROS"),
-            (Err(why), Some(conn)) => {
+            (Ok(Address::Udpros(_)), None) => self.try_later(now, topic, uri, LinkFault::UnaskedDatagrams),
+            (Err(fault), Some(conn)) => {
                 self.close_datagrams(conn);
                 if answered {
-                    self.datagrams_declined(now, topic, uri, &why);
+                    self.datagrams_declined(now, topic, uri, fault);
                 } else {
-                    self.try_later(now, topic, uri, &why);
+                    self.try_later(now, topic, uri, fault);
                 }
             }
-            (Err(why), None) => self.try_later(now, topic, uri, &why),
+            (Err(fault), None) => self.try_later(now, topic, uri, fault),
         }
     }
 
     /// Connects to a publisher, or has the link wait for its turn.
     fn connect_link(&mut self, now: Instant, topic: &str, uri: &str, to: Endpoint) {
-        if self.connections_in_progress(&to) >= CONNECTIONS_IN_PROGRESS {
-            let turns = self.turns.entry(to.clone()).or_default();
-            turns.push_back((topic.to_owned(), uri.to_owned()));
+        if !self.turns.begin(&to, (topic.to_owned(), uri.to_owned())) {
             return self.set_link(topic, uri, LinkState::ExpectTurn { to });
         }
         let (conn, until) = (self.rpc.new_conn_id(), now + STEP_DEADLINE);
@@ -126,26 +129,22 @@ impl Node {
         self.set_link(topic, uri, LinkState::ExpectConnection { conn, until });
     }
 
-    /// Connections to publishers at this address whose header has not come.
-    fn connections_in_progress(&self, address: &Endpoint) -> usize {
-        let is_one = |conn: &&Conn| matches!(conn, Conn::Publisher { to, .. } if to == address);
-        self.conns.values().filter(is_one).count()
+    /// A connection is no more, or no longer what it was.
+    pub(super) fn remove_conn(&mut self, conn: ConnId) -> Option<Conn> {
+        let removed = self.conns.remove(&conn);
+        if let Some(Conn::Publisher { to, .. }) = &removed {
+            self.turns.end(to);
+        }
+        removed
     }
 
     /// Connects links that wait for their turn, as far as others have made way.
     pub(super) fn give_turns(&mut self, now: Instant) {
-        let addresses: Vec<Endpoint> = self.turns.keys().cloned().collect();
-        for to in addresses {
-            while self.connections_in_progress(&to) < CONNECTIONS_IN_PROGRESS {
-                let Some((topic, uri)) = self.turns.get_mut(&to).and_then(VecDeque::pop_front) else {
-                    self.turns.remove(&to);
-                    break;
-                };
-                // Its link may be gone meanwhile, or begun anew.
-                let state = self.link_mut(&topic, &uri).map(|link| &link.state);
-                if matches!(state, Some(LinkState::ExpectTurn { to: wanted }) if *wanted == to) {
-                    self.connect_link(now, &topic, &uri, to.clone());
-                }
+        while let Some((to, (topic, uri))) = self.turns.next() {
+            // Its link may be gone meanwhile, or begun anew.
+            let state = self.link_mut(&topic, &uri).map(|link| &link.state);
+            if matches!(state, Some(LinkState::ExpectTurn { to: wanted }) if *wanted == to) {
+                self.connect_link(now, &topic, &uri, to);
             }
         }
     }
@@ -153,7 +152,7 @@ impl Node {
     fn set_link(&mut self, topic: &str, uri: &str, state: LinkState) {
         self.clear_link_timer(topic, uri);
         if let Some(until) = state.until() {
-            self.timers.set(until, Timer::Link { topic: topic.to_owned(), uri: uri.to_owned() });
+            self.timers.schedule(Timer::Link { topic: topic.to_owned(), uri: uri.to_owned() }, until);
         }
         if let Some(link) = self.link_mut(topic, uri) {
             let former = std::mem::replace(&mut link.state, state);
@@ -171,9 +170,7 @@ impl Node {
 
     /// The link's present state has no deadline any more.
     fn clear_link_timer(&mut self, topic: &str, uri: &str) {
-        if let Some(until) = self.link_mut(topic, uri).and_then(|link| link.state.until()) {
-            self.timers.clear(until, Timer::Link { topic: topic.to_owned(), uri: uri.to_owned() });
-        }
+        self.timers.cancel(&Timer::Link { topic: topic.to_owned(), uri: uri.to_owned() });
     }
 
     /// A link's time is over: a step that failed, or the pause before the next try.
@@ -184,10 +181,9 @@ impl Node {
             LinkState::ExpectConnection { conn, until } | LinkState::ExpectHeader { conn, until, .. }
                 if until <= now =>
             {
-                self.conns.remove(&conn);
+                self.remove_conn(conn);
                 self.close(conn);
-                let why = format!("no answer within {} s", STEP_DEADLINE.as_secs());
-                self.try_later(now, topic, uri, &why);
+                self.try_later(now, topic, uri, LinkFault::TimedOut { within: STEP_DEADLINE });
             }
             LinkState::Linked { .. } => self.silence_due(now, topic, uri),
             _ => {}
@@ -196,21 +192,25 @@ impl Node {
 
     /// Tries a link again after a pause. One that the master does not list (it died with or after a former master)
     /// is given up when the pauses have become long.
-    fn try_later(&mut self, now: Instant, topic: &str, uri: &str, why: &str) {
+    fn try_later(&mut self, now: Instant, topic: &str, uri: &str, fault: LinkFault) {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         let Some(link) = subscription.links.get_mut(uri) else { return };
         if link.pause == LONGEST_PAUSE && !subscription.listed.contains(uri) {
             if let Some(link) = subscription.links.remove(uri) {
                 self.cancel_call_of(&link.state);
             }
-            return self
-                .tell_trouble(format!("publisher of {topic} at {uri}: {}; it is given up", told(why)));
+            return self.tell_link_trouble(topic, uri, fault, NextStep::GiveUp);
         }
         let news = link.tell_at.take_if(|at| link.pause >= *at).is_some();
         self.pause_link(now, topic, uri);
         if news {
-            self.tell_trouble(format!("publisher of {topic} at {uri}: {}; it is tried again", told(why)));
+            self.tell_link_trouble(topic, uri, fault, NextStep::Retry);
         }
+    }
+
+    fn tell_link_trouble(&mut self, topic: &str, uri: &str, fault: LinkFault, next: NextStep) {
+        let (topic, uri) = (topic.to_owned(), uri.to_owned());
+        self.tell_trouble(PeerFault::Publisher { topic, uri, fault, next });
     }
 
     fn pause_link(&mut self, now: Instant, topic: &str, uri: &str) {
@@ -255,7 +255,7 @@ impl Node {
         let checked = match reader.take(&mut bytes, Vec::new) {
             Ok(None) => return,
             Ok(Some(header)) => self.check_publisher(topic, &header),
-            Err(error) => Err(format!("connection header: {error}")),
+            Err(error) => Err(HandshakeFault::Length(error)),
         };
         match checked {
             Ok(header) => {
@@ -266,31 +266,28 @@ impl Node {
                 let joining = Joining { conn, address, datagrams: None, token, rest: bytes };
                 self.join_publisher(topic, uri, &header, joining);
             }
-            Err(why) => {
-                self.conns.remove(&conn);
+            Err(fault) => {
+                self.remove_conn(conn);
                 self.close(conn);
                 self.set_link(topic, uri, LinkState::Refused);
-                self.tell_trouble(format!("publisher of {topic} at {uri}: {}", told(&why)));
+                self.tell_link_trouble(topic, uri, fault.into(), NextStep::Nothing);
             }
         }
     }
 
-    fn check_publisher(&self, topic: &str, bytes: &[u8]) -> Result<ConnectionHeader, String> {
-        let header = ConnectionHeader::parse(bytes).map_err(|error| error.to_string())?;
+    fn check_publisher(&self, topic: &str, bytes: &[u8]) -> Result<ConnectionHeader, HandshakeFault> {
+        let header = ConnectionHeader::parse(bytes)?;
         if let Some(why) = header.get("error") {
-            return Err(format!("it refuses us: {why}"));
+            return Err(HandshakeFault::RefusesUs(told(why)));
         }
-        let md5 = header.require("md5sum").map_err(|error| error.to_string())?;
-        let type_name = header.require("type").map_err(|error| error.to_string())?;
-        header.bounded("callerid").map_err(|error| error.to_string())?;
+        let (md5, type_name) = (header.require("md5sum")?, header.require("type")?);
+        header.bounded("callerid")?;
         let spec = self.subscriptions.get(topic).map(|subscription| &subscription.spec);
-        match spec {
-            Some(spec) if !spec.agrees_with(md5) => Err(format!(
-                "it has {type_name} with md5sum {md5}, but we want {} with md5sum {}",
-                spec.type_name, spec.md5
-            )),
-            _ => Ok(header),
+        if let Some(spec) = spec.filter(|spec| !spec.agrees_with(md5)) {
+            let (wanted, offered) = (TypeSum::new(&spec.type_name, &spec.md5), TypeSum::new(type_name, md5));
+            return Err(HandshakeFault::OfferedType(Box::new(TypesDiffer { wanted, offered })));
         }
+        Ok(header)
     }
 
     fn join_publisher(&mut self, topic: &str, uri: &str, header: &ConnectionHeader, joining: Joining<'_>) {
@@ -306,6 +303,7 @@ impl Node {
         let (of, uri) = (topic.to_owned(), uri.to_owned());
         let row =
             Linked { topic: of, node: node.clone(), uri, address, datagram_port, stats: Arc::clone(&stats) };
+        self.remove_conn(conn);
         self.conns.insert(conn, Conn::LinkedPublisher(row));
         self.events.push_back(NodeEvent::PublisherJoined(PublisherLink {
             topic: topic.to_owned(),
@@ -325,14 +323,14 @@ impl Node {
 
     /// The connection to a publisher has ended before the link stood.
     pub(super) fn link_closed(&mut self, now: Instant, topic: &str, uri: &str, why: Option<&str>) {
-        self.try_later(now, topic, uri, why.unwrap_or("the connection was closed"));
+        self.try_later(now, topic, uri, LinkFault::Closed(why.map(str::to_owned)));
     }
 
     /// A link that stood has ended. A publisher that ends in good order closes its links a moment before the master
     /// tells, so that says nothing yet.
     pub(super) fn link_ended(&mut self, now: Instant, topic: &str, uri: &str, why: Option<&str>) {
         match why {
-            Some(why) => self.try_later(now, topic, uri, why),
+            Some(why) => self.try_later(now, topic, uri, LinkFault::Closed(Some(why.to_owned()))),
             None => {
                 if let Some(link) = self.link_mut(topic, uri) {
                     link.tell_at = Some(ENDED_PAUSE);

@@ -6,8 +6,9 @@ use std::fmt;
 use runnel_core::time::Instant;
 
 use super::event::{NodeEvent, ServiceServerLink};
+use super::fault::{HandshakeFault, MasterFault, TypeSum, TypesDiffer};
 use super::same_host;
-use super::timers::Timer;
+use super::timer::Timer;
 use super::{Conn, Node, Purpose};
 use crate::answer::Answer;
 use crate::header::{ConnectionHeader, MAX_HEADER};
@@ -44,7 +45,7 @@ pub enum ServiceFailure {
     /// The master did not answer.
     MasterSilent {
         /// What went wrong.
-        why: String,
+        why: MasterFault,
     },
     /// Its node cannot be connected to.
     Unreachable {
@@ -58,7 +59,7 @@ pub enum ServiceFailure {
         /// Where it is.
         at: String,
         /// What it says, or what is wrong with what it says.
-        why: String,
+        why: HandshakeFault,
     },
     /// The connection ended.
     Lost {
@@ -80,7 +81,12 @@ impl fmt::Display for ServiceFailure {
             Self::NotProvided => f.write_str("no node provides it"),
             Self::MasterSilent { why } => write!(f, "the master does not say who provides it: {why}"),
             Self::Unreachable { at, why } => write!(f, "its node at {at} cannot be reached: {why}"),
-            Self::Refused { at, why } => write!(f, "its node at {at} refuses us: {why}"),
+            Self::Refused { at, why: HandshakeFault::RefusesUs(why) } => {
+                write!(f, "its node at {at} refuses us: {}", told(why))
+            }
+            Self::Refused { at, why } => {
+                write!(f, "its node at {at} refuses us: {}", told(&why.to_string()))
+            }
             Self::Lost { at, why: Some(why) } => write!(f, "the connection to its node at {at} broke: {why}"),
             Self::Lost { at, why: None } => {
                 write!(f, "its node at {at} closed the connection before it answered")
@@ -97,7 +103,6 @@ impl std::error::Error for ServiceFailure {}
 pub(super) struct ServiceLink {
     wanted: WantedService,
     state: State,
-    until: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -144,7 +149,7 @@ impl Node {
         self.last_service_link += 1;
         let id = ServiceLinkId(self.last_service_link);
         let params = [self.config.name.as_str().into(), wanted.service.as_str().into()];
-        self.service_links.insert(id, ServiceLink { wanted, state: State::ExpectAddress, until: None });
+        self.service_links.insert(id, ServiceLink { wanted, state: State::ExpectAddress });
         self.set_service_deadline(id, until);
         self.call_master(now, "lookupService", &params, Purpose::LookupService(id));
         id
@@ -152,12 +157,11 @@ impl Node {
 
     /// Sets when the link fails, or with `None` that it does not.
     pub fn set_service_deadline(&mut self, id: ServiceLinkId, until: Option<Instant>) {
-        let Some(link) = self.service_links.get_mut(&id) else { return };
-        if let Some(before) = std::mem::replace(&mut link.until, until) {
-            self.timers.clear(before, Timer::ServiceLink(id));
-        }
-        if let Some(until) = until {
-            self.timers.set(until, Timer::ServiceLink(id));
+        match until.filter(|_| self.service_links.contains_key(&id)) {
+            Some(until) => self.timers.schedule(Timer::ServiceLink(id), until),
+            None => {
+                self.timers.cancel(&Timer::ServiceLink(id));
+            }
         }
     }
 
@@ -189,9 +193,7 @@ impl Node {
             return;
         }
         match answer {
-            Err(error) => {
-                self.fail_service(id, ServiceFailure::MasterSilent { why: told(&error.to_string()) })
-            }
+            Err(error) => self.fail_service(id, ServiceFailure::MasterSilent { why: error.into() }),
             Ok(answer) => match service_address(&answer) {
                 Ok(to) => self.connect_service(id, to),
                 Err(why) => self.fail_service(id, why),
@@ -240,7 +242,7 @@ impl Node {
         let checked = match reader.take(&mut bytes, Vec::new) {
             Ok(None) => return,
             Ok(Some(header)) => check_provider(&link.wanted, &header),
-            Err(error) => Err(format!("connection header: {error}")),
+            Err(error) => Err(HandshakeFault::Length(error)),
         };
         let (conn, to, token) = (*conn, to.clone(), *token);
         match checked {
@@ -257,9 +259,7 @@ impl Node {
                     rest: bytes.to_vec(),
                 }));
             }
-            Err(why) => {
-                self.fail_service(id, ServiceFailure::Refused { at: to.to_string(), why: told(&why) })
-            }
+            Err(why) => self.fail_service(id, ServiceFailure::Refused { at: to.to_string(), why }),
         }
     }
 
@@ -281,29 +281,29 @@ impl Node {
 }
 
 /// The answer of a service's node to our header, if it is one that we can go on with.
-fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHeader, String> {
-    let header = ConnectionHeader::parse(bytes).map_err(|error| error.to_string())?;
+fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHeader, HandshakeFault> {
+    let header = ConnectionHeader::parse(bytes)?;
     if let Some(why) = header.get("error") {
-        return Err(why.to_owned());
+        return Err(HandshakeFault::RefusesUs(told(why)));
     }
-    let md5 = header.require("md5sum").map_err(|error| error.to_string())?;
+    let md5 = header.require("md5sum")?;
     for kept in ["callerid", "type"] {
-        header.bounded(kept).map_err(|error| error.to_string())?;
+        header.bounded(kept)?;
     }
     if md5 != wanted.md5 && ![md5, &wanted.md5].contains(&"*") {
-        let has = header.get("type").unwrap_or("a type");
-        let WantedService { type_name, md5: wants, .. } = wanted;
-        return Err(format!("it has {has} with md5sum {md5}, but we want {type_name} with md5sum {wants}"));
+        let offered = TypeSum::new(header.get("type").unwrap_or("a type"), md5);
+        let wanted = TypeSum::new(&wanted.type_name, &wanted.md5);
+        return Err(HandshakeFault::OfferedType(Box::new(TypesDiffer { wanted, offered })));
     }
     Ok(header)
 }
 
 /// Host and port in the answer to `lookupService`.
 fn service_address(answer: &Value) -> Result<Endpoint, ServiceFailure> {
-    let bad = |why: String| ServiceFailure::MasterSilent { why };
-    let parsed = Answer::parse(answer).map_err(|error| bad(error.to_string()))?;
+    let bad = |why| ServiceFailure::MasterSilent { why };
+    let parsed = Answer::parse(answer).map_err(|error| bad(error.into()))?;
     let uri = parsed.granted().map_err(|_| ServiceFailure::NotProvided)?;
-    let uri = uri.as_str().ok_or_else(|| bad(format!("not the address of a service: {}", brief(uri))))?;
-    let uri = Uri::parse_scheme("rosrpc", uri).map_err(|error| bad(error.to_string()))?;
+    let uri = uri.as_str().ok_or_else(|| bad(MasterFault::NotAServiceAddress(brief(uri))))?;
+    let uri = Uri::parse_scheme("rosrpc", uri).map_err(|error| bad(MasterFault::ServiceUri(error)))?;
     Ok(uri.endpoint)
 }

@@ -1,13 +1,15 @@
 //! Services that the node provides: the header of a client, and our answer. From then on requests and responses are
 //! the affair of whoever drives the node.
 
+use runnel_core::local_peer::LocalPeerId;
 use runnel_core::time::Instant;
 
 use super::config::{NodeConfig, ServiceSpec};
 use super::event::{NodeEvent, ServiceClientLink};
-use super::same_host::{Meeting, asked_to_meet};
+use super::fault::{AskedType, HandshakeFault, TypeSum, TypesDiffer};
+use super::same_host::asked_to_meet;
 use super::{Conn, Node, Role, TopicError};
-use crate::header::{ConnectionHeader, HeaderError};
+use crate::header::ConnectionHeader;
 use crate::net::{ConnId, Endpoint};
 use crate::xmlrpc::Value;
 
@@ -47,23 +49,21 @@ impl Node {
     }
 
     /// What a client's header asks for, or why it is refused.
-    pub(super) fn check_service_client(&self, header: &ConnectionHeader) -> Result<Client, String> {
-        let require = |key| header.require(key).map_err(|error: HeaderError| error.to_string());
-        let (service, md5, client) = (require("service")?, require("md5sum")?, require("callerid")?);
+    pub(super) fn check_service_client(&self, header: &ConnectionHeader) -> Result<Client, HandshakeFault> {
+        let (service, md5) = (header.require("service")?, header.require("md5sum")?);
+        let client = header.require("callerid")?;
+        let node = &self.config.name;
         let Some(spec) = self.services.get(service) else {
-            return Err(format!("service [{service}] is not provided by node [{}]", self.config.name));
+            return Err(HandshakeFault::NotProvided { service: service.to_owned(), node: node.clone() });
         };
         if self.linked_count >= self.config.limits.subscribers {
-            return Err(self.too_many_linked());
+            return Err(self.too_many_links());
         }
         if md5 != spec.md5 && md5 != "*" {
-            return Err(format!(
-                "service [{service}]: client [{client}] wants {} with md5sum {md5}, but node [{}] has {} with md5sum {}",
-                header.get("type").unwrap_or("*"),
-                self.config.name,
-                spec.type_name,
-                spec.md5
-            ));
+            let wanted = TypeSum::new(header.get("type").unwrap_or("*"), md5);
+            let types = TypesDiffer { wanted, offered: TypeSum::new(&spec.type_name, &spec.md5) };
+            let (name, peer, node) = (service.to_owned(), client.to_owned(), node.clone());
+            return Err(HandshakeFault::ClientType(Box::new(AskedType { name, peer, node, types })));
         }
         let persistent = matches!(header.get("persistent"), Some("1" | "true"));
         let asked = asked_to_meet(header).filter(|_| persistent);
@@ -98,5 +98,5 @@ pub(super) struct Client {
     name: String,
     persistent: bool,
     /// It has told of its process.
-    asked: Option<Meeting>,
+    asked: Option<LocalPeerId>,
 }

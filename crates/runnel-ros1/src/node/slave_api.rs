@@ -6,6 +6,7 @@ use runnel_core::time::Instant;
 
 use super::config::TopicSpec;
 use super::event::NodeEvent;
+use super::fault::PeerFault;
 use super::incoming::datagrams::Asking;
 use super::{Caller, Conn, Linked, Node};
 use crate::answer::{ERROR, FAILURE, SUCCESS, answer};
@@ -132,7 +133,8 @@ impl Node {
                 _ => {}
             }
         }
-        let why = refusal.unwrap_or_else(|| "no supported protocol implementations".to_owned());
+        let why =
+            refusal.map_or_else(|| "no supported protocol implementations".to_owned(), |why| why.to_string());
         Some(answer(FAILURE, &why, Vec::new()))
     }
 
@@ -146,11 +148,8 @@ impl Node {
     /// There is no socket for the datagrams that a subscriber asks for: it gets what it would take instead, unless the
     /// topic has ended meanwhile.
     pub(super) fn answer_without_datagrams(&mut self, now: Instant, asking: Asking, why: &str) {
-        self.tell_trouble(format!(
-            "{}: no datagrams for subscriber [{}]: {why}",
-            asking.to,
-            told(&asking.subscriber)
-        ));
+        let (to, subscriber, why_not) = (asking.to, asking.subscriber.clone(), why.to_owned());
+        self.tell_trouble(PeerFault::NoDatagramSocket { to, subscriber, why: why_not });
         let is_published = self.publications.contains_key(&asking.topic);
         let answer = if asking.takes_tcpros && is_published {
             self.tcpros_address()

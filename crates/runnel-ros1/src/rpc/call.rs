@@ -3,8 +3,8 @@
 use core::fmt;
 use core::time::Duration;
 
-use super::Uri;
-use crate::xmlrpc::Fault;
+use super::{AnswerFault, Uri};
+use crate::xmlrpc::{EncodeProblem, Fault};
 
 /// One call. Never used twice within the life of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,8 +13,10 @@ pub struct CallId(pub u64);
 /// How a call is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallOptions {
-    /// How long the answer may take, since the call is made: waiting for others and connecting are part of it.
+    /// How long the answer may take, since it is the call's turn after others to the same server: connecting is part of it.
     pub timeout: Duration,
+    /// How long the answer may take since the call is made: waiting for its turn is part of it.
+    pub total_timeout: Duration,
     /// Whether the connection is shared with other calls to the same host and port, and stays open after them.
     pub keep_open: bool,
 }
@@ -43,6 +45,8 @@ pub enum CallError {
         call: CallTarget,
         /// What the operating system said, if it said something.
         why: Option<String>,
+        /// Whether one was tried; not if the host has no address.
+        is_tried: bool,
     },
     /// There was no answer in time.
     TimedOut {
@@ -68,14 +72,14 @@ pub enum CallError {
         /// What was called.
         call: CallTarget,
         /// What is wrong with it.
-        why: String,
+        why: AnswerFault,
     },
     /// The call cannot be written as XML.
     BadRequest {
         /// What was to be called.
         call: CallTarget,
         /// What is wrong with it.
-        why: String,
+        why: EncodeProblem,
     },
     /// As many calls as are allowed were waiting.
     TooManyCalls {
@@ -125,7 +129,8 @@ mod tests {
     fn an_error_names_server_method_and_reason() {
         let uri = Uri::parse("http://robot:11311").expect("an address");
         let call = CallTarget { uri, method: "getPid".to_owned() };
-        let error = CallError::Unreachable { call: call.clone(), why: Some("refused".to_owned()) };
+        let why = Some("refused".to_owned());
+        let error = CallError::Unreachable { call: call.clone(), why, is_tried: true };
         assert_eq!(error.to_string(), "call of getPid of http://robot:11311/: cannot connect: refused");
         let fault = Fault { code: -1, message: "no".to_owned() };
         let error = CallError::Fault { call, fault };

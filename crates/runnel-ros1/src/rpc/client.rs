@@ -1,13 +1,13 @@
 //! The calls that this process makes, and their connections.
 
-use std::collections::VecDeque;
+use core::time::Duration;
+use std::collections::BTreeSet;
 
 use litemap::LiteMap;
 use runnel_core::time::Instant;
 
-use super::shared::Shared;
-use super::timers::Alarm;
-use super::{CallError, CallId, CallOptions, CallTarget, RpcEvent};
+use super::shared::{Alarm, Shared};
+use super::{AnswerFault, CallError, CallId, CallOptions, CallTarget, RpcEvent};
 use crate::http::{self, Response, ResponseParser};
 use crate::net::{ConnId, Endpoint};
 use crate::xmlrpc::{self, Value};
@@ -27,6 +27,10 @@ struct Call {
     target: CallTarget,
     /// The HTTP request; empty once it is sent and will not be sent again.
     request: Vec<u8>,
+    /// How long the answer may take since its turn.
+    timeout: Duration,
+    /// When the answer is too late, however long the call has waited for its turn.
+    deadline: Instant,
     /// The connection that it is on; `None` while it waits in its line or queue.
     conn: Option<ConnId>,
 }
@@ -59,7 +63,8 @@ enum Phase {
 struct Line {
     /// `None` only within a method.
     conn: Option<ConnId>,
-    waiting: VecDeque<CallId>,
+    /// Calls in the order in which they were made.
+    waiting: BTreeSet<CallId>,
 }
 
 /// The calls to one server that have a connection each.
@@ -67,7 +72,8 @@ struct Line {
 struct Queue {
     /// Connections that are open or being opened.
     open: usize,
-    waiting: VecDeque<CallId>,
+    /// Calls in the order in which they were made.
+    waiting: BTreeSet<CallId>,
 }
 
 impl Client {
@@ -86,7 +92,6 @@ impl Client {
 
     pub fn call(
         &mut self,
-        now: Instant,
         target: CallTarget,
         params: &[Value],
         options: CallOptions,
@@ -97,8 +102,10 @@ impl Client {
         let keep = options.keep_open && self.may_keep(&target.uri.endpoint, shared);
         match self.written(&target, params, keep, shared) {
             Ok(request) => {
-                shared.timers.set(Alarm::Called(call), now + options.timeout);
-                self.start(call, Call { target, request, conn: None }, keep, shared);
+                let CallOptions { timeout, total_timeout, .. } = options;
+                let deadline = shared.now + total_timeout;
+                shared.timers.schedule(Alarm::Called(call), deadline);
+                self.start(call, Call { target, request, timeout, deadline, conn: None }, keep, shared);
             }
             Err(error) => shared.tell(RpcEvent::Answered { call, result: Err(error) }),
         }
@@ -125,8 +132,17 @@ impl Client {
         match link.parser.step() {
             Ok(None) => {}
             Ok(Some(response)) => self.answered(conn, call, &response, shared),
-            Err(error) => self.bad_answer(conn, call, error.to_string(), shared),
+            Err(error) => self.bad_answer(conn, call, AnswerFault::Http(error), shared),
         }
+    }
+
+    /// The host of a connection that was to be opened has no address.
+    pub fn handle_unresolved(&mut self, conn: ConnId, why: &str, shared: &mut Shared) {
+        if let Some(Phase::ExpectOpen(call)) = self.conns.get(&conn).map(|link| link.phase) {
+            let why = Some(why.to_owned());
+            self.fail(call, |call| CallError::Unreachable { call, why, is_tried: false }, shared);
+        }
+        self.handle_closed(conn, None, shared);
     }
 
     pub fn handle_closed(&mut self, conn: ConnId, why: Option<&str>, shared: &mut Shared) {
@@ -139,7 +155,7 @@ impl Client {
         match (link.phase, rest) {
             (Phase::Idle, _) => {}
             (Phase::ExpectOpen(call), _) => {
-                self.fail(call, |call| CallError::Unreachable { call, why }, shared);
+                self.fail(call, |call| CallError::Unreachable { call, why, is_tried: true }, shared);
             }
             (Phase::ExpectAnswer(call), Ok(Some(response))) => self.deliver(call, &response, shared),
             (Phase::ExpectAnswer(call), Ok(None)) if link.proven => self.retry(&link, call),
@@ -165,7 +181,7 @@ impl Client {
     /// All connections together hold too much, and this one holds most.
     pub fn handle_overflow(&mut self, conn: ConnId, shared: &mut Shared) {
         if let Some(Phase::ExpectAnswer(call)) = self.conns.get(&conn).map(|link| link.phase) {
-            self.bad_answer(conn, call, "closed for want of room".to_owned(), shared);
+            self.bad_answer(conn, call, AnswerFault::BeyondBuffers, shared);
         }
     }
 
@@ -187,7 +203,7 @@ impl Client {
         let uri = &target.uri;
         match xmlrpc::encode_call(&target.method, params) {
             Ok(body) => Ok(http::request(&uri.endpoint.to_string(), &uri.path, &body, keep_open)),
-            Err(error) => Err(CallError::BadRequest { call: target.clone(), why: error.problem.to_string() }),
+            Err(error) => Err(CallError::BadRequest { call: target.clone(), why: error.problem }),
         }
     }
 
@@ -195,10 +211,10 @@ impl Client {
         let to = call.target.uri.endpoint.clone();
         self.calls.insert(id, call);
         if keep {
-            self.lines.entry(to.clone()).or_default().waiting.push_back(id);
+            self.lines.entry(to.clone()).or_default().waiting.insert(id);
             self.advance(&to, shared);
         } else {
-            self.queues.entry(to.clone()).or_default().waiting.push_back(id);
+            self.queues.entry(to.clone()).or_default().waiting.insert(id);
             self.open_next(&to, shared);
         }
     }
@@ -208,7 +224,7 @@ impl Client {
     fn open_next(&mut self, to: &Endpoint, shared: &mut Shared) {
         let Some(queue) = self.queues.get_mut(to) else { return };
         if queue.open < shared.config.max_connections_per_server.max(1)
-            && let Some(call) = queue.waiting.pop_front()
+            && let Some(call) = queue.waiting.pop_first()
         {
             queue.open += 1;
             self.connect(call, to.clone(), false, shared);
@@ -222,16 +238,20 @@ impl Client {
         let conn = shared.connect(to.clone());
         let parser = ResponseParser::new(shared.config.max_body);
         self.conns.insert(conn, Link { to, kept, proven: false, phase: Phase::ExpectOpen(call), parser });
-        if let Some(call) = self.calls.get_mut(&call) {
-            call.conn = Some(conn);
-        }
+        self.begin_turn(call, conn, shared);
         conn
+    }
+
+    /// A call is to use this connection: the time for its answer begins.
+    fn begin_turn(&mut self, id: CallId, conn: ConnId, shared: &mut Shared) {
+        let Some(call) = self.calls.get_mut(&id) else { return };
+        call.conn = Some(conn);
+        shared.timers.schedule(Alarm::Called(id), call.deadline.min(shared.now + call.timeout));
     }
 
     /// Sends a call over a connection that is open and free.
     fn send(&mut self, conn: ConnId, id: CallId, shared: &mut Shared) {
         let (Some(link), Some(call)) = (self.conns.get_mut(&conn), self.calls.get_mut(&id)) else { return };
-        call.conn = Some(conn);
         link.phase = Phase::ExpectAnswer(id);
         let request = if link.proven { call.request.clone() } else { core::mem::take(&mut call.request) };
         shared.send(conn, request);
@@ -243,7 +263,8 @@ impl Client {
         let phase = line.conn.and_then(|conn| self.conns.get(&conn)).map(|link| link.phase);
         match (line.conn, phase) {
             (Some(conn), Some(Phase::Idle)) => {
-                if let Some(call) = line.waiting.pop_front() {
+                if let Some(call) = line.waiting.pop_first() {
+                    self.begin_turn(call, conn, shared);
                     self.send(conn, call, shared);
                 }
             }
@@ -254,7 +275,7 @@ impl Client {
 
     /// Opens the connection of a line for its next call; a line without calls ends.
     fn open_line(&mut self, to: &Endpoint, shared: &mut Shared) {
-        let next = self.lines.get_mut(to).and_then(|line| line.waiting.pop_front());
+        let next = self.lines.get_mut(to).and_then(|line| line.waiting.pop_first());
         match next {
             Some(call) => {
                 let conn = Some(self.connect(call, to.clone(), true, shared));
@@ -284,7 +305,7 @@ impl Client {
     fn unsolicited(&mut self, conn: ConnId, shared: &mut Shared) {
         match self.conns.get(&conn).map(|link| link.phase) {
             Some(Phase::ExpectOpen(call)) => {
-                self.bad_answer(conn, call, "it came before the request".to_owned(), shared);
+                self.bad_answer(conn, call, AnswerFault::BeforeRequest, shared);
             }
             _ => {
                 if let Some(link) = self.conns.get(&conn) {
@@ -295,16 +316,16 @@ impl Client {
         }
     }
 
-    fn bad_answer(&mut self, conn: ConnId, call: CallId, why: String, shared: &mut Shared) {
+    fn bad_answer(&mut self, conn: ConnId, call: CallId, why: AnswerFault, shared: &mut Shared) {
         self.fail(call, |call| CallError::BadResponse { call, why }, shared);
         self.close(conn, shared);
     }
 
-    /// Puts a call back in front of its line, which opens another connection for it.
+    /// Puts a call back into its line, where it is the oldest and thus the first, and which opens another connection for it.
     fn retry(&mut self, link: &Link, id: CallId) {
         if let (Some(call), Some(line)) = (self.calls.get_mut(&id), self.lines.get_mut(&link.to)) {
             call.conn = None;
-            line.waiting.push_front(id);
+            line.waiting.insert(id);
         }
     }
 
@@ -314,7 +335,7 @@ impl Client {
         let result = match xmlrpc::decode_response(&response.body) {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(fault)) => Err(CallError::Fault { call, fault }),
-            Err(error) => Err(CallError::BadResponse { call, why: error.to_string() }),
+            Err(error) => Err(CallError::BadResponse { call, why: AnswerFault::Body(Box::new(error)) }),
         };
         shared.tell(RpcEvent::Answered { call: id, result });
     }
@@ -332,15 +353,18 @@ impl Client {
         match call.conn {
             Some(conn) => self.close(conn, shared),
             None => {
-                self.lines.iter_mut().for_each(|(_, line)| line.waiting.retain(|waiting| *waiting != id));
-                self.queues.iter_mut().for_each(|(_, queue)| queue.waiting.retain(|waiting| *waiting != id));
+                let to = &call.target.uri.endpoint;
+                let in_line = self.lines.get_mut(to).is_some_and(|line| line.waiting.remove(&id));
+                if !in_line && let Some(queue) = self.queues.get_mut(to) {
+                    queue.waiting.remove(&id);
+                }
             }
         }
         Some(call)
     }
 
     fn finish(&mut self, call: CallId, shared: &mut Shared) -> Option<Call> {
-        shared.timers.clear(Alarm::Called(call));
+        shared.timers.cancel(&Alarm::Called(call));
         self.calls.remove(&call)
     }
 

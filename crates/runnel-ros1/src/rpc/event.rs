@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::{CallError, CallId};
+use super::{CallError, CallId, ClientFault};
 use crate::net::ConnId;
 use crate::xmlrpc::Value;
 
@@ -39,6 +39,6 @@ pub enum RpcEvent {
         /// The client.
         peer: SocketAddr,
         /// What it did.
-        why: String,
+        why: ClientFault,
     },
 }

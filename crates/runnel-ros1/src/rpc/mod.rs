@@ -11,9 +11,9 @@ mod call;
 mod client;
 mod config;
 mod event;
+mod fault;
 mod server;
 mod shared;
-mod timers;
 mod uri;
 
 #[cfg(test)]
@@ -22,6 +22,7 @@ mod tests;
 pub use call::{CallError, CallId, CallOptions, CallTarget};
 pub use config::RpcConfig;
 pub use event::RpcEvent;
+pub use fault::{AnswerFault, ClientFault};
 pub use uri::{MAX_HOST, MAX_URI, Uri, UriError, UriProblem};
 
 use std::net::SocketAddr;
@@ -32,8 +33,7 @@ use crate::net::{ConnId, Transmit};
 use crate::xmlrpc::{Fault, Value};
 use client::Client;
 use server::Server;
-use shared::Shared;
-use timers::Alarm;
+use shared::{Alarm, Shared};
 
 /// How many bytes come in, over all connections, until [`RpcConfig::max_buffered`] is looked at again.
 const UNCOUNTED: usize = 64 * 1024;
@@ -81,12 +81,14 @@ impl RpcPeer {
     }
 
     /// A connection that [`Transmit::Connect`] asked for is open.
-    pub fn handle_connected(&mut self, _now: Instant, conn: ConnId) {
+    pub fn handle_connected(&mut self, now: Instant, conn: ConnId) {
+        self.shared.now = now;
         self.client.handle_connected(conn, &mut self.shared);
     }
 
     /// Bytes have come in on a connection. Those of an unknown one are passed over.
     pub fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
+        self.shared.now = now;
         self.server.handle_data(now, conn, bytes, &mut self.shared);
         self.client.handle_data(conn, bytes, &mut self.shared);
         self.uncounted += bytes.len();
@@ -97,14 +99,22 @@ impl RpcPeer {
     }
 
     /// A connection has ended or could not be opened; `why` is the error, if it was one.
-    pub fn handle_closed(&mut self, _now: Instant, conn: ConnId, why: Option<&str>) {
+    pub fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
+        self.shared.now = now;
         self.server.handle_closed(conn, &mut self.shared);
         self.client.handle_closed(conn, why, &mut self.shared);
     }
 
+    /// A connection that [`Transmit::Connect`] asked for was not even tried: its host has no address.
+    pub fn handle_unresolved(&mut self, now: Instant, conn: ConnId, why: &str) {
+        self.shared.now = now;
+        self.client.handle_unresolved(conn, why, &mut self.shared);
+    }
+
     /// Does what is due at this time.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(alarm) = self.shared.timers.pop(now) {
+        self.shared.now = now;
+        while let Some((_, alarm)) = self.shared.timers.pop_due(now) {
             match alarm {
                 Alarm::Served(conn) => self.server.handle_timeout(conn, &mut self.shared),
                 Alarm::Called(call) => self.client.handle_timeout(call, &mut self.shared),
@@ -114,7 +124,7 @@ impl RpcPeer {
 
     /// When [`Self::handle_timeout`] is to be called next; `None` while nothing is awaited but bytes.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.shared.timers.next()
+        self.shared.timers.next_deadline()
     }
 
     /// The next thing to do with a connection.
@@ -142,7 +152,8 @@ impl RpcPeer {
         options: CallOptions,
     ) -> CallId {
         let target = CallTarget { uri: to.clone(), method: method.to_owned() };
-        self.client.call(now, target, params, options, &mut self.shared)
+        self.shared.now = now;
+        self.client.call(target, params, options, &mut self.shared)
     }
 
     /// Gives a call up: nothing is heard of it any more. The server may have carried it out.

@@ -5,9 +5,8 @@ use std::net::SocketAddr;
 
 use runnel_core::time::Instant;
 
-use super::RpcEvent;
-use super::shared::Shared;
-use super::timers::Alarm;
+use super::shared::{Alarm, Shared};
+use super::{ClientFault, RpcEvent};
 use crate::http::{self, Request, RequestParser, RequestStep};
 use crate::net::ConnId;
 use crate::xmlrpc::{self, Fault, Value};
@@ -67,7 +66,7 @@ impl Server {
 
     pub fn handle_accepted(&mut self, now: Instant, peer: SocketAddr, shared: &mut Shared) -> Option<ConnId> {
         if self.conns.len() >= shared.config.max_server_connections && !self.make_room(shared) {
-            let why = format!("{} connections are open, none of them idle", self.conns.len());
+            let why = ClientFault::TooManyConnections { open: self.conns.len() };
             shared.tell(RpcEvent::Refused { peer, why });
             return None;
         }
@@ -75,7 +74,7 @@ impl Server {
         let parser = RequestParser::new(shared.config.max_body);
         self.conns.insert(conn, Served { peer, parser, phase: Phase::ExpectRest, quiet_since: now });
         self.unproven.push(conn);
-        shared.timers.set(Alarm::Served(conn), now + shared.config.request_deadline);
+        shared.timers.schedule(Alarm::Served(conn), now + shared.config.request_deadline);
         Some(conn)
     }
 
@@ -92,14 +91,14 @@ impl Server {
 
     /// The deadline of a request is over.
     pub fn handle_timeout(&mut self, conn: ConnId, shared: &mut Shared) {
-        let why = format!("no whole request within {:?}", shared.config.request_deadline);
+        let why = ClientFault::RequestTimedOut { within: shared.config.request_deadline };
         self.drop_client(conn, why, shared);
     }
 
     /// All connections together hold too much, and this one holds most.
     pub fn handle_overflow(&mut self, conn: ConnId, shared: &mut Shared) {
         let bytes = self.buffered(conn);
-        self.drop_client(conn, format!("closed for want of room, {bytes} bytes into its request"), shared);
+        self.drop_client(conn, ClientFault::BeyondBuffers { bytes }, shared);
     }
 
     pub fn reply(&mut self, now: Instant, conn: ConnId, answer: &Result<Value, Fault>, shared: &mut Shared) {
@@ -119,7 +118,9 @@ impl Server {
                 Ok(RequestStep::Incomplete) => return self.await_rest(now, conn, shared),
                 Ok(RequestStep::Continue) => shared.send(conn, http::CONTINUE.to_vec()),
                 Ok(RequestStep::Whole(request)) => self.serve(now, conn, &request, shared),
-                Err(error) => return self.refuse(conn, error.status(), &error.to_string(), shared),
+                Err(error) => {
+                    return self.refuse(conn, error.status(), ClientFault::BadRequest(error), shared);
+                }
             }
         }
     }
@@ -131,23 +132,23 @@ impl Server {
             && !served.parser.is_idle()
         {
             served.phase = Phase::ExpectRest;
-            shared.timers.set(Alarm::Served(conn), now + shared.config.request_deadline);
+            shared.timers.schedule(Alarm::Served(conn), now + shared.config.request_deadline);
         }
     }
 
     fn bound_pipeline(&mut self, conn: ConnId, shared: &mut Shared) {
         if self.buffered(conn) > shared.config.max_pipelined {
             let limit = shared.config.max_pipelined;
-            self.drop_client(conn, format!("sent more than {limit} bytes ahead of an answer"), shared);
+            self.drop_client(conn, ClientFault::PipelinedBeyondLimit { limit }, shared);
         }
     }
 
     fn serve(&mut self, now: Instant, conn: ConnId, request: &Request, shared: &mut Shared) {
         self.unproven.retain(|other| *other != conn);
-        shared.timers.clear(Alarm::Served(conn));
+        shared.timers.cancel(&Alarm::Served(conn));
         if !shared.config.any_path && request.path != "/" && request.path != "/RPC2" {
             let path: String = request.path.chars().take(64).collect();
-            return self.refuse(conn, (404, "Not Found"), &format!("nothing is at {path}"), shared);
+            return self.refuse(conn, (404, "Not Found"), ClientFault::UnknownPath(path), shared);
         }
         let Some(served) = self.conns.get_mut(&conn) else { return };
         let peer = served.peer;
@@ -159,7 +160,7 @@ impl Server {
             }
             Err(error) => {
                 let fault = Fault { code: FAULT, message: error.to_string() };
-                shared.tell(RpcEvent::Refused { peer, why: fault.message.clone() });
+                shared.tell(RpcEvent::Refused { peer, why: ClientFault::BadCall(error) });
                 self.answer(now, conn, &Err(fault), request.keep_open, shared);
             }
         }
@@ -185,28 +186,27 @@ impl Server {
     }
 
     /// Answers that a request is not served, and closes.
-    fn refuse(&mut self, conn: ConnId, (code, reason): (u16, &str), why: &str, shared: &mut Shared) {
-        shared.send(conn, http::refusal(code, reason, why));
-        self.drop_client(conn, why.to_owned(), shared);
+    fn refuse(&mut self, conn: ConnId, (code, reason): (u16, &str), why: ClientFault, shared: &mut Shared) {
+        shared.send(conn, http::refusal(code, reason, &why.to_string()));
+        self.drop_client(conn, why, shared);
     }
 
     /// Closes the oldest connection that has not sent a whole request or, if all have, the one that has sent none for
     /// longest. Clients open another when they have something to say.
     fn make_room(&mut self, shared: &mut Shared) -> bool {
         if let Some(oldest) = self.unproven.first().copied() {
-            let why = "closed without a whole request, to make room for another client";
-            self.drop_client(oldest, why.to_owned(), shared);
+            self.drop_client(oldest, ClientFault::DisplacedUnproven, shared);
             return true;
         }
         let idle = self.conns.iter().filter(|(_, served)| served.phase == Phase::ExpectRequest);
         let Some((quietest, _)) = idle.min_by_key(|(_, served)| served.quiet_since) else { return false };
         let quietest = *quietest;
-        self.drop_client(quietest, "closed while idle, to make room for another client".to_owned(), shared);
+        self.drop_client(quietest, ClientFault::DisplacedIdle, shared);
         true
     }
 
     /// Closes for a reason that belongs in a log.
-    fn drop_client(&mut self, conn: ConnId, why: String, shared: &mut Shared) {
+    fn drop_client(&mut self, conn: ConnId, why: ClientFault, shared: &mut Shared) {
         if let Some(served) = self.conns.get(&conn) {
             shared.tell(RpcEvent::Refused { peer: served.peer, why });
             self.close(conn, shared);
@@ -221,7 +221,7 @@ impl Server {
     fn forget(&mut self, conn: ConnId, shared: &mut Shared) {
         self.conns.remove(&conn);
         self.unproven.retain(|other| *other != conn);
-        shared.timers.clear(Alarm::Served(conn));
+        shared.timers.cancel(&Alarm::Served(conn));
     }
 }
 

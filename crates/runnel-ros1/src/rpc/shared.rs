@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::timers::Timers;
-use super::{RpcConfig, RpcEvent};
+use runnel_core::time::Instant;
+use runnel_core::timers::Timers;
+
+use super::{CallId, RpcConfig, RpcEvent};
 use crate::net::{ConnId, Endpoint, Transmit};
 
 /// The bounds, and what is to be done, told and waited for, in order.
@@ -12,8 +14,19 @@ pub(super) struct Shared {
     pub config: RpcConfig,
     pub transmits: VecDeque<Transmit>,
     pub events: VecDeque<RpcEvent>,
-    pub timers: Timers,
+    pub timers: Timers<Alarm>,
+    /// The time that the peer was told last.
+    pub now: Instant,
     conns: u64,
+}
+
+/// What is due at some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Alarm {
+    /// A client has not sent a request in time.
+    Served(ConnId),
+    /// A call has not been answered in time.
+    Called(CallId),
 }
 
 impl Shared {
@@ -23,6 +36,7 @@ impl Shared {
             transmits: VecDeque::new(),
             events: VecDeque::new(),
             timers: Timers::default(),
+            now: Instant::default(),
             conns: 0,
         }
     }

@@ -3,6 +3,7 @@
 mod against_clients;
 mod against_servers;
 mod between_peers;
+mod turns;
 
 use core::time::Duration;
 use std::net::SocketAddr;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::LENGTH;
+use runnel_core::wire::{GrowingSink, NoMemory, Sink, try_write};
 
 /// Bytes reserved for a message before any of it has arrived.
 const FIRST_STEP: usize = 64 * 1024;
@@ -106,6 +107,8 @@ impl std::error::Error for FrameError {}
 pub struct IncompleteFrame {
     /// Tells it from others of the same stream.
     pub number: u64,
+    /// Bytes of the complete messages before it in the same stream.
+    pub delivered: u64,
     /// Bytes that have arrived, without those of the length.
     pub arrived: usize,
     /// Bytes announced.
@@ -120,6 +123,8 @@ pub struct FrameReader {
     accepted: AcceptedLength,
     /// Pieces that are complete.
     completed: u64,
+    /// Bytes of these.
+    delivered: u64,
     state: State,
 }
 
@@ -147,7 +152,7 @@ impl FrameReader {
 
     /// A reader at the start of a stream that refuses pieces of other lengths.
     pub fn accepting(accepted: AcceptedLength) -> Self {
-        Self { accepted, completed: 0, state: START }
+        Self { accepted, completed: 0, delivered: 0, state: START }
     }
 
     /// Has the pieces whose length has not arrived yet be of other lengths.
@@ -201,6 +206,7 @@ impl FrameReader {
         whole.truncate(*length);
         self.state = START;
         self.completed += 1;
+        self.delivered += whole.len() as u64;
         Some(whole)
     }
 
@@ -213,7 +219,7 @@ impl FrameReader {
     pub fn incomplete(&self) -> Option<IncompleteFrame> {
         let State::ExpectBody { body, arrived, length } = &self.state else { return None };
         let (arrived, length, reserved) = (*arrived, *length, body.capacity());
-        Some(IncompleteFrame { number: self.completed, arrived, length, reserved })
+        Some(IncompleteFrame { number: self.completed, delivered: self.delivered, arrived, length, reserved })
     }
 
     /// Bytes reserved for the message under way.
@@ -260,6 +266,22 @@ pub fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     write(out);
     let length = (out.len() - start - LENGTH) as u32;
     out[start..start + LENGTH].copy_from_slice(&length.to_le_bytes());
+}
+
+/// As [`frame`].
+///
+/// # Errors
+/// When there is no memory for the message, of whose bytes the error tells. `out` is empty then.
+pub fn try_frame(out: &mut Vec<u8>, write: impl FnOnce(&mut GrowingSink)) -> Result<(), NoMemory> {
+    let body = out.len() + LENGTH;
+    try_write(out, |out| {
+        out.put(&[0; LENGTH]);
+        write(out);
+    })
+    .map_err(|NoMemory { bytes }| NoMemory { bytes: bytes - body })?;
+    let length = (out.len() - body) as u32;
+    out[body - LENGTH..body].copy_from_slice(&length.to_le_bytes());
+    Ok(())
 }
 
 /// A text as a message with its length before it.
@@ -337,16 +359,16 @@ mod tests {
     }
 
     #[test]
-    fn incomplete_frames_of_one_stream_differ_in_number() {
+    fn incomplete_frame_tells_what_its_stream_has_delivered() {
         let mut reader = FrameReader::new(100);
         let stream = [framed("ab"), framed("cd")].concat();
-        let mut number = |bytes: &[u8]| {
+        let mut before = |bytes: &[u8]| {
             read_all(&mut reader, bytes);
-            reader.incomplete().map(|frame| frame.number)
+            reader.incomplete().map(|frame| (frame.number, frame.delivered))
         };
         assert_eq!(
-            [number(&stream[..5]), number(&stream[5..11]), number(&stream[11..])],
-            [Some(0), Some(1), None]
+            [before(&stream[..5]), before(&stream[5..11]), before(&stream[11..])],
+            [Some((0, 0)), Some((1, 2)), None]
         );
     }
 

@@ -1,11 +1,17 @@
 //! Responses of services: whether the call succeeded, then a length-led piece.
 
-use super::{AcceptedLength, FrameError, FrameReader, IncompleteFrame, frame};
+use super::{AcceptedLength, FrameError, FrameReader, IncompleteFrame, LENGTH, frame};
 
 /// Appends a service's response to `out`: whether it succeeded, then the response or, if it did not, why.
 pub fn response(out: &mut Vec<u8>, succeeded: bool, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(u8::from(succeeded));
     frame(out, write);
+}
+
+/// What goes before a service's response of so many bytes, or before why there is none.
+pub fn response_head(succeeded: bool, bytes: usize) -> [u8; 1 + LENGTH] {
+    let [a, b, c, d] = (bytes as u32).to_le_bytes();
+    [u8::from(succeeded), a, b, c, d]
 }
 
 /// Cuts a service's responses from what comes on its connection.
@@ -56,8 +62,25 @@ impl ResponseReader {
         };
         let Some(body) = self.body.take(input, Vec::new)? else { return Ok(None) };
         self.succeeded = None;
-        Ok(Some(if succeeded { Ok(body) } else { Err(String::from_utf8_lossy(&body).into_owned()) }))
+        Ok(Some(if succeeded { Ok(body) } else { Err(text(body)?) }))
     }
+}
+
+/// Bytes as text, with replacement characters for those that are none, of which each takes more than a byte.
+fn text(bytes: Vec<u8>) -> Result<String, FrameError> {
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => return Ok(text),
+        Err(error) => error.into_bytes(),
+    };
+    let (length, arrived) = (bytes.len(), bytes.len());
+    let mut text = String::new();
+    let most = length.saturating_mul(char::REPLACEMENT_CHARACTER.len_utf8());
+    text.try_reserve_exact(most).map_err(|_| FrameError::NoMemory { length, arrived })?;
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend((!chunk.invalid().is_empty()).then_some(char::REPLACEMENT_CHARACTER));
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use runnel_core::wire::{NoMemory, try_reserve};
+
 /// How much a link may hold for a subscriber that does not take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueBound {
@@ -112,8 +114,15 @@ impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
 
     /// Puts bytes before all that waits: what was sent already and has to be sent again. A message that was sent in part
     /// counts as sent with them. Returns how many messages do.
-    pub fn send_again(&mut self, mut bytes: Vec<u8>) -> u64 {
+    ///
+    /// # Errors
+    /// When there is no memory for these bytes with those of that message. The queue is as before then, and the stream has a
+    /// hole.
+    pub fn send_again(&mut self, mut bytes: Vec<u8>) -> Result<u64, NoMemory> {
         let mut completed = 0;
+        let begun = self.frames.front().filter(|_| self.fixed() > 0);
+        let rest = begun.map_or(0, |front| front.as_ref().len().saturating_sub(self.sent));
+        try_reserve(&mut bytes, rest)?;
         if self.fixed() > 0
             && let Some(front) = self.frames.pop_front()
         {
@@ -126,7 +135,7 @@ impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
             self.bytes += bytes.len();
             self.frames.push_front(bytes.into());
         }
-        completed
+        Ok(completed)
     }
 
     /// What is to be sent next, in slices of whole or begun frames, oldest first.

@@ -10,7 +10,10 @@ const PROLOGUE: &str = "<?xml version=\"1.0\"?>";
 ///
 /// # Errors
 /// When a text holds a character that XML cannot, or the values exceed [`MAX_DEPTH`] or [`MAX_VALUES`].
-pub fn encode_call(method: &str, params: &[Value]) -> Result<Vec<u8>, EncodeError> {
+pub fn encode_call<'a>(
+    method: &str,
+    params: impl IntoIterator<Item = &'a Value>,
+) -> Result<Vec<u8>, EncodeError> {
     let mut writer = Writer::new();
     match writer.call(method, params) {
         Ok(()) => Ok(writer.out.into_bytes()),
@@ -41,11 +44,15 @@ impl Writer {
         Self { out: PROLOGUE.to_owned(), values: 0 }
     }
 
-    fn call(&mut self, method: &str, params: &[Value]) -> Result<(), EncodeProblem> {
+    fn call<'a>(
+        &mut self,
+        method: &str,
+        params: impl IntoIterator<Item = &'a Value>,
+    ) -> Result<(), EncodeProblem> {
         self.open(Tag::MethodCall);
         self.leaf(Tag::MethodName, method)?;
         self.open(Tag::Params);
-        params.iter().try_for_each(|param| self.param(param))?;
+        params.into_iter().try_for_each(|param| self.param(param))?;
         self.close(Tag::Params);
         self.close(Tag::MethodCall);
         Ok(())

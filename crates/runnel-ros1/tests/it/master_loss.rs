@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use runnel_ros1::node::{NodeEvent, Port};
+use runnel_ros1::node::{MasterFault, NodeEvent, Port};
 use runnel_ros1::xmlrpc::Value;
 use runnel_testkit::net::{App, Net, Weather, answer, millis, publisher_header, secs, text_topic, texts};
 
@@ -288,7 +288,11 @@ fn a_refusal_of_the_master_is_told_and_not_asked_again_and_again() {
     net.advertise(node, TOPIC);
     net.subscribe(node, "/other");
     net.run_for(secs(60));
-    let refused = |event: &NodeEvent| matches!(event, NodeEvent::RegistrationRefused { name, why, .. } if name == TOPIC && why.contains("not a valid"));
+    let declined = MasterFault::Declined("ERROR: not a valid topic".to_owned());
+    let refused = |event: &NodeEvent| match event {
+        NodeEvent::RegistrationRefused { name, why, .. } => name == TOPIC && *why == declined,
+        _ => false,
+    };
     let registered =
         |event: &NodeEvent| matches!(event, NodeEvent::Registered { name, .. } if name == "/other");
     assert_eq!((count(&net, node, refused), count(&net, node, registered)), (1, 1));

@@ -1,6 +1,6 @@
 //! What a list of publishers does to links that stand, are being made, or are not there.
 
-use runnel_ros1::node::{Limits, NodeConfig, NodeEvent, Port};
+use runnel_ros1::node::{Limits, NodeConfig, NodeEvent, PeerFault, Port};
 use runnel_testkit::net::{
     App, FakePublisher, Net, Socket, answer, micros, millis, publisher_header, secs, text_topic,
 };
@@ -117,9 +117,13 @@ fn an_address_that_is_none_is_passed_over_and_the_others_are_linked() {
     assert_eq!(reply, answer(0, "Bad xml-rpc URI: []", 0), "as roscpp answers");
     welcome(&mut net, &ps[0]);
     assert_eq!(net.publishers(listener, TOPIC), ["/p0"]);
-    let told =
-        |event: &&NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.contains("rosrpc://p:1"));
-    assert_eq!(net.events(listener).iter().filter(told).count(), 1, "{:#?}", net.events(listener));
+    let told = net.events(listener).iter().filter_map(|event| match event {
+        NodeEvent::PeerTrouble { why: PeerFault::PublisherUris { faults, .. } } => Some(faults),
+        _ => None,
+    });
+    let texts: Vec<Vec<&str>> =
+        told.map(|faults| faults.iter().map(|fault| fault.text.as_str()).collect()).collect();
+    assert_eq!(texts, [["", "http://", "rosrpc://p:1", "http://p:99999/"]], "{:#?}", net.events(listener));
 }
 
 #[test]
@@ -185,8 +189,12 @@ fn publishers_beyond_the_limit_are_not_linked_until_others_go() {
     net.update(master, listener, TOPIC, &[&ps[0].uri, &ps[1].uri, &ps[2].uri]);
     net.run_for(secs(5));
     assert_eq!(net.publishers(listener, TOPIC), ["/p0", "/p1"]);
-    let told =
-        |event: &NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.contains(&ps[2].uri));
+    let told = |event: &NodeEvent| match event {
+        NodeEvent::PeerTrouble { why: PeerFault::TooManyPublishers { first, others: 0, limit: 2, .. } } => {
+            *first == ps[2].uri
+        }
+        _ => false,
+    };
     assert!(net.events(listener).iter().any(told), "and it is told");
     net.update(master, listener, TOPIC, &[&ps[1].uri, &ps[2].uri]);
     welcome(&mut net, &ps[2]);
@@ -204,8 +212,19 @@ fn thousands_of_publishers_that_are_not_linked_are_one_line_in_the_log() {
     let reply = net.update_answer(master, listener, TOPIC, &all);
     assert_eq!(reply, answer(0, "Bad xml-rpc URI: [rosrpc://p:1]", 0), "as roscpp answers");
     net.settle();
-    let told =
-        |event: &&NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if !why.contains("tried again"));
+    let told = |event: &&NodeEvent| match event {
+        NodeEvent::PeerTrouble { why } => !matches!(why, PeerFault::Publisher { .. }),
+        _ => false,
+    };
     let told: Vec<&NodeEvent> = net.events(listener)[before..].iter().filter(told).collect();
-    assert!(told.len() == 2, "{told:#?}");
+    assert!(
+        matches!(
+            told[..],
+            [
+                NodeEvent::PeerTrouble { why: PeerFault::PublisherUris { .. } },
+                NodeEvent::PeerTrouble { why: PeerFault::TooManyPublishers { others: 4996, .. } },
+            ]
+        ),
+        "{told:#?}"
+    );
 }

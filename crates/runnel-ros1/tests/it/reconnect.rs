@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runnel_ros1::node::{Node, NodeEvent, Port};
+use runnel_ros1::node::{NextStep, Node, NodeEvent, PeerFault, Port};
 use runnel_testkit::net::{
     App, FakePublisher, Net, Socket, Weather, millis, publisher_header, secs, text_topic,
 };
@@ -81,8 +81,10 @@ fn a_publisher_that_left_in_good_order_is_named_when_the_master_lists_it_still_a
     let socket = welcome(&mut net, &publisher);
     net.close_door(publisher.app, publisher.tcpros_port);
     net.hang_up(socket);
-    let told =
-        |event: &&NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.contains("tried again"));
+    let told = |event: &&NodeEvent| {
+        let retry = NextStep::Retry;
+        matches!(event, NodeEvent::PeerTrouble { why: PeerFault::Publisher { next, .. } } if *next == retry)
+    };
     net.run_for(secs(1));
     assert_eq!((net.calls(publisher.app).len(), net.events(listener).iter().filter(told).count()), (4, 0));
     net.run_for(secs(60));

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use runnel_ros1::node::NodeEvent;
+use runnel_ros1::node::{LinkFault, NextStep, NodeEvent, PeerFault};
 use runnel_ros1::xmlrpc::{Fault, Value};
 use runnel_testkit::net::{
     App, FakePublisher, Net, answer, millis, publisher_header, secs, subscriber_header, text_topic, texts,
@@ -62,8 +62,12 @@ fn a_refusal_is_tried_again_until_the_publisher_is_ready() {
     net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
     net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     assert_eq!(net.calls(publisher.app).len(), 4);
-    let told =
-        |event: &NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.contains("Unknown Error"));
+    let told = |event: &NodeEvent| match event {
+        NodeEvent::PeerTrouble { why: PeerFault::Publisher { fault, .. } } => {
+            *fault == LinkFault::RequestDeclined("Unknown Error".to_owned())
+        }
+        _ => false,
+    };
     assert!(net.events(listener).iter().any(told), "the reason is told");
 }
 
@@ -86,7 +90,12 @@ fn answers_that_are_none_are_told_and_tried_again() {
         let (mut net, listener, publisher) = scene(vec![Ok(value.clone()), Ok(address(port_of_scene()))]);
         net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
         net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
-        let told = |event: &NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.contains(&publisher.uri));
+        let told = |event: &NodeEvent| match event {
+            NodeEvent::PeerTrouble { why: PeerFault::Publisher { uri, next: NextStep::Retry, .. } } => {
+                *uri == publisher.uri
+            }
+            _ => false,
+        };
         assert!(net.events(listener).iter().any(told), "{value:?}");
         assert_eq!(net.leaks(), Vec::<String>::new());
     }
@@ -184,8 +193,10 @@ fn a_publisher_that_goes_before_it_has_answered_is_asked_no_longer() {
     net.update(master, listener, TOPIC, &[]);
     net.update(master, listener, TOPIC, &[&publisher.uri]);
     net.run_for(secs(9));
-    let told =
-        |event: &NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.contains("tried again"));
+    let told = |event: &NodeEvent| {
+        let retry = NextStep::Retry;
+        matches!(event, NodeEvent::PeerTrouble { why: PeerFault::Publisher { next, .. } } if *next == retry)
+    };
     assert!(!net.events(listener).iter().any(told), "{:#?}", net.events(listener));
 }
 

@@ -1,6 +1,7 @@
 //! What the ends of a link tell each other for the case that both are of one host.
 
-use runnel_ros1::node::{Meeting, NodeEvent, Port, SameHost, WantedService};
+use runnel_core::local_peer::{LocalIdentity, LocalPeerId};
+use runnel_ros1::node::{NodeEvent, Port, WantedService};
 use runnel_testkit::net::{
     App, FakePublisher, Net, Socket, publisher_header, secs, subscriber_header, text_service, text_topic,
 };
@@ -14,12 +15,12 @@ const FIELDS: [&str; 2] = ["runnel_process", "runnel_link"];
 fn node(net: &mut Net, name: &str, process: Option<u128>) -> App {
     let mut config = net.node_config(name, "host");
     let secret = name.bytes().map(u128::from).sum();
-    config.same_host = process.map(|process| SameHost { process, secret });
+    config.same_host = process.map(|process| LocalIdentity { process, secret });
     net.start_node(config)
 }
 
 /// Whom the publisher was asked to meet, link by link.
-fn met_as_publisher(net: &Net, app: App) -> Vec<Option<Meeting>> {
+fn met_as_publisher(net: &Net, app: App) -> Vec<Option<LocalPeerId>> {
     let joined = net.events(app).iter().filter_map(|event| match event {
         NodeEvent::SubscriberJoined(link) => Some(link.same_host),
         _ => None,
@@ -27,7 +28,7 @@ fn met_as_publisher(net: &Net, app: App) -> Vec<Option<Meeting>> {
     joined.collect()
 }
 
-fn met_as_subscriber(net: &Net, app: App) -> Vec<Option<Meeting>> {
+fn met_as_subscriber(net: &Net, app: App) -> Vec<Option<LocalPeerId>> {
     let joined = net.events(app).iter().filter_map(|event| match event {
         NodeEvent::PublisherJoined(link) => Some(link.same_host),
         _ => None,
@@ -112,7 +113,7 @@ fn who_tells_of_its_process_is_told_ours_and_no_token() {
     let header = net.header_received(socket).expect("an answer");
     assert_eq!(header.get("runnel_process"), Some(format!("{:032x}", 7).as_str()));
     assert_eq!(header.get("runnel_link"), None);
-    assert_eq!(met_as_publisher(&net, talker), [Some(Meeting { process: 8, token: 0xabc })]);
+    assert_eq!(met_as_publisher(&net, talker), [Some(LocalPeerId { process: 8, token: 0xabc })]);
 }
 
 #[test]
@@ -183,7 +184,7 @@ fn a_publisher_that_answers_nonsense_is_heard_over_the_network() {
 }
 
 /// What a service and its client, of two processes, were told of each other for one call.
-fn called(persistent: bool) -> [Option<Meeting>; 2] {
+fn called(persistent: bool) -> [Option<LocalPeerId>; 2] {
     let mut net = Net::new(1);
     net.master("hub");
     let (server, client) = (node(&mut net, "/server", Some(7)), node(&mut net, "/client", Some(8)));

@@ -2,7 +2,7 @@
 
 use runnel_core::time::Instant;
 use runnel_ros1::header::{ConnectionHeader, MAX_HEADER, MAX_VALUE};
-use runnel_ros1::node::{Limits, Node, NodeEvent, Port, TopicSpec};
+use runnel_ros1::node::{HandshakeFault, Limits, Node, NodeEvent, PeerFault, Port, TopicSpec};
 use runnel_testkit::net::{App, Net, Socket, Weather, millis, secs, subscriber_header, text_topic};
 
 const TOPIC: &str = "/chatter";
@@ -146,8 +146,12 @@ fn malformed_headers_are_refused_and_the_peer_is_named() {
         net.write(socket, &bytes);
         net.settle();
         refusal(&net, talker, socket);
-        let told =
-            |event: &NodeEvent| matches!(event, NodeEvent::PeerTrouble { why } if why.starts_with("10.0.0."));
+        let told = |event: &NodeEvent| match event {
+            NodeEvent::PeerTrouble {
+                why: PeerFault::Incoming { peer, fault: HandshakeFault::Header(_) },
+            } => peer.to_string().starts_with("10.0.0."),
+            _ => false,
+        };
         assert!(net.events(talker).iter().any(told), "{bytes:?}");
     }
 }

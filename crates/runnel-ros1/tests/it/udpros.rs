@@ -1,10 +1,10 @@
 //! Two of our nodes agree on links of UDPROS, keep them and end them.
 
-use runnel_ros1::node::{NodeEvent, TopicSpec};
+use runnel_ros1::node::{LinkFault, NextStep, NodeEvent, PeerFault, TopicSpec};
 use runnel_ros1::xmlrpc::Value;
 use runnel_testkit::net::{App, Net, millis, secs, text_topic};
 
-use crate::udpros_common::{TOPIC, told, wished};
+use crate::udpros_common::{TOPIC, has_reported, wished};
 
 /// The transport, direction and peer of each row of a node's getBusInfo.
 fn bus(net: &mut Net, asking: App, node: App) -> Vec<(String, String, String)> {
@@ -137,7 +137,9 @@ fn a_publisher_whose_host_was_away_sends_datagrams_again() {
     net.run_for(secs(1));
     net.cut("t");
     net.subscribe_as(listener, wished());
-    net.run_until("it fails", secs(60), |net| told(net, listener, &["publisher of", "tried again"]));
+    let is_tried_again =
+        |fault: &PeerFault| matches!(fault, PeerFault::Publisher { next: NextStep::Retry, .. });
+    net.run_until("it fails", secs(60), |net| has_reported(net, listener, is_tried_again));
     net.mend("t");
     net.run_until("they meet", secs(60), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     assert_eq!((net.datagram_sockets(talker), net.datagram_sockets(listener)), (1, 1));
@@ -169,7 +171,9 @@ fn without_a_socket_for_datagrams_a_publisher_offers_a_connection() {
     let (mut net, talker, listener) = without_sockets("t");
     net.run_until("they meet", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     assert_eq!(net.datagram_sockets(listener) + net.datagram_sockets(talker), 0);
-    assert!(told(&net, talker, &["no datagrams", "Too many open files"]));
+    assert!(has_reported(&net, talker, |fault| {
+        matches!(fault, PeerFault::NoDatagramSocket { why, .. } if why.contains("Too many open files"))
+    }));
     net.run_for(secs(1));
     assert_eq!(net.leaks(), Vec::<String>::new());
 }
@@ -178,7 +182,12 @@ fn without_a_socket_for_datagrams_a_publisher_offers_a_connection() {
 fn without_a_socket_for_datagrams_a_subscriber_tries_again() {
     let (mut net, talker, listener) = without_sockets("l");
     net.run_until("it is told", secs(1), |net| {
-        told(net, listener, &["no datagrams", "Too many open files", "tried again"])
+        has_reported(net, listener, |fault| match fault {
+            PeerFault::Publisher {
+                fault: LinkFault::NoDatagramSocket(why), next: NextStep::Retry, ..
+            } => why.contains("Too many open files"),
+            _ => false,
+        })
     });
     net.refuse_datagram_sockets("l", false);
     net.run_until("they meet", secs(5), |net| net.publishers(listener, TOPIC) == ["/talker"]);

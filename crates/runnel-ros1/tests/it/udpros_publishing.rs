@@ -1,17 +1,17 @@
 //! How our publisher answers subscribers that ask for UDPROS.
 
 use runnel_core::time::Instant;
-use runnel_ros1::header::ConnectionHeader;
+use runnel_ros1::header::{ConnectionHeader, HeaderError};
 use runnel_ros1::http;
 use runnel_ros1::net::Transmit;
-use runnel_ros1::node::{Limits, Node, Port, TopicSpec};
+use runnel_ros1::node::{HandshakeFault, Limits, Node, OfferFault, PeerFault, Port, TopicSpec};
 use runnel_ros1::rpc::Uri;
 use runnel_ros1::xmlrpc::{Value, encode_call};
 use runnel_testkit::net::{
     App, Net, Socket, millis, publisher_header, secs, subscriber_header, text_topic, texts,
 };
 
-use crate::udpros_common::{TOPIC, framed, header, sent, told};
+use crate::udpros_common::{TOPIC, framed, has_reported, header, sent};
 
 /// A talker that takes so many subscribers, and somebody who asks it.
 fn talker_and_caller(subscribers: usize) -> (Net, App, App) {
@@ -110,29 +110,45 @@ fn what_a_subscriber_takes_at_most_is_kept_to() {
     }
 }
 
+/// Whether a fault is the one that is expected.
+type Check = Box<dyn Fn(&OfferFault) -> bool>;
+
 #[test]
 fn offers_that_are_not_sound_are_refused_or_passed_over_for_a_connection() {
     let spec = text_topic(TOPIC);
     let sound = || header(&subscriber_header("/c", &spec));
     let other = TopicSpec { md5: "8".repeat(32), ..text_topic(TOPIC) };
     let elsewhere = text_topic("/elsewhere");
-    let odd = [
-        ("md5sum", offer(header(&subscriber_header("/c", &other)), 5, 1500)),
-        ("elsewhere", offer(header(&subscriber_header("/c", &elsewhere)), 5, 1500)),
-        ("callerid", offer(header(&[("topic", TOPIC), ("md5sum", "*")]), 5, 1500)),
-        ("connection header", offer(Value::Binary(vec![1]), 5, 1500)),
-        ("not [UDPROS", offer("text".into(), 5, 1500)),
-        ("no port", offer(sound(), 0, 1500)),
-        ("no port", offer(sound(), -1, 1500)),
-        ("no port", offer(sound(), 65_536, 1500)),
-        ("512 bytes", offer(sound(), 5, 511)),
-        ("512 bytes", offer(sound(), 5, -1500)),
-        ("not [UDPROS", texts(&["UDPROS"])),
+    let of_header = |is_it: fn(&HandshakeFault) -> bool| move |fault: &OfferFault| matches!(fault, OfferFault::Handshake(fault) if is_it(fault));
+    let is_other_type = of_header(|fault| matches!(fault, HandshakeFault::SubscriberType(_)));
+    let is_not_published = of_header(
+        |fault| matches!(fault, HandshakeFault::NotPublished { topic, .. } if topic == "/elsewhere"),
+    );
+    let lacks_name = of_header(|fault| *fault == HandshakeFault::Header(HeaderError::Missing("callerid")));
+    let is_malformed = of_header(|fault| matches!(fault, HandshakeFault::Header(_)));
+    let is = |expected: OfferFault| move |fault: &OfferFault| *fault == expected;
+    let odd: [(Check, Value); 11] = [
+        (Box::new(is_other_type), offer(header(&subscriber_header("/c", &other)), 5, 1500)),
+        (Box::new(is_not_published), offer(header(&subscriber_header("/c", &elsewhere)), 5, 1500)),
+        (Box::new(lacks_name), offer(header(&[("topic", TOPIC), ("md5sum", "*")]), 5, 1500)),
+        (Box::new(is_malformed), offer(Value::Binary(vec![1]), 5, 1500)),
+        (Box::new(is(OfferFault::NotAnOffer)), offer("text".into(), 5, 1500)),
+        (Box::new(is(OfferFault::NoPort)), offer(sound(), 0, 1500)),
+        (Box::new(is(OfferFault::NoPort)), offer(sound(), -1, 1500)),
+        (Box::new(is(OfferFault::NoPort)), offer(sound(), 65_536, 1500)),
+        (Box::new(is(OfferFault::DatagramsTooShort)), offer(sound(), 5, 511)),
+        (Box::new(is(OfferFault::DatagramsTooShort)), offer(sound(), 5, -1500)),
+        (Box::new(is(OfferFault::NotAnOffer)), texts(&["UDPROS"])),
     ];
-    for (why, bad) in odd {
+    for (is_it, bad) in odd {
         let (mut net, talker, caller) = talker_and_caller(10);
         assert_eq!(request(&mut net, caller, talker, vec![bad.clone()]).0, 0, "{bad:?}");
-        assert!(told(&net, talker, &["10.0.0.", "UDPROS", why]), "{bad:?}");
+        let is_reported = has_reported(
+            &net,
+            talker,
+            |fault| matches!(fault, PeerFault::DatagramOffer { topic, fault, .. } if topic == TOPIC && is_it(fault)),
+        );
+        assert!(is_reported, "{bad:?}");
         let (status, value) = request(&mut net, caller, talker, vec![bad.clone(), texts(&["TCPROS"])]);
         assert_eq!((status, protocol(&value)), (1, Some("TCPROS")), "{bad:?}");
         assert_eq!(net.datagram_sockets(talker), 0, "{bad:?}");
@@ -156,7 +172,10 @@ fn subscribers_that_get_datagrams_count_with_the_others() {
     let asked = ask_as(&mut net, caller, talker, &["/a", "/b", "/c"]);
     let statuses: Vec<i32> = asked.iter().map(|(status, _)| *status).collect();
     assert_eq!(statuses, [1, 1, 0]);
-    assert!(told(&net, talker, &["UDPROS", "3 subscribers and clients are connected"]));
+    let is_full = OfferFault::Handshake(HandshakeFault::TooManyLinks { links: 3, node: "/talker".into() });
+    assert!(has_reported(&net, talker, |fault| {
+        matches!(fault, PeerFault::DatagramOffer { fault, .. } if *fault == is_full)
+    }));
     // One that is gone makes room.
     net.hang_up(asked[0].1);
     net.publish(talker, TOPIC, "x");
@@ -188,8 +207,13 @@ fn the_oldest_link_of_datagrams_gives_way_to_a_newer_one_and_connections_stay() 
         assert_eq!(net.subscribers(talker, TOPIC), stay, "after {name}");
         assert_eq!(net.datagram_sockets(talker), stay.len() - 1);
     }
-    assert!(told(&net, talker, &["10.0.0.", "[/a]", TOPIC, "ended for a newer one", "2"]));
-    assert!(told(&net, talker, &["10.0.0.", "[/o]", TOPIC, "ended for a newer one", "3"]));
+    for (name, most) in [("/a", 2), ("/o", 3)] {
+        assert!(has_reported(&net, talker, |fault| matches!(
+            fault,
+            PeerFault::DatagramLinkDisplaced { subscriber, topic, limit, .. }
+                if subscriber == name && topic == TOPIC && *limit == most
+        )));
+    }
     assert_eq!(net.leaks(), Vec::<String>::new());
 }
 

@@ -4,16 +4,17 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use runnel_core::time::Instant;
-use runnel_ros1::header::ConnectionHeader;
+use runnel_ros1::header::{ConnectionHeader, HeaderError};
 use runnel_ros1::http;
 use runnel_ros1::net::Transmit;
-use runnel_ros1::node::{Node, NodeConfig, Port};
+use runnel_ros1::node::{HandshakeFault, LinkFault, NextStep, Node, NodeConfig, PeerFault, Port, TypeSum};
+use runnel_ros1::rpc::CallError;
 use runnel_ros1::xmlrpc::{Value, encode_call};
 use runnel_testkit::net::{
     App, FakePublisher, Net, answer, millis, publisher_header, secs, subscriber_header, text_topic, texts,
 };
 
-use crate::udpros_common::{TOPIC, framed, header, sent, told, wished};
+use crate::udpros_common::{TOPIC, framed, has_reported, header, sent, wished};
 
 /// A listener that wants datagrams and has been told of a scripted publisher. Its answers come from the list, the last one
 /// again and again; without any it answers with its TCPROS port.
@@ -90,32 +91,53 @@ fn datagrams_may_come_from_any_port_and_count_by_their_number() {
     net.run_until("both are heard", secs(1), |net| net.heard(listener) == ["a", "b"]);
 }
 
+/// Whether a fault is the one that is expected.
+type Check = fn(&LinkFault) -> bool;
+
 #[test]
 fn whatever_is_wrong_with_an_answer_the_publisher_is_asked_for_a_connection_at_once() {
     let other_type = [("callerid", "/t"), ("md5sum", "8"), ("type", "a/B")];
     let number: Value = 5.into();
     let row = |fields: Vec<Value>| answer(1, "", fields);
     let (name, host): (Value, Value) = ("UDPROS".into(), "p".into());
+    let other_sum: Check = |fault| match fault {
+        LinkFault::Handshake(HandshakeFault::OfferedType(types)) => types.offered == TypeSum::new("a/B", "8"),
+        _ => false,
+    };
+    let no_sum: Check =
+        |fault| *fault == LinkFault::Handshake(HandshakeFault::Header(HeaderError::Missing("md5sum")));
+    let refuses: Check = |fault| *fault == LinkFault::Handshake(HandshakeFault::RefusesUs("no".into()));
+    let malformed: Check = |fault| {
+        matches!(fault, LinkFault::Handshake(HandshakeFault::Header(HeaderError::FieldBeyondHeader { .. })))
+    };
+    let no_address: Check = |fault| matches!(fault, LinkFault::NotAnAddress(_));
+    let declined: Check = |fault| *fault == LinkFault::RequestDeclined("Unknown Error".into());
     let odd = [
-        ("md5sum 8", udpros_answer(1, header(&other_type))),
-        ("md5sum", udpros_answer(1, header(&[("callerid", "/t"), ("type", "a/B")]))),
-        ("refuses us: no", udpros_answer(1, header(&[("error", "no")]))),
-        ("connection header", udpros_answer(1, Value::Binary(vec![9, 0, 0, 0, 1]))),
-        ("not an address", udpros_answer(1, "text".into())),
-        ("not an address", row(vec![name.clone(), host.clone(), number.clone()])),
+        (other_sum, udpros_answer(1, header(&other_type))),
+        (no_sum, udpros_answer(1, header(&[("callerid", "/t"), ("type", "a/B")]))),
+        (refuses, udpros_answer(1, header(&[("error", "no")]))),
+        (malformed, udpros_answer(1, Value::Binary(vec![9, 0, 0, 0, 1]))),
+        (no_address, udpros_answer(1, "text".into())),
+        (no_address, row(vec![name.clone(), host.clone(), number.clone()])),
         (
-            "not an address",
+            no_address,
             row(vec![name.clone(), host.clone(), 70_000.into(), number.clone(), 1500.into(), sound_header()]),
         ),
-        ("not an address", row(vec!["UNKNOWN".into(), host, number])),
-        ("Unknown Error", answer(0, "Unknown Error", 0)),
+        (no_address, row(vec!["UNKNOWN".into(), host, number])),
+        (declined, answer(0, "Unknown Error", 0)),
     ];
-    for (why, value) in odd {
+    for (is_it, value) in odd {
         let (mut net, listener, publisher) = scene(vec![value.clone()]);
         net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
         net.run_until("it is linked", millis(50), |net| net.publishers(listener, TOPIC) == ["/talker"]);
         assert_eq!(net.calls(publisher.app)[1].params[2], vec![texts(&["TCPROS"])].into(), "{value:?}");
-        assert!(told(&net, listener, &[&publisher.uri, "no datagrams", why]), "{value:?}");
+        let is_reported = has_reported(&net, listener, |fault| match fault {
+            PeerFault::Publisher { uri, fault, next: NextStep::AskForTcpros, .. } => {
+                *uri == publisher.uri && is_it(fault)
+            }
+            _ => false,
+        });
+        assert!(is_reported, "{value:?}");
         assert_eq!(net.datagram_sockets(listener), 0, "{value:?}");
         assert_eq!(net.leaks(), Vec::<String>::new(), "{value:?}");
     }
@@ -129,7 +151,13 @@ fn a_publisher_that_does_not_answer_the_wish_is_asked_again() {
         (!std::mem::take(&mut quiet)).then(|| Ok(udpros_answer(1, sound_header())))
     });
     net.run_until("it is linked", secs(30), |net| net.publishers(listener, TOPIC) == ["/talker"]);
-    assert!(told(&net, listener, &[&publisher.uri, "no answer in time", "tried again"]));
+    let timed_out = |fault: &LinkFault| matches!(fault, LinkFault::Call(error) if matches!(**error, CallError::TimedOut { .. }));
+    assert!(has_reported(&net, listener, |fault| match fault {
+        PeerFault::Publisher { uri, fault, next: NextStep::Retry, .. } => {
+            *uri == publisher.uri && timed_out(fault)
+        }
+        _ => false,
+    }));
     assert_eq!(net.datagram_sockets(listener), 1);
     assert_eq!(net.leaks(), Vec::<String>::new());
 }

@@ -3,7 +3,7 @@
 
 use runnel_ros1::header::ConnectionHeader;
 use runnel_ros1::net::Transmit;
-use runnel_ros1::node::{Node, NodeEvent, TopicSpec};
+use runnel_ros1::node::{Node, NodeEvent, PeerFault, TopicSpec};
 use runnel_ros1::xmlrpc::Value;
 use runnel_testkit::net::{App, Net, text_topic};
 
@@ -14,12 +14,9 @@ pub fn wished() -> TopicSpec {
     TopicSpec { udpros: true, ..text_topic(TOPIC) }
 }
 
-pub fn told(net: &Net, app: App, words: &[&str]) -> bool {
-    let says = |event: &NodeEvent| match event {
-        NodeEvent::PeerTrouble { why } => words.iter().all(|word| why.contains(word)),
-        _ => false,
-    };
-    net.events(app).iter().any(says)
+/// Whether a node has reported such a fault of a peer.
+pub fn has_reported(net: &Net, app: App, is_it: impl Fn(&PeerFault) -> bool) -> bool {
+    net.events(app).iter().any(|event| matches!(event, NodeEvent::PeerTrouble { why } if is_it(why)))
 }
 
 pub fn header(fields: &[(&str, &str)]) -> Value {

@@ -1,11 +1,11 @@
 //! Endpoints of participants: told and heard of.
 
-use super::{Participant, teller_of};
+use super::{Participant, Peer, hearer_of, teller_of};
 use crate::announce::{self, Endpoint, Role};
 use crate::event::Event;
+use crate::fault::PeerFault;
 use crate::stored::{Lend, Stored};
-use crate::wire::{EntityId, Guid, Parameters, Payload, Timestamp};
-use alloc::format;
+use crate::wire::{EntityId, Guid, GuidPrefix, Parameters, Payload, Timestamp};
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
@@ -50,25 +50,48 @@ impl<P: Lend> Participant<P> {
             _ => return self.sign_heard(now, writer.prefix, payload.bytes()),
         };
         if announce::is_gone(inline_qos) || matches!(payload, Payload::Key(_)) {
-            if let Some(guid) =
-                announce::key_of(inline_qos, payload).filter(|guid| guid.prefix == writer.prefix)
-            {
+            let guid = announce::key_of(inline_qos, payload);
+            // What else such a sample holds is not kept when it has to wait.
+            self.reads.note_sample(writer, guid.map(announce::key).as_deref().unwrap_or(&[]));
+            if let Some(guid) = guid.filter(|guid| guid.prefix == writer.prefix) {
                 self.endpoint_gone(now, guid);
             }
             return;
         }
+        self.reads.note_sample(writer, payload.bytes());
         match Endpoint::parse(role, payload.bytes()) {
             Ok(endpoint) if endpoint.guid.prefix == writer.prefix => self.endpoint_found(now, endpoint),
             Ok(endpoint) => {
-                let who = endpoint.guid.prefix;
-                self.tell(Event::Trouble(format!(
-                    "{} tells of an endpoint of {who}, which is refused",
-                    writer.prefix
-                )));
+                let (participant, owner) = (writer.prefix, endpoint.guid.prefix);
+                self.tell(Event::Trouble(PeerFault::ForeignEndpoint { participant, owner }));
             }
-            Err(why) => {
-                self.tell(Event::Trouble(format!("an endpoint of {} is refused: {why}", writer.prefix)));
+            Err(error) => {
+                self.tell(Event::Trouble(PeerFault::BadEndpoint { participant: writer.prefix, error }));
             }
+        }
+    }
+
+    /// False if what a participant tells of endpoints is left for later: one that has not proved its address may tell of few.
+    /// What is left has not come, and is asked for until it has.
+    pub(super) fn may_tell(&self, reader: EntityId, prefix: GuidPrefix) -> bool {
+        let is_of_endpoints = reader == hearer_of(Role::Writer) || reader == hearer_of(Role::Reader);
+        !is_of_endpoints
+            || self.peers.get(prefix).is_none_or(|peer| peer.is_proved() || !self.has_told_much(peer))
+    }
+
+    fn has_told_much(&self, peer: &Peer) -> bool {
+        peer.endpoints.len() >= self.config.limits.unproved_endpoints
+    }
+
+    /// A participant has proved its address: what was left of its endpoints is asked for.
+    pub(super) fn ask_for_endpoints(&mut self, now: Instant, prefix: GuidPrefix) {
+        if !self.peers.get(prefix).is_some_and(|peer| self.has_told_much(peer)) {
+            return;
+        }
+        for role in [Role::Writer, Role::Reader] {
+            let writer = prefix.with(teller_of(role));
+            self.check_discovery(now, writer);
+            self.after(now, hearer_of(role), writer);
         }
     }
 
@@ -78,36 +101,62 @@ impl<P: Lend> Participant<P> {
         let most = self.config.limits.endpoints;
         let Some(peer) = self.peers.get_mut(guid.prefix) else { return };
         if peer.endpoints.len() >= most && !peer.endpoints.contains_key(&guid.entity) {
-            return self.tell(Event::Trouble(format!("{} has more than {most} endpoints", guid.prefix)));
+            let fault = PeerFault::TooManyEndpoints { participant: guid.prefix, limit: most };
+            return self.tell(Event::Trouble(fault));
         }
-        if !self.has_room_for(&endpoint) {
-            return self
-                .tell(Event::Trouble(format!("there is no room for another endpoint of {}", guid.prefix)));
+        if !self.make_room_for_endpoint(&endpoint) {
+            let fault = PeerFault::NoRoomForEndpoint { participant: guid.prefix };
+            return self.tell(Event::Trouble(fault));
         }
-        let Some(peer) = self.peers.get_mut(guid.prefix) else { return };
-        peer.endpoint_bytes += endpoint.bytes();
-        let former = peer.endpoints.insert(guid.entity, endpoint);
-        peer.endpoint_bytes -= former.as_ref().map_or(0, Endpoint::bytes);
+        let former = self.peers.alter(guid.prefix, |peer| {
+            peer.endpoint_bytes += endpoint.bytes();
+            let former = peer.endpoints.insert(guid.entity, endpoint);
+            // One of both may have been forged.
+            peer.was_corrected |= former.is_some() && former.as_ref() != peer.endpoints.get(&guid.entity);
+            peer.endpoint_bytes -= former.as_ref().map_or(0, Endpoint::bytes);
+            former
+        });
+        let former = former.flatten();
+        let Some(peer) = self.peers.get(guid.prefix) else { return };
         if former.as_ref() == peer.endpoints.get(&guid.entity) {
             return;
         }
         if let Some(former) = former {
             self.check_discovery(now, guid.prefix.with(teller_of(former.role())));
+            if self.endpoint(guid).is_some_and(|endpoint| is_matched_otherwise(endpoint, &former)) {
+                self.unmatch(guid);
+            }
         }
         self.tell(Event::EndpointFound(guid));
         self.match_remote(now, guid);
     }
 
+    /// An endpoint was said to be gone: it is kept for the case that this was forged.
     pub(super) fn endpoint_gone(&mut self, now: Instant, guid: Guid) {
-        let Some(peer) = self.peers.get_mut(guid.prefix) else { return };
-        if let Some(known) = peer.endpoints.remove(&guid.entity) {
-            peer.endpoint_bytes -= known.bytes();
-            self.unmatch(guid);
-            if known.role() == Role::Reader {
-                self.reader_ended(&known);
-            }
-            self.tell(Event::EndpointLost(guid));
+        if let Some(known) = self.drop_endpoint(guid) {
             self.keep_endpoint(now, known);
         }
     }
+
+    /// An endpoint is gone. Gives what was known of it.
+    pub(super) fn drop_endpoint(&mut self, guid: Guid) -> Option<Endpoint> {
+        let known = self.peers.alter(guid.prefix, |peer| {
+            let known = peer.endpoints.remove(&guid.entity)?;
+            peer.endpoint_bytes -= known.bytes();
+            Some(known)
+        })??;
+        self.unmatch(guid);
+        if known.role() == Role::Reader {
+            self.reader_ended(&known);
+        }
+        self.tell(Event::EndpointLost(guid));
+        Some(known)
+    }
+}
+
+/// True if an endpoint says of itself what none may change while it is there, so that one of both announcements was forged: it
+/// is matched anew.
+fn is_matched_otherwise(endpoint: &Endpoint, former: &Endpoint) -> bool {
+    let fixed = |of: &Endpoint| (of.qos.reliability, of.qos.durability, of.expects_inline_qos);
+    endpoint.topic != former.topic || fixed(endpoint) != fixed(former)
 }

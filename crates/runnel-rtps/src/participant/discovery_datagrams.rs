@@ -80,9 +80,7 @@ impl<P: Lend> Participant<P> {
             Standing::OnTrial => peer.outbox.ask_again.map(|(at, _)| at),
             Standing::Announced | Standing::Demoted => None,
         };
-        if let Some(peer) = self.peers.get_mut(prefix) {
-            self.timers.arm(&mut peer.outbox.armed, at, Timer::Discovery(prefix));
-        }
+        self.arm(Timer::Discovery(prefix), at);
     }
 
     fn discovery_timeout(&self, prefix: GuidPrefix, not_before: Option<Instant>) -> Option<Instant> {
@@ -98,7 +96,8 @@ impl<P: Lend> Participant<P> {
         let longest = self.config.announce;
         let may_ask = self.credit(prefix) >= EMPTY + OF_WRITER;
         let Some(peer) = self.peers.get_mut(prefix) else { return };
-        peer.outbox.armed = None;
+        // Else it would be armed for the same time again.
+        peer.outbox.not_before.take_if(|at| *at <= now);
         let is_on_trial = peer.standing == Standing::OnTrial;
         if is_on_trial && !may_ask {
             // It is asked again once it has sent something.
@@ -149,8 +148,11 @@ impl<P: Lend> Participant<P> {
     fn begin_discovery(&mut self, prefix: GuidPrefix) -> Option<usize> {
         let credit = self.credit(prefix);
         let peer = self.peers.get(prefix)?;
-        let (to, limit, announces) =
-            (peer.metatraffic, self.path(peer).datagram.min(credit), peer.outbox.announcement);
+        let (to, limit, announces) = (
+            peer.discovery_address(&self.config),
+            self.path(peer).datagram.min(credit),
+            peer.outbox.announcement,
+        );
         let plain = peer.data.vendor.is_plain().then(|| plain_announcement_of(&self.config, to.ip()));
         self.out.begin(self.config.prefix, prefix);
         self.out.to.push(to);
@@ -269,7 +271,7 @@ impl<P: Lend> Participant<P> {
             return;
         };
         let has_no_offset = peer.number_offset == 0;
-        if self.shows_receipt(prefix, ack) {
+        if self.shows_receipt(now, prefix, ack) {
             self.prove(now, from, prefix);
         } else if has_no_offset {
             // Some name nobody in what they send.

@@ -175,7 +175,7 @@ impl<P: Lend> Participant<P> {
     /// word has been matched.
     pub(super) fn hears_elsewhere(&self, writer: EntityId, reader: &Endpoint) -> bool {
         let Some(word) = self.elsewhere.word_of(writer, reader) else { return false };
-        let matched = self.writers.get(&writer).into_iter().flat_map(|writer| writer.readers());
+        let matched = self.writers.get(&writer).into_iter().flat_map(|writer| writer.readers().iter());
         let mut matched = matched.filter_map(|proxy| self.endpoint(proxy.guid()));
         !matched.any(|other| words_of(other).any(|of| of == word))
     }
@@ -183,7 +183,7 @@ impl<P: Lend> Participant<P> {
     /// Matched readers of a writer of ours that are not known to have met it: their participants have not acknowledged its
     /// announcement yet, so that they may miss what is sent to them best effort.
     pub fn not_yet_met(&self, writer: EntityId) -> Vec<Guid> {
-        let readers = self.writers.get(&writer).into_iter().flat_map(|writer| writer.readers());
+        let readers = self.writers.get(&writer).into_iter().flat_map(|writer| writer.readers().iter());
         readers.map(|proxy| proxy.guid()).filter(|reader| !self.has_met(writer, reader.prefix)).collect()
     }
 
@@ -192,7 +192,7 @@ impl<P: Lend> Participant<P> {
         let teller = super::teller_of(Role::Writer);
         let Some(told_at) = self.writers.get(&writer).map(|writer| writer.told_at) else { return false };
         let Some(teller) = self.writers.get(&teller) else { return false };
-        let mut proxies = teller.readers().iter().filter(|proxy| proxy.guid().prefix == who);
+        let mut proxies = teller.readers().of(who);
         proxies.any(|proxy| proxy.acked() >= told_at)
     }
 

@@ -1,17 +1,15 @@
 //! Participants and endpoints that were said to be gone. That ends their links at once, and may have been forged: they are kept
-//! for a while, and restored when the same participant or endpoint goes on speaking.
-//!
-//! What discovery says of endpoints is checked as well: a writer of discovery that has said less than came in its name is
-//! read again as a whole, and endpoints that it does not tell of any more are dropped then.
+//! for a while, and restored when the same participant or endpoint goes on speaking. What makes it so may have been forged
+//! as well: its writers of discovery are read again, and what they do not tell of goes for good.
 
 use super::peers::{Outbox, Peer};
 use super::{Participant, teller_of};
-use crate::announce::Endpoint;
+use crate::announce::{Endpoint, Role};
 use crate::event::{Correction, Event};
-use crate::reader::WriterProxy;
+use crate::reader::{Reader, WriterProxy};
 use crate::stored::Lend;
 use crate::wire::{EntityId, Guid, GuidPrefix};
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -25,21 +23,67 @@ const KEPT: Duration = Duration::from_secs(60);
 const MOST_PARTICIPANTS: usize = 64;
 const MOST_ENDPOINTS: usize = 1024;
 
+/// How soon a participant that is restored must have told of its endpoints. Some send HEARTBEATs only every 4 s.
+const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
+
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     participants: VecDeque<(Peer, Instant)>,
     endpoints: VecDeque<(Endpoint, Instant)>,
-    /// By writer of discovery that is read again: the endpoints that it has not told of since.
-    unconfirmed: BTreeMap<Guid, BTreeSet<EntityId>>,
+    /// How much memory the endpoints of both take.
+    bytes: usize,
 }
 
 impl Kept {
     fn keep_endpoint(&mut self, now: Instant, endpoint: Endpoint) {
+        self.expire(now);
         if self.endpoints.len() >= MOST_ENDPOINTS {
-            self.endpoints.pop_front();
+            self.forget_oldest_endpoint();
         }
+        self.bytes += endpoint.bytes();
         self.endpoints.push_back((endpoint, now));
+    }
+
+    fn keep_participant(&mut self, now: Instant, peer: Peer) {
+        self.expire(now);
+        if self.participants.len() >= MOST_PARTICIPANTS {
+            self.forget_oldest_participant();
+        }
+        self.bytes += peer.endpoint_bytes;
+        self.participants.push_back((peer, now));
+    }
+
+    /// How much memory is kept.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Forgets what has been kept for long enough.
+    pub fn expire(&mut self, now: Instant) {
+        while self.participants.front().is_some_and(|(_, at)| *at + KEPT <= now) {
+            self.forget_oldest_participant();
+        }
+        while self.endpoints.front().is_some_and(|(_, at)| *at + KEPT <= now) {
+            self.forget_oldest_endpoint();
+        }
+    }
+
+    /// Makes room for what is told now. False if nothing is kept.
+    pub fn forget_oldest(&mut self) -> bool {
+        self.forget_oldest_participant() || self.forget_oldest_endpoint()
+    }
+
+    fn forget_oldest_participant(&mut self) -> bool {
+        let oldest = self.participants.pop_front();
+        self.bytes -= oldest.as_ref().map_or(0, |(peer, _)| peer.endpoint_bytes);
+        oldest.is_some()
+    }
+
+    fn forget_oldest_endpoint(&mut self) -> bool {
+        let oldest = self.endpoints.pop_front();
+        self.bytes -= oldest.as_ref().map_or(0, |(endpoint, _)| endpoint.bytes());
+        oldest.is_some()
     }
 
     /// The endpoint of this name, if it was said to be gone long enough ago, but not too long.
@@ -47,7 +91,9 @@ impl Kept {
         let place = self.endpoints.iter().position(|(of, _)| of.guid == guid)?;
         let (_, at) = self.endpoints.get(place).filter(|(_, at)| *at + GRACE <= now)?;
         let is_kept = *at + KEPT > now;
-        self.endpoints.remove(place).map(|(endpoint, _)| endpoint).filter(|_| is_kept)
+        let (endpoint, _) = self.endpoints.remove(place)?;
+        self.bytes -= endpoint.bytes();
+        is_kept.then_some(endpoint)
     }
 
     fn take_participant(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) -> Option<Peer> {
@@ -56,6 +102,7 @@ impl Kept {
         };
         let place = self.participants.iter().position(is_it)?;
         let (peer, at) = self.participants.remove(place)?;
+        self.bytes -= peer.endpoint_bytes;
         (at + KEPT > now).then_some(peer)
     }
 
@@ -81,10 +128,7 @@ impl<P: Lend> Participant<P> {
     /// A participant was said to be gone.
     pub(super) fn end_participant(&mut self, now: Instant, prefix: GuidPrefix) {
         let Some(peer) = self.lose(prefix).filter(Peer::is_proved) else { return };
-        if self.kept.participants.len() >= MOST_PARTICIPANTS {
-            self.kept.participants.pop_front();
-        }
-        self.kept.participants.push_back((peer, now));
+        self.kept.keep_participant(now, peer);
     }
 
     /// True if a participant that announces itself has just been said to be gone: it may have been overtaken by that. It is
@@ -104,8 +148,13 @@ impl<P: Lend> Participant<P> {
         // Somebody may have announced it elsewhere meanwhile.
         self.lose(prefix);
         let endpoints: Vec<Guid> = peer.endpoints.keys().map(|entity| prefix.with(*entity)).collect();
-        (peer.heard, peer.armed, peer.outbox) = (now, None, Outbox::default());
+        (peer.heard, peer.outbox) = (now, Outbox::default());
+        peer.ends_unless_confirmed = Some(now + CONFIRMED_WITHIN);
+        peer.was_corrected = true;
         self.peers.restore(peer);
+        for role in [Role::Writer, Role::Reader] {
+            self.begin_read(prefix.with(teller_of(role)));
+        }
         self.arm_peer(prefix);
         let remote = prefix.with(EntityId::PARTICIPANT);
         self.corrected(EntityId::PARTICIPANT, remote, Correction::Participant);
@@ -124,14 +173,16 @@ impl<P: Lend> Participant<P> {
         self.check_discovery(now, prefix.with(teller_of(role)));
     }
 
-    /// Asks a writer of discovery what it has.
-    pub(super) fn check_discovery(&mut self, now: Instant, writer: Guid) {
-        let readers: Vec<EntityId> = self.heard.get(&writer).cloned().unwrap_or_default();
-        for reader in readers {
-            if let Some(proxy) = self.writer_of(reader, writer) {
-                proxy.probe(now);
-            }
-            self.wake_answer(reader, writer);
+    /// A participant announces itself: its writers are asked where they stand of which too few datagrams have shown it, since one
+    /// that has nothing to say would never contradict a forged one.
+    pub(super) fn check_doubtful(&mut self, now: Instant, prefix: GuidPrefix) {
+        let doubtful = |(id, reader): (&EntityId, &mut Reader)| {
+            let writers = reader.probe_doubtful(now, prefix);
+            (!writers.is_empty()).then_some((*id, writers))
+        };
+        let doubtful: Vec<_> = self.readers.iter_mut().filter_map(doubtful).collect();
+        for (reader, writers) in doubtful {
+            writers.into_iter().for_each(|writer| self.wake_answer(reader, writer));
         }
     }
 
@@ -141,7 +192,9 @@ impl<P: Lend> Participant<P> {
             return;
         }
         let Some(endpoint) = self.kept.take_endpoint(now, guid) else { return };
+        let teller = guid.prefix.with(teller_of(endpoint.role()));
         self.endpoint_found(now, endpoint);
+        self.read_discovery_again(now, teller);
         let met: Vec<EntityId> =
             self.endpoints.keys().copied().filter(|of| self.is_matched(*of, guid)).collect();
         met.into_iter().for_each(|local| self.corrected(local, guid, Correction::Endpoint));
@@ -149,40 +202,145 @@ impl<P: Lend> Participant<P> {
 
     fn is_matched(&self, local: EntityId, remote: Guid) -> bool {
         let is_reader = self.readers.get(&local).is_some_and(|reader| reader.writer(remote).is_some());
-        let readers = self.writers.get(&local).into_iter().flat_map(|writer| writer.readers());
-        is_reader || readers.into_iter().any(|proxy| proxy.guid() == remote)
+        is_reader || self.writers.get(&local).is_some_and(|writer| writer.readers().get(remote).is_some())
     }
 
     /// An endpoint was told of: it need not be kept.
     pub(super) fn note_told_of(&mut self, guid: Guid) {
-        self.kept.endpoints.retain(|(endpoint, _)| endpoint.guid != guid);
-        let of_participant = self.kept.unconfirmed.iter_mut();
-        for (_, endpoints) in of_participant.filter(|(writer, _)| writer.prefix == guid.prefix) {
-            endpoints.remove(&guid.entity);
-        }
-    }
-
-    /// A writer of discovery is read again, or has been: endpoints that it does not tell of are dropped.
-    pub(super) fn reread_discovery(&mut self, now: Instant, reader: EntityId, writer: Guid) {
-        let proxy = self.writer_of(reader, writer);
-        let Some((begins, has_all)) = proxy.map(|proxy| (proxy.take_rereads(), proxy.has_all())) else {
-            return;
-        };
-        if begins {
-            let of_writer = |endpoint: &&Endpoint| teller_of(endpoint.role()) == writer.entity;
-            let peer = self.peers.get(writer.prefix);
-            let endpoints = peer.into_iter().flat_map(|peer| peer.endpoints.values()).filter(of_writer);
-            let endpoints = endpoints.map(|endpoint| endpoint.guid.entity).collect();
-            self.kept.unconfirmed.insert(writer, endpoints);
-        }
-        if has_all && let Some(gone) = self.kept.unconfirmed.remove(&writer) {
-            gone.into_iter().for_each(|entity| self.endpoint_gone(now, writer.prefix.with(entity)));
-        }
+        self.reads.note_told_of(guid);
+        let Kept { endpoints, bytes, .. } = &mut self.kept;
+        endpoints.retain(|(endpoint, _)| {
+            let is_kept = endpoint.guid != guid;
+            *bytes -= if is_kept { 0 } else { endpoint.bytes() };
+            is_kept
+        });
     }
 
     /// Counts what was corrected of a writer.
     pub(super) fn note_corrections(&mut self, reader: EntityId, writer: Guid) {
         let count = self.writer_of(reader, writer).map_or(0, WriterProxy::take_corrections);
         (0..count).for_each(|_| self.corrected(reader, writer, Correction::WriterPosition));
+        if count > 0 && reader.is_builtin() {
+            self.distrust_discovery(writer.prefix);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::announce::{BuiltinEndpoints, ParticipantData};
+    use crate::config::Config;
+    use crate::wire::{Data, InfoDestination, Payload, SequenceNumber, VERSION, VendorId, begin};
+    use alloc::string::String;
+    use alloc::sync::Arc;
+    use alloc::vec;
+
+    const THEM: GuidPrefix = GuidPrefix([2; 12]);
+    const OTHER: GuidPrefix = GuidPrefix([3; 12]);
+    const TOPIC: &str = "rt/chatter";
+
+    fn address() -> SocketAddr {
+        ([10, 0, 0, 2], 7410).into()
+    }
+
+    fn message(from: GuidPrefix, fill: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut out = vec![];
+        begin(&mut out, VendorId::FAST_DDS, from);
+        fill(&mut out);
+        out
+    }
+
+    fn announcement(from: GuidPrefix, us: GuidPrefix) -> Vec<u8> {
+        let data = ParticipantData {
+            prefix: from,
+            version: VERSION,
+            vendor: VendorId::FAST_DDS,
+            domain: None,
+            domain_tag: String::new(),
+            lease: None,
+            builtin: BuiltinEndpoints::OURS,
+            metatraffic: vec![address()],
+            unicast: vec![address()],
+            name: String::new(),
+            user_data: vec![],
+        };
+        let mut payload = vec![];
+        data.emit(&mut payload);
+        message(from, |out| {
+            InfoDestination { prefix: us }.emit(out);
+            let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
+            Data::emit(out, ends, SequenceNumber::FIRST, &[], Payload::Value(&payload));
+        })
+    }
+
+    /// What it tells of a reader under the number 1.
+    fn told_of(from: GuidPrefix, reader: u32, user_data: usize) -> Vec<u8> {
+        let endpoint = Endpoint {
+            guid: from.with(EntityId::user_reader(reader)),
+            topic: TOPIC.into(),
+            type_name: TOPIC.into(),
+            qos: Default::default(),
+            tells_history: true,
+            exclusive: false,
+            in_default_partition: true,
+            representations: vec![],
+            expects_inline_qos: false,
+            unicast: vec![],
+            user_data: vec![b'x'; user_data],
+        };
+        let mut payload = vec![];
+        endpoint.emit(&mut payload);
+        let ends = (EntityId::SUBSCRIPTIONS_READER, EntityId::SUBSCRIPTIONS_WRITER);
+        message(from, |out| Data::emit(out, ends, SequenceNumber::FIRST, &[], Payload::Value(&payload)))
+    }
+
+    /// A participant that has met another.
+    fn met(now: Instant, endpoint_bytes: usize) -> Participant<Arc<[u8]>> {
+        let mut config = Config::new(GuidPrefix([1; 12]), 0);
+        config.unicast = vec![([10, 0, 0, 1], 7410).into()];
+        config.own_addresses = vec![address().ip()];
+        config.limits.endpoint_bytes = endpoint_bytes;
+        let mut us = Participant::new(now, config);
+        let announcement = announcement(THEM, us.prefix());
+        us.handle_datagram(now, address(), &announcement);
+        us
+    }
+
+    #[test]
+    fn what_a_lost_participant_did_not_tell_again_is_forgotten() {
+        let mut now = Instant(1_000_000_000);
+        let mut us = met(now, 1 << 20);
+        for reader in [1, 2] {
+            now += Duration::from_secs(1);
+            us.handle_datagram(now, address(), &told_of(THEM, reader, 0));
+        }
+        assert_eq!(us.reads.under_way(), 1);
+        now += Duration::from_secs(100);
+        us.handle_timeout(now);
+        assert!(us.peer(THEM).is_none());
+        assert_eq!(us.reads.under_way(), 0);
+    }
+
+    #[test]
+    fn kept_endpoints_make_room_and_are_forgotten_in_time() {
+        let mut now = Instant(1_000_000_000);
+        let mut us = met(now, 6000);
+        us.prove(now, address(), THEM);
+        us.handle_datagram(now, address(), &told_of(THEM, 1, 3000));
+        assert_eq!(us.peer(THEM).map(|peer| peer.endpoints.len()), Some(1));
+        us.end_participant(now, THEM);
+        assert!(us.kept.bytes() > 3000);
+        let announcement = announcement(OTHER, us.prefix());
+        us.handle_datagram(now, address(), &announcement);
+        us.handle_datagram(now, address(), &told_of(OTHER, 1, 3000));
+        assert_eq!(us.peer(OTHER).map(|peer| peer.endpoints.len()), Some(1));
+        assert_eq!((us.kept.participants.len(), us.kept.bytes()), (0, 0));
+        us.prove(now, address(), OTHER);
+        us.end_participant(now, OTHER);
+        assert!(us.kept.bytes() > 3000);
+        now += KEPT;
+        us.handle_timeout(now);
+        assert_eq!((us.kept.participants.len(), us.kept.bytes()), (0, 0));
     }
 }

@@ -88,7 +88,7 @@ impl<P: Lend> Participant<P> {
         let reader = peer.endpoints.get(&remote.entity)?;
         let path = self.path(peer);
         let ours = self.endpoints.get(&local)?;
-        let is_joined = self.writers.get(&local)?.readers().iter().any(|proxy| proxy.guid() == remote);
+        let is_joined = self.writers.get(&local)?.readers().get(remote).is_some();
         let elsewhere = !is_joined && self.hears_elsewhere(local, reader);
         if elsewhere && !self.elsewhere.is_let_over(local, remote) {
             self.elsewhere.wait(local, reader);
@@ -99,7 +99,7 @@ impl<P: Lend> Participant<P> {
         }
         let spec = ReaderSpec {
             guid: remote,
-            address: address_of(reader, peer.user, |ip| peer.is_at(&self.config, ip)),
+            address: address_of(reader, peer.user, |ip| peer.is_reached_at(&self.config, ip)),
             reliable: reader.qos.reliability == Reliability::Reliable
                 && ours.qos.reliability == Reliability::Reliable,
             wants_earlier: reader.qos.durability == Durability::TransientLocal
@@ -138,7 +138,7 @@ impl<P: Lend> Participant<P> {
             writer.qos.reliability == Reliability::Reliable && ours.qos.reliability == Reliability::Reliable;
         let spec = WriterSpec {
             guid: remote,
-            address: address_of(writer, peer.user, |ip| peer.is_at(&self.config, ip)),
+            address: address_of(writer, peer.user, |ip| peer.is_reached_at(&self.config, ip)),
             reliable: both_reliable,
             most_bytes: self.config.limits.sample_bytes,
             budgets: self.budgets.clone(),
@@ -174,6 +174,7 @@ impl<P: Lend> Participant<P> {
             }
         }
         if parted {
+            self.arm_writer(local);
             self.unwatch(|what| *what == Watched::Life(local, remote));
             self.tell(Event::Unmatched { local, remote });
         }
@@ -192,7 +193,7 @@ impl<P: Lend> Participant<P> {
         let config = &self.config;
         // Those of discovery are told of by no announcement.
         let address = |guid: Guid| match peer.endpoints.get(&guid.entity) {
-            Some(endpoint) => address_of(endpoint, peer.user, |ip| peer.is_at(config, ip)),
+            Some(endpoint) => address_of(endpoint, peer.user, |ip| peer.is_reached_at(config, ip)),
             None => peer.metatraffic,
         };
         self.writers.values_mut().for_each(|writer| writer.move_readers(prefix, address));

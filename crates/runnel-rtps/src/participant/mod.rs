@@ -7,12 +7,14 @@
 mod discovery;
 mod discovery_datagrams;
 mod discovery_queue;
+mod discovery_reads;
 mod elsewhere;
 mod kept;
 mod matching;
 mod moves;
 mod numbers;
 mod other_way;
+mod own_endpoints;
 mod peers;
 mod receive;
 mod room;
@@ -22,29 +24,31 @@ mod shares;
 mod transmit;
 mod watch;
 mod word;
+mod writing;
 
 pub use peers::Peer;
 
 use crate::announce::{self, Endpoint, Role};
-use crate::config::{Config, Limits};
+use crate::config::Config;
 use crate::datagram::Datagram;
 use crate::event::{Event, Sample};
 use crate::reader::{Budgets, Reader, WriterProxy};
 use crate::stored::{Lend, Stored};
-use crate::timers::Timers;
-use crate::wire::{EntityId, EntityKind, Guid, GuidPrefix, Heartbeat, Timestamp};
-use crate::writer::{Full, Writer};
+use crate::wire::{EntityId, Guid, GuidPrefix, Heartbeat};
+use crate::writer::Writer;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use discovery_queue::DiscoveryQueue;
+use discovery_reads::DiscoveryReads;
 use elsewhere::Elsewhere;
 use kept::Kept;
 use numbers::Numbers;
 use peers::Peers;
 use runnel_core::qos::{QoS, Reliability};
 use runnel_core::time::Instant;
+use runnel_core::timers::Timers;
 use transmit::Work;
 use watch::{Watched, Watches};
 
@@ -79,6 +83,8 @@ pub struct Participant<P> {
     early: BTreeMap<(Guid, EntityId), Heartbeat>,
     elsewhere: Elsewhere,
     kept: Kept,
+    /// What is read again of peers' discovery.
+    reads: DiscoveryReads,
     /// By endpoint of ours: how often state of others was corrected.
     corrections: BTreeMap<EntityId, u64>,
     /// Writers that are for some readers only.
@@ -91,10 +97,6 @@ pub struct Participant<P> {
     work: VecDeque<Work>,
     discovery: DiscoveryQueue,
     timers: Timers<Timer>,
-    /// When it announces itself, looks for who was lost, and says that its writers live.
-    announce_at: Option<Instant>,
-    search_at: Option<Instant>,
-    sign_at: Option<Instant>,
     out: Datagram<Stored<P>>,
     closed: bool,
 }
@@ -147,6 +149,7 @@ impl<P: Lend> Participant<P> {
             early: BTreeMap::new(),
             elsewhere: Elsewhere::default(),
             kept: Kept::default(),
+            reads: DiscoveryReads::default(),
             corrections: BTreeMap::new(),
             audiences: BTreeMap::new(),
             watches: Watches::default(),
@@ -156,15 +159,12 @@ impl<P: Lend> Participant<P> {
             work: VecDeque::new(),
             discovery: DiscoveryQueue::new(),
             timers: Timers::new(),
-            announce_at: None,
-            search_at: None,
-            sign_at: None,
             out: Datagram::new(),
             closed: false,
             config,
         };
         participant.add_discovery();
-        participant.timers.arm(&mut participant.announce_at, Some(now), Timer::Announce);
+        participant.timers.schedule(Timer::Announce, now);
         participant
     }
 
@@ -190,7 +190,8 @@ impl<P: Lend> Participant<P> {
         [Role::Writer, Role::Reader].into_iter().all(|role| {
             let (teller, hearer) = (teller_of(role), hearer_of(role));
             let told = self.readers.get(&hearer).and_then(|reader| reader.writer(prefix.with(teller)));
-            !peer.data.builtin.has(teller) || told.is_some_and(WriterProxy::has_all)
+            let has_told_all = told.is_some_and(WriterProxy::has_all) && self.may_tell(hearer, prefix);
+            !peer.data.builtin.has(teller) || has_told_all
         })
     }
 
@@ -212,136 +213,6 @@ impl<P: Lend> Participant<P> {
         self.endpoints.values()
     }
 
-    /// Makes a writer.
-    pub fn create_writer(&mut self, now: Instant, stamp: Timestamp, options: EndpointOptions) -> EntityId {
-        let id = self.new_id(EntityId::user_writer);
-        self.begin_writer(now, stamp, id, options);
-        id
-    }
-
-    /// Makes a writer that meets only those of the readers which `audience` is true for.
-    pub fn create_writer_for(
-        &mut self,
-        now: Instant,
-        stamp: Timestamp,
-        options: EndpointOptions,
-        audience: Audience,
-    ) -> EntityId {
-        let id = self.new_id(EntityId::user_writer);
-        self.audiences.insert(id, audience);
-        self.begin_writer(now, stamp, id, options);
-        id
-    }
-
-    fn begin_writer(&mut self, now: Instant, stamp: Timestamp, id: EntityId, options: EndpointOptions) {
-        let Limits { kept, kept_bytes, .. } = self.config.limits;
-        self.writers.insert(id, Writer::new(id, options.qos, kept).within(kept_bytes));
-        self.announce_endpoint(now, stamp, id, options);
-    }
-
-    /// Makes a reader.
-    pub fn create_reader(&mut self, now: Instant, stamp: Timestamp, options: EndpointOptions) -> EntityId {
-        let id = self.new_id(EntityId::user_reader);
-        self.readers.insert(id, Reader::new());
-        self.announce_endpoint(now, stamp, id, options);
-        id
-    }
-
-    /// A name of this kind for an endpoint of ours, which no other bears.
-    fn new_id(&mut self, id: impl Fn(u32) -> EntityId) -> EntityId {
-        id(self.numbers.next(|number| !self.endpoints.contains_key(&id(number))))
-    }
-
-    fn announce_endpoint(&mut self, now: Instant, stamp: Timestamp, id: EntityId, options: EndpointOptions) {
-        let EndpointOptions { topic, type_name, qos, user_data } = options;
-        let endpoint = Endpoint {
-            guid: self.config.prefix.with(id),
-            topic,
-            type_name,
-            qos,
-            tells_history: true,
-            exclusive: false,
-            in_default_partition: true,
-            // What a writer offers when nothing is said is XCDR1.
-            representations: if id.kind() == EntityKind::Reader { READ.to_vec() } else { Vec::new() },
-            expects_inline_qos: false,
-            unicast: Vec::new(),
-            user_data,
-        };
-        self.watch_own(now, id, &qos, endpoint.role() == Role::Writer);
-        self.tell_of_endpoint(now, stamp, &endpoint);
-        let told_at = self.told_at(endpoint.role());
-        if let Some(writer) = self.writers.get_mut(&id) {
-            writer.told_at = told_at;
-        }
-        self.endpoints.insert(id, endpoint);
-        self.match_own(now, id);
-    }
-
-    /// Ends an endpoint of ours. Nobody is told by events, but the peers are.
-    pub fn remove_endpoint(&mut self, now: Instant, stamp: Timestamp, id: EntityId) {
-        if self.endpoints.remove(&id).is_none() {
-            return;
-        }
-        self.tell_of_end(now, stamp, id);
-        self.audiences.remove(&id);
-        self.corrections.remove(&id);
-        if let Some(writer) = self.writers.remove(&id) {
-            self.timers.disarm(writer.armed, Timer::Writer(id));
-        }
-        self.elsewhere.forget_writer(id);
-        self.readers.remove(&id);
-        self.early.retain(|(_, reader), _| *reader != id);
-        self.unwatch(|what| match what {
-            Watched::Deadline(of) | Watched::OwnLife(of) | Watched::Life(of, _) => *of == id,
-        });
-        self.heard.retain(|_, readers| {
-            readers.retain(|reader| *reader != id);
-            !readers.is_empty()
-        });
-    }
-
-    /// Writes a sample. Gives one back that made room for it, or this one if nobody is to get it.
-    ///
-    /// # Errors
-    /// When the writer keeps all and a reader does not keep pace.
-    pub fn write(
-        &mut self,
-        now: Instant,
-        stamp: Timestamp,
-        writer: EntityId,
-        sample: P,
-    ) -> Result<Option<P>, Full> {
-        let Some(of) = self.writers.get_mut(&writer) else { return Ok(Some(sample)) };
-        let displaced = of.write(now, stamp, Stored::User(sample))?;
-        let expiry = of.expire(now);
-        self.timers.arm(&mut of.armed, expiry, Timer::Writer(writer));
-        self.wake_writer(writer);
-        self.happened(now, Watched::Deadline(writer));
-        self.happened(now, Watched::OwnLife(writer));
-        Ok(displaced.and_then(Stored::user))
-    }
-
-    /// The reader that stands in the way of another sample of a writer that keeps all.
-    pub fn full(&self, writer: EntityId) -> Option<Full> {
-        self.writers.get(&writer)?.full()
-    }
-
-    /// How many samples of a writer some reader has yet to acknowledge, or to be sent.
-    pub fn unacknowledged(&self, writer: EntityId) -> u32 {
-        self.writers.get(&writer).map_or(0, Writer::unacknowledged)
-    }
-
-    /// The readers that have yet to acknowledge samples of a writer, or to be sent them, and how many.
-    pub fn owing(&self, writer: EntityId) -> Vec<(Guid, u32)> {
-        self.writers.get(&writer).map_or(Vec::new(), Writer::owing)
-    }
-
-    /// How many samples of a writer made room for others before every reader had acknowledged them.
-    pub fn overwritten(&self, writer: EntityId) -> u64 {
-        self.writers.get(&writer).map_or(0, Writer::overwritten)
-    }
-
     /// The endpoints that one of ours has met.
     pub fn matched(&self, id: EntityId) -> Vec<Guid> {
         if let Some(writer) = self.writers.get(&id) {
@@ -350,15 +221,6 @@ impl<P: Lend> Participant<P> {
         self.readers
             .get(&id)
             .map_or(Vec::new(), |reader| reader.writers().map(|writer| writer.guid()).collect())
-    }
-
-    /// The user says that a writer lives.
-    pub fn assert_liveliness(&mut self, now: Instant, writer: EntityId) {
-        if let Some(of) = self.writers.get_mut(&writer) {
-            of.assert_liveliness();
-            self.wake_writer(writer);
-            self.happened(now, Watched::OwnLife(writer));
-        }
     }
 
     /// Tells the peers that we are gone. What [`Participant::poll_transmit`] gives then is the last; nothing is heard any
@@ -400,12 +262,12 @@ impl<P: Lend> Participant<P> {
 
     /// When [`Participant::handle_timeout`] is to be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.timers.next().into_iter().chain(self.discovery.ready_at()).min()
+        self.timers.next_deadline().into_iter().chain(self.discovery.ready_at()).min()
     }
 
     /// Does what is due.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(timer) = self.timers.pop(now) {
+        while let Some((_, timer)) = self.timers.pop_due(now) {
             match timer {
                 Timer::Announce => self.announce(now),
                 Timer::Search => self.search(now),
@@ -419,13 +281,27 @@ impl<P: Lend> Participant<P> {
         }
     }
 
+    /// Has something done then, or when it is due already if that is earlier. What is of no use any more by then finds that out.
+    fn arm(&mut self, timer: Timer, at: Option<Instant>) {
+        if let Some(at) = at {
+            self.timers.schedule_if_earlier(timer, at);
+        }
+    }
+
     fn writer_due(&mut self, now: Instant, id: EntityId) {
         let Some(writer) = self.writers.get_mut(&id) else { return };
-        writer.armed = None;
         let expiry = writer.expire(now);
-        self.timers.arm(&mut writer.armed, expiry, Timer::Writer(id));
         writer.handle_timeout(now);
+        self.arm(Timer::Writer(id), expiry);
+        self.arm_writer(id);
         self.wake_writer(id);
+    }
+
+    /// Readers have been left, or its timer has gone off.
+    fn arm_writer(&mut self, id: EntityId) {
+        if let Some(writer) = self.writers.get(&id).filter(|_| !id.is_builtin()) {
+            self.arm(Timer::Writer(id), writer.timeout());
+        }
     }
 
     /// How far a reader of ours is with a writer that it has met.
@@ -435,7 +311,6 @@ impl<P: Lend> Participant<P> {
 
     fn answer_due(&mut self, now: Instant, reader: EntityId, writer: Guid) {
         let Some(proxy) = self.writer_of(reader, writer) else { return };
-        proxy.armed = None;
         proxy.handle_timeout(now);
         self.wake_answer(reader, writer);
     }

@@ -45,7 +45,7 @@ impl<P: Lend> Participant<P> {
         let samples = samples.into_iter().map(|(number, at, sample)| (number, at, Stored::User(sample)));
         of.resume((now, stamp), reader, from, samples);
         let expiry = of.expire(now);
-        self.timers.arm(&mut of.armed, expiry, Timer::Writer(writer));
+        self.arm(Timer::Writer(writer), expiry);
         self.wake_writer(writer);
     }
 

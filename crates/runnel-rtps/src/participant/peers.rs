@@ -7,6 +7,9 @@
 //! our datagrams can know.
 
 mod candidates;
+mod index;
+mod lease;
+mod own;
 mod proof;
 mod refusals;
 mod standing;
@@ -16,28 +19,26 @@ use super::routes::{Ways, is_among, outranks, ways};
 use super::search::Lost;
 use super::transmit::Work;
 use super::{DISCOVERY, Participant, Timer};
-use crate::announce::{self, BuiltinEndpoints, Endpoint, PLAIN_DATAGRAM, ParticipantData};
+use crate::announce::{self, Endpoint, PLAIN_DATAGRAM, ParticipantData};
 use crate::config::{Config, Limits, Path};
 use crate::event::Event;
 use crate::evidence::Evidence;
+use crate::fault::PeerFault;
 use crate::stored::Lend;
-use crate::wire::{Data, EntityId, GuidPrefix, VERSION, VendorId};
+use crate::wire::{Data, EntityId, GuidPrefix};
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::format;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
-use proof::number_offset;
+use index::Index;
+pub(super) use own::{announcement_of, plain_announcement_of};
+use proof::{Guesses, number_offset};
 use refusals::Refusals;
 use runnel_core::time::Instant;
 pub(super) use standing::Standing;
 
 /// The shortest lease that is believed.
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
-
-/// With how many announcements all who have met us are told that we have moved.
-const TELL_OF_MOVE: u32 = 7;
 
 /// How many addresses a participant is known to send from.
 const MOST_SOURCES: usize = 8;
@@ -58,9 +59,14 @@ pub struct Peer {
     /// Where it has been heard from, the latest last.
     sources: Vec<IpAddr>,
     pub(super) standing: Standing,
+    /// It has been proved, at this address or another.
+    pub(super) was_proved: bool,
     /// By how much the numbers of discovery that it is told exceed the real ones.
     pub(super) number_offset: i64,
-    /// It was told that it is not heard from where it says that it is.
+    /// We have lost an address since its own was chosen: the network may be gone by which it was reached.
+    is_path_in_doubt: bool,
+    guesses: Guesses,
+    /// An event has told that it is not heard from where it says that it is.
     is_elsewhere: bool,
     /// How many bytes it may cost before it is proved.
     credit: usize,
@@ -68,17 +74,23 @@ pub struct Peer {
     pub(super) is_talking: bool,
     /// When it was heard first, and when its trial ends.
     since: Instant,
+    /// Which one it was of all.
+    order: u64,
     trial_ends: Option<Instant>,
+    /// It was restored after its end, which is believed then if its writers of discovery have not spoken for it.
+    pub(super) ends_unless_confirmed: Option<Instant>,
     pub(super) heard: Instant,
-    /// Against what it has said of itself.
+    /// Against what it has said of itself, and against its addresses.
     pub(super) evidence: Evidence,
+    pub(super) locators: Evidence,
+    /// What was believed of its discovery had to be corrected since that was read as a whole.
+    pub(super) was_corrected: bool,
     /// It is said to be elsewhere.
     pub(super) moves: Option<Move>,
     /// When a candidate is told of us again, in case that was lost, and for which time.
     greet_again: Option<(Instant, usize)>,
     /// When one that had lost us was told of us last.
     pub(super) reminded: Option<Instant>,
-    pub(super) armed: Option<Instant>,
     /// What it is to be told next.
     pub(super) word: Option<Vec<u8>>,
     pub(super) outbox: Outbox,
@@ -95,15 +107,15 @@ pub(super) struct Outbox {
     pub ask_again: Option<(Instant, Duration)>,
     /// Fragments for it wait until then.
     pub not_before: Option<Instant>,
-    /// When its timer goes off next.
-    pub armed: Option<Instant>,
 }
 
 /// The participants that are known.
 #[derive(Debug)]
 pub(super) struct Peers {
     all: BTreeMap<GuidPrefix, Peer>,
-    candidates: VecDeque<GuidPrefix>,
+    index: Index,
+    /// How many there have been.
+    count: u64,
     /// Those that were lost without a word, the latest last.
     pub(super) lost: VecDeque<Lost>,
     refusals: Refusals,
@@ -147,6 +159,11 @@ impl Peer {
         self.sources.contains(&ip) || is_own(&ip) && self.sources.iter().any(is_own)
     }
 
+    /// True if its endpoints may be sent to there: it is where it proves that it receives.
+    pub(super) fn is_reached_at(&self, config: &Config, ip: IpAddr) -> bool {
+        config.is_one_place(ip, self.metatraffic.ip())
+    }
+
     /// How it is reached that was just heard from `from`, at addresses where it is known to be.
     fn known_ways(&self, config: &Config, from: SocketAddr) -> Option<Ways> {
         ways(config, &self.data, from, |ip| self.is_at(config, ip))
@@ -169,16 +186,34 @@ impl Peer {
 
 impl Peers {
     pub fn new() -> Self {
-        let (candidates, lost) = (VecDeque::new(), VecDeque::new());
-        Self { all: BTreeMap::new(), candidates, lost, refusals: Refusals::default() }
+        let (index, lost, refusals) = (Index::default(), VecDeque::new(), Refusals::default());
+        Self { all: BTreeMap::new(), index, count: 0, lost, refusals }
     }
 
     pub fn get(&self, prefix: GuidPrefix) -> Option<&Peer> {
         self.all.get(&prefix)
     }
 
+    /// To alter what it is counted by, there is [`Peers::alter`].
     pub fn get_mut(&mut self, prefix: GuidPrefix) -> Option<&mut Peer> {
         self.all.get_mut(&prefix)
+    }
+
+    /// Alters what a participant is counted by: its address and host, its standing, that it talks, and its endpoints.
+    pub(super) fn alter<T>(&mut self, prefix: GuidPrefix, change: impl FnOnce(&mut Peer) -> T) -> Option<T> {
+        let peer = self.all.get_mut(&prefix)?;
+        let before = peer.entry();
+        let given = change(peer);
+        let after = peer.entry();
+        if before != after {
+            self.index.remove(before);
+            self.index.add(after);
+        }
+        Some(given)
+    }
+
+    pub(super) fn index(&self) -> &Index {
+        &self.index
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Peer> {
@@ -199,49 +234,19 @@ impl Peers {
     }
 
     pub(super) fn proved_count(&self) -> usize {
-        self.all.len() - self.candidates.len()
+        self.all.len() - self.index.candidates()
     }
 
-    /// One that was lost is there.
+    /// One is there that was not.
     pub(super) fn restore(&mut self, peer: Peer) {
+        self.index.add(peer.entry());
         self.all.insert(peer.data.prefix, peer);
     }
 
     fn remove(&mut self, prefix: GuidPrefix) -> Option<Peer> {
         let peer = self.all.remove(&prefix)?;
-        if !peer.is_proved() {
-            self.candidates.retain(|candidate| *candidate != prefix);
-        }
+        self.index.remove(peer.entry());
         Some(peer)
-    }
-}
-
-/// What we say of ourselves.
-pub(super) fn announcement_of(config: &Config) -> Arc<[u8]> {
-    let mut out = Vec::new();
-    data_of(config).emit(&mut out);
-    out.into()
-}
-
-/// What we say of ourselves to a plain peer at this address.
-pub(super) fn plain_announcement_of(config: &Config, peer: IpAddr) -> Vec<u8> {
-    announce::plain_participant(&data_of(config), &announce::nearest(&config.unicast, peer))
-}
-
-fn data_of(config: &Config) -> ParticipantData {
-    ParticipantData {
-        prefix: config.prefix,
-        version: VERSION,
-        vendor: VendorId::RUNNEL,
-        // Those who hear it are of the domain by the port alone; there are peers that drop what says more.
-        domain: None,
-        domain_tag: Default::default(),
-        lease: Some(config.lease),
-        builtin: BuiltinEndpoints::OURS,
-        metatraffic: config.unicast.clone(),
-        unicast: config.unicast.clone(),
-        name: config.name.clone(),
-        user_data: config.user_data.clone(),
     }
 }
 
@@ -253,18 +258,6 @@ impl<P: Lend> Participant<P> {
             self.writers.insert(writer, crate::writer::Writer::new(writer, qos, usize::MAX));
             self.readers.insert(reader, crate::reader::Reader::new());
         }
-    }
-
-    /// Our addresses are others now.
-    pub fn set_addresses(&mut self, now: Instant, unicast: Vec<SocketAddr>, own: Vec<IpAddr>) {
-        if (&self.config.unicast, &self.config.own_addresses) == (&unicast, &own) {
-            return;
-        }
-        (self.config.unicast, self.config.own_addresses) = (unicast, own);
-        self.announcement = announcement_of(&self.config);
-        self.announced = 0;
-        self.tell_of_move = TELL_OF_MOVE;
-        self.timers.arm(&mut self.announce_at, Some(now), Timer::Announce);
     }
 
     /// A participant says what it is, or that it is gone.
@@ -284,7 +277,7 @@ impl<P: Lend> Participant<P> {
         let parsed = ParticipantData::parse(data.payload.bytes());
         match parsed {
             Ok(announced) => self.participant_announced(now, (from, names_us), uncounted, announced),
-            Err(why) => self.tell(Event::Trouble(format!("an announcement from {from} is refused: {why}"))),
+            Err(error) => self.tell(Event::Trouble(PeerFault::BadAnnouncement { from, error })),
         }
     }
 
@@ -318,7 +311,11 @@ impl<P: Lend> Participant<P> {
         let is_known = peer.sends_from(from.ip()) || names_us && peer.is_at(&self.config, from.ip());
         let is_proved = peer.is_proved();
         match peer.standing.has_met() {
-            true if is_known => self.announced_from(now, from, data),
+            true if is_known => {
+                self.announced_from(now, from, data);
+                self.read_corrected_discovery(now, prefix);
+                self.check_doubtful(now, prefix);
+            }
             true if names_us => return self.said_to_have_moved(now, from, data),
             true => return,
             false => {
@@ -337,8 +334,18 @@ impl<P: Lend> Participant<P> {
         }
     }
 
-    /// One that is known says what it is, and is believed.
-    pub(super) fn announced_from(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
+    /// One that is known says what it is. That it is reached elsewhere than where it was must be said several times.
+    fn announced_from(&mut self, now: Instant, from: SocketAddr, mut data: ParticipantData) {
+        let Some(peer) = self.peers.get_mut(data.prefix) else { return };
+        let contested = peer.keep_contested_locators(now, &mut data);
+        self.believe(now, from, data);
+        if let Some(announced) = contested {
+            self.announces_other_locators(now, from, announced);
+        }
+    }
+
+    /// What a participant says of itself is believed.
+    pub(super) fn believe(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
         if let Some(peer) = self.peers.get_mut(data.prefix) {
             peer.note_source(from.ip());
             peer.heard = now;
@@ -348,25 +355,30 @@ impl<P: Lend> Participant<P> {
 
     /// Its timer goes off when it is to be told of us again, or asked where it is, or its lease is over.
     pub(super) fn arm_peer(&mut self, prefix: GuidPrefix) {
-        let Some(peer) = self.peers.get_mut(prefix) else { return };
+        let Some(peer) = self.peers.get(prefix) else { return };
         let until = peer.heard + peer.lease(self.config.limits);
         let greet = peer.greet_again.map(|(at, _)| at);
         let ask = peer.moves.as_ref().map(|moves| moves.next);
-        let next = greet.into_iter().chain(ask).chain(peer.trial_ends).fold(until, Instant::min);
-        self.timers.arm(&mut peer.armed, Some(next), Timer::Peer(prefix));
+        let ends = peer.trial_ends.into_iter().chain(peer.ends_unless_confirmed);
+        let next = greet.into_iter().chain(ask).chain(ends).fold(until, Instant::min);
+        self.timers.schedule_if_earlier(Timer::Peer(prefix), next);
     }
 
     /// What a participant that is known says of itself may have changed, or it is heard by a better way.
     fn update(&mut self, now: Instant, from: SocketAddr, mut data: ParticipantData) {
         let Some(peer) = self.peers.get_mut(data.prefix) else { return };
-        let changed = peer.data.metatraffic != data.metatraffic || peer.data.unicast != data.unicast;
         let prefix = data.prefix;
+        let changed = peer.data.metatraffic != data.metatraffic || peer.data.unicast != data.unicast;
         if peer.standing.has_met() {
             peer.keep_what_is_contested(now, &mut data);
         }
         let former = peer.metatraffic;
         let has_other_endpoints = peer.standing.has_met() && peer.data.builtin != data.builtin;
+        let is_other_vendor = peer.data.vendor != data.vendor;
         peer.data = data;
+        if is_other_vendor {
+            self.renumber(prefix);
+        }
         if has_other_endpoints {
             self.join_discovery(prefix);
         }
@@ -376,12 +388,24 @@ impl<P: Lend> Participant<P> {
             false => ways(&self.config, &peer.data, from, |_| true),
         };
         let Some(found) = found else { return };
-        let better = outranks(&self.config, found.metatraffic, peer.metatraffic);
+        let has_socket = |own: &SocketAddr| own.is_ipv4() == peer.metatraffic.is_ipv4();
+        let better = outranks(&self.config, found.metatraffic, peer.metatraffic)
+            || !self.config.unicast.iter().any(has_socket);
+        let is_proved = peer.is_proved();
         let other_family = found.metatraffic.is_ipv4() != peer.metatraffic.is_ipv4();
-        let stays = other_family && is_among(peer.metatraffic, &peer.data.metatraffic);
-        if better || changed && !stays {
-            peer.take_ways(found);
-            let is_checked = peer.is_proved() && changed && former != peer.metatraffic;
+        // That it announces itself from where it is reached does not show that it can be reached there.
+        let in_doubt = peer.is_path_in_doubt && found.metatraffic != peer.metatraffic;
+        peer.is_path_in_doubt &= !in_doubt;
+        let stays = (other_family || is_proved) && is_among(peer.metatraffic, &peer.data.metatraffic);
+        if better || in_doubt || changed && !stays {
+            self.peers.alter(prefix, |peer| peer.take_ways(found));
+            if found.metatraffic.ip() != former.ip() {
+                match is_proved {
+                    true => self.put_on_trial_anew(now, prefix),
+                    false => self.renumber(prefix),
+                }
+            }
+            let is_checked = is_proved && changed && former != found.metatraffic;
             self.move_peer(prefix);
             if is_checked {
                 // If it is there still, it says so.
@@ -416,53 +440,9 @@ impl<P: Lend> Participant<P> {
         if peer.standing.has_met() {
             peer.heard = now;
             // It has not moved.
-            peer.moves = None;
+            peer.moves.take_if(|moves| !moves.is_known);
         }
         self.note_bytes(now, prefix, len);
         true
-    }
-
-    /// A participant's lease may be over.
-    pub(super) fn peer_due(&mut self, now: Instant, prefix: GuidPrefix) {
-        let Some(peer) = self.peers.get_mut(prefix) else { return };
-        peer.armed = None;
-        if peer.heard + peer.lease(self.config.limits) > now {
-            if peer.trial_ends.is_some_and(|at| at <= now) {
-                return self.demote(now, prefix);
-            }
-            let again = peer.greet_again.take_if(|(at, _)| *at <= now);
-            // One on trial is asked at a pace of its own.
-            return match again.filter(|_| peer.standing == Standing::Announced) {
-                Some((_, time)) => self.greet_for(now, prefix, time),
-                None => self.ask_whether_moved(now, prefix),
-            };
-        }
-        let (proved, address) = (peer.is_proved(), peer.metatraffic);
-        // First, since what it would have to be told when it comes back is held from then on.
-        if proved {
-            self.look_for(now, prefix, address);
-        }
-        self.lose(prefix);
-    }
-
-    /// A participant is gone. Gives what was known of it.
-    pub(super) fn lose(&mut self, prefix: GuidPrefix) -> Option<Peer> {
-        let peer = self.peers.remove(prefix)?;
-        self.disarm_peer(&peer);
-        if !peer.standing.has_met() {
-            return Some(peer);
-        }
-        for entity in peer.endpoints.keys() {
-            self.unmatch(prefix.with(*entity));
-            self.tell(Event::EndpointLost(prefix.with(*entity)));
-        }
-        self.writers.values_mut().for_each(|writer| writer.leave_all(prefix));
-        self.readers.values_mut().for_each(|reader| reader.leave_all(prefix));
-        self.heard.extract_if(prefix.endpoints(), |_, _| true).for_each(drop);
-        let endpoints = prefix.endpoints();
-        let early = (*endpoints.start(), EntityId([0; 4]))..=(*endpoints.end(), EntityId([0xff; 4]));
-        self.early.extract_if(early, |_, _| true).for_each(drop);
-        self.tell(Event::ParticipantLost(prefix));
-        Some(peer)
     }
 }

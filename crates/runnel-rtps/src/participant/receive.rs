@@ -4,14 +4,14 @@ use super::watch::Watched;
 use super::{MOST_EARLY, MOST_EARLY_UNPROVED, Participant, Peer};
 use crate::announce;
 use crate::event::{Correction, Event, Sample, SamplePayload};
-use crate::reader::{Arrival, Complete, Reader, WriterProxy, copied, digest};
+use crate::fault::PeerFault;
+use crate::reader::{Arrival, Complete, Reader, WriterProxy, copied};
 use crate::stored::Lend;
 use crate::wire::{
     AckNack, Data, DataFrag, EntityId, Gap, Guid, GuidPrefix, Heartbeat, HeartbeatFrag, Message, NackFrag,
     Parameters, Payload, SequenceNumber, Submessage, Timestamp,
 };
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use runnel_core::time::Instant;
@@ -86,9 +86,10 @@ impl<P: Lend> Participant<P> {
         for submessage in message.submessages() {
             match submessage {
                 Ok(submessage) => self.handle_submessage(&mut context, &submessage),
-                Err(why) => {
-                    let line = format!("a message of {} ({from}) is malformed: {why}", context.source);
-                    return self.tell(Event::Trouble(line));
+                Err(error) => {
+                    let participant = context.source;
+                    let fault = PeerFault::MalformedMessage { participant, from, error };
+                    return self.tell(Event::Trouble(fault));
                 }
             }
         }
@@ -140,10 +141,12 @@ impl<P: Lend> Participant<P> {
     /// True if a message is from where its participant sends: one from elsewhere could skip or repeat what it never
     /// wrote.
     fn is_from_peer(&mut self, context: &Context<'_>) -> bool {
-        let peer = self.peers.get_mut(context.source);
+        let peer = self.peers.get(context.source);
         let peer = peer.filter(|peer| peer.standing.has_met() && peer.sends_from(context.from.ip()));
         let Some(peer) = peer else { return false };
-        peer.is_talking = true;
+        if !peer.is_talking {
+            self.peers.alter(context.source, |peer| peer.is_talking = true);
+        }
         true
     }
 
@@ -167,10 +170,13 @@ impl<P: Lend> Participant<P> {
     }
 
     fn sample_came(&mut self, context: &Context<'_>, reader: EntityId, writer: Guid, data: &Data<'_>) {
+        if reader.is_builtin() && !self.may_tell(reader, writer.prefix) {
+            return self.leave_for_later(reader, writer, data.number);
+        }
         let Some(of) = self.readers.get_mut(&reader) else { return };
         let has_room = of.has_room();
         let Some(proxy) = of.writer_mut(writer) else { return };
-        let digest = digest(data.payload.bytes(), context.stamp);
+        let digest = proxy.digest(data.payload.bytes(), context.stamp);
         match proxy.arrive(context.now, (data.number, digest), has_room) {
             Arrival::Deliver if reader.is_builtin() => {
                 self.discovered(context.now, reader, writer, data.inline_qos, data.payload);
@@ -188,6 +194,13 @@ impl<P: Lend> Participant<P> {
             Arrival::Late => {}
         }
         self.after(context.now, reader, writer);
+    }
+
+    fn leave_for_later(&mut self, reader: EntityId, writer: Guid, number: SequenceNumber) {
+        if let Some(proxy) = self.writer_of(reader, writer) {
+            proxy.leave_for_later(number);
+        }
+        self.wake_answer(reader, writer);
     }
 
     /// Gives a sample to the user where it lies.
@@ -236,13 +249,16 @@ impl<P: Lend> Participant<P> {
         }
         self.note_corrections(reader, writer);
         if reader.is_builtin() {
-            self.reread_discovery(now, reader, writer);
+            self.continue_read(now, reader, writer);
         }
         self.wake_answer(reader, writer);
     }
 
     /// Delivers the sample that was held and is the next now, if there is room for it. True if it did.
     pub(super) fn deliver_held(&mut self, now: Instant, reader: EntityId, writer: Guid) -> bool {
+        if reader.is_builtin() && !self.may_tell(reader, writer.prefix) {
+            return false;
+        }
         let Some(of) = self.readers.get_mut(&reader).filter(|reader| reader.has_room()) else { return false };
         let held = of.writer_mut(writer).and_then(|proxy| proxy.take_held());
         let Some(held) = held else { return false };
@@ -254,6 +270,10 @@ impl<P: Lend> Participant<P> {
         let writer = context.source.with(frag.writer);
         self.restore_endpoint_if_silent(context.now, writer);
         for reader in self.concerned(frag.reader, writer) {
+            if reader.is_builtin() && !self.may_tell(reader, writer.prefix) {
+                self.leave_for_later(reader, writer, frag.number);
+                continue;
+            }
             let lacks_room = |proxy: &WriterProxy| proxy.lacks_room(frag.number, frag.sample_len as usize);
             if self.writer_of(reader, writer).is_some_and(|proxy| lacks_room(proxy)) {
                 self.make_room_for(context.now, writer.prefix, frag.sample_len as usize);
@@ -262,7 +282,7 @@ impl<P: Lend> Participant<P> {
             let has_room = of.has_room();
             let Some(proxy) = of.writer_mut(writer) else { continue };
             if let Some(whole) = proxy.take_fragments(context.now, frag, context.stamp) {
-                let digest = digest(&whole.bytes, context.stamp);
+                let digest = proxy.digest(&whole.bytes, context.stamp);
                 match proxy.arrive(context.now, (frag.number, digest), has_room) {
                     Arrival::Deliver => self.deliver_own(context.now, reader, writer, (frag.number, whole)),
                     Arrival::Early => self.hold(context.now, (reader, writer), frag.number, whole),
@@ -368,6 +388,7 @@ impl<P: Lend> Participant<P> {
         let wants = writer.acknowledge(context.now, reader, ack);
         let corrections = writer.take_corrections(reader);
         if ack.writer.is_builtin() {
+            self.answers_whether_moved(context.now, context.source);
             if wants {
                 self.wake_discovery(context.source);
             }

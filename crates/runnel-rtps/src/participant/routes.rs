@@ -24,7 +24,10 @@ pub(super) fn ways(
     may: impl Fn(IpAddr) -> bool,
 ) -> Option<Ways> {
     let metatraffic = best(config, &data.metatraffic, from, &may)?;
-    Some(Ways { metatraffic, user: best(config, &data.unicast, from, &may).unwrap_or(metatraffic) })
+    let here = best(config, &data.unicast, from, |ip| may(ip) && config.is_one_place(ip, metatraffic.ip()));
+    // It proves the one address, and has not proved another.
+    let port = data.unicast.first().map_or(metatraffic.port(), SocketAddr::port);
+    Some(Ways { metatraffic, user: here.unwrap_or(with_port(metatraffic, port)) })
 }
 
 /// The address that is best reached: where it sends from, or another of this host for one that is here, or one of the
@@ -102,6 +105,11 @@ impl Config {
     /// True for an address of this host.
     pub(crate) fn is_own(&self, ip: IpAddr) -> bool {
         ip.is_loopback() || self.own_addresses.contains(&ip)
+    }
+
+    /// True if who receives at one of these addresses is known to receive at the other.
+    pub(super) fn is_one_place(&self, one: IpAddr, other: IpAddr) -> bool {
+        one == other || self.is_own(one) && self.is_own(other)
     }
 
     /// True for an address of a host whose participants are heard: a host that is named is one, however near the others are.

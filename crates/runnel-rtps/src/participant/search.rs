@@ -5,7 +5,7 @@ use super::{Participant, Timer, transmit::Work};
 use crate::stored::Lend;
 use crate::wire::GuidPrefix;
 use alloc::vec::Vec;
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use runnel_core::time::Instant;
 
@@ -22,29 +22,43 @@ pub(super) struct Lost {
     prefix: GuidPrefix,
     /// Where it was.
     address: SocketAddr,
+    /// By how much its numbers exceeded ours, if it may go on by them.
+    number_offset: Option<i64>,
     /// Until when it is looked for.
     until: Instant,
 }
 
 impl<P: Lend> Participant<P> {
     /// A participant that was lost without a word may have been cut off: we go on calling it.
-    pub(super) fn look_for(&mut self, now: Instant, prefix: GuidPrefix, address: SocketAddr) {
-        self.call_from(now, SEARCH_FOR, prefix, address);
+    pub(super) fn look_for(
+        &mut self,
+        now: Instant,
+        prefix: GuidPrefix,
+        (address, number_offset): (SocketAddr, i64),
+    ) {
+        self.call_from(now, SEARCH_FOR, prefix, address, Some(number_offset));
     }
 
     /// A participant is called at a time and once more, in case that is lost.
     pub(super) fn call_twice(&mut self, at: Instant, prefix: GuidPrefix, address: SocketAddr) {
-        self.call_from(at, SEARCH_EVERY + SEARCH_EVERY / 2, prefix, address);
+        self.call_from(at, SEARCH_EVERY + SEARCH_EVERY / 2, prefix, address, None);
     }
 
-    fn call_from(&mut self, at: Instant, time: Duration, prefix: GuidPrefix, address: SocketAddr) {
+    fn call_from(
+        &mut self,
+        at: Instant,
+        time: Duration,
+        prefix: GuidPrefix,
+        address: SocketAddr,
+        number_offset: Option<i64>,
+    ) {
         self.peers.lost.retain(|lost| lost.address != address);
         if self.peers.lost.len() >= MOST_LOST {
             self.peers.lost.pop_front();
         }
-        self.peers.lost.push_back(Lost { prefix, address, until: at + time });
+        self.peers.lost.push_back(Lost { prefix, address, number_offset, until: at + time });
         self.writers.values_mut().for_each(|writer| writer.await_return(true));
-        self.timers.arm(&mut self.search_at, Some(at), Timer::Search);
+        self.timers.schedule_if_earlier(Timer::Search, at);
     }
 
     /// True if a participant was proved and lost without a word.
@@ -52,15 +66,20 @@ impl<P: Lend> Participant<P> {
         self.peers.lost.iter().any(|lost| lost.prefix == prefix)
     }
 
+    /// The number by which one that was lost had proved an address goes on there.
+    pub(super) fn offset_before_loss(&self, prefix: GuidPrefix, ip: IpAddr) -> Option<i64> {
+        let lost = self.peers.lost.iter().find(|lost| lost.prefix == prefix && lost.address.ip() == ip)?;
+        lost.number_offset
+    }
+
     pub(super) fn search(&mut self, now: Instant) {
-        self.search_at = None;
         let found: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
         self.peers.lost.retain(|lost| lost.until > now && !found.contains(&lost.address));
         self.discovery.call(self.peers.lost.iter().map(|lost| Work::Seek(lost.prefix, lost.address)));
         if self.peers.lost.is_empty() {
             self.writers.values_mut().for_each(|writer| writer.await_return(false));
         } else {
-            self.timers.arm(&mut self.search_at, Some(now + SEARCH_EVERY), Timer::Search);
+            self.timers.schedule_if_earlier(Timer::Search, now + SEARCH_EVERY);
         }
     }
 

@@ -8,29 +8,33 @@ use core::net::IpAddr;
 
 impl<P: Lend> Participant<P> {
     /// True if there is room for another proved participant, that is reached at this address. Some is kept for those of this
-    /// host, and for such as were proved before.
+    /// host, and for such as were proved before: at another address, or until they were lost without a word.
     pub(super) fn has_room_for_proved(&self, prefix: GuidPrefix, ip: IpAddr) -> bool {
         let limits = self.config.limits;
         let is_own = self.config.is_own(ip);
         let most_here = if is_own { usize::MAX } else { limits.participants_per_address };
-        let is_known = is_own || self.is_looked_for(prefix);
+        let was_proved =
+            self.is_looked_for(prefix) || self.peers.get(prefix).is_some_and(|peer| peer.was_proved);
+        let is_known = is_own || was_proved;
         let kept = if is_known { 0 } else { limits.reserved.min(limits.participants / 4) };
         self.peers.proved_count() + kept < limits.participants
             && self.proved_at(ip).take(most_here).count() < most_here
     }
 
-    /// True if there is room for what a participant tells of an endpoint.
-    pub(super) fn has_room_for(&self, endpoint: &Endpoint) -> bool {
+    /// True if there is room for what a participant tells of an endpoint. What is kept of those that are gone makes room.
+    pub(super) fn make_room_for_endpoint(&mut self, endpoint: &Endpoint) -> bool {
         let Some(peer) = self.peers.get(endpoint.guid.prefix) else { return false };
         let known = peer.endpoints.get(&endpoint.guid.entity).map_or(0, Endpoint::bytes);
         let more = endpoint.bytes().saturating_sub(known);
         let most = self.config.limits.endpoint_bytes;
-        let taken: usize = self.peers.met().map(|peer| peer.endpoint_bytes).sum();
         let ip = peer.address().ip();
-        let at_address = self.peers.met().filter(|peer| peer.address().ip() == ip);
-        let here: usize = at_address.map(|peer| peer.endpoint_bytes).sum();
-        let is_own = self.config.is_own(peer.address().ip());
-        taken + more <= most && (is_own || here + more <= most / 4)
+        let index = self.peers.index();
+        let (all, here) = (index.endpoint_bytes() + more, index.endpoint_bytes_at(ip) + more);
+        if all > most || !self.config.is_own(ip) && here > most / 4 {
+            return false;
+        }
+        while all + self.kept.bytes() > most && self.kept.forget_oldest() {}
+        true
     }
 
     fn proved_at(&self, ip: IpAddr) -> impl Iterator<Item = &Peer> {

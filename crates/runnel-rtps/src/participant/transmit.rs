@@ -102,7 +102,7 @@ impl<P: Lend> Participant<P> {
             self.work.push_back(Work::Answer(reader, writer));
         }
         let at = proxy.timeout();
-        self.timers.arm(&mut proxy.armed, at, Timer::Answer(reader, writer));
+        self.arm(Timer::Answer(reader, writer), at);
     }
 
     fn compose_of_writer(&mut self, now: Instant, id: EntityId) -> bool {
@@ -116,7 +116,7 @@ impl<P: Lend> Participant<P> {
             Composed::NotBefore(at) => writer.timeout().map_or(Some(at), |other| Some(other.min(at))),
             _ => writer.timeout(),
         };
-        self.timers.arm(&mut writer.armed, at, Timer::Writer(id));
+        self.arm(Timer::Writer(id), at);
         composed == Composed::Ready
     }
 
@@ -126,11 +126,11 @@ impl<P: Lend> Participant<P> {
         };
         proxy.queued = false;
         let answer = proxy.answer(now, reader);
-        let at = proxy.timeout();
-        self.timers.arm(&mut proxy.armed, at, Timer::Answer(reader, writer));
+        let (at, to) = (proxy.timeout(), proxy.address());
+        self.arm(Timer::Answer(reader, writer), at);
         let Some((ack, nack)) = answer else { return false };
         self.out.begin(self.config.prefix, writer.prefix);
-        self.out.to.push(proxy.address());
+        self.out.to.push(to);
         if let Some(nack) = nack {
             nack.emit(self.out.out());
         }
@@ -141,6 +141,7 @@ impl<P: Lend> Participant<P> {
 
     /// It is time to announce ourselves.
     pub(super) fn announce(&mut self, now: Instant) {
+        self.kept.expire(now);
         let targets = self.config.multicast.iter().chain(&self.config.peers);
         self.discovery.call(targets.map(|to| Work::Announce(*to)));
         if LOCAL_ROUNDS.contains(&self.announced) {
@@ -159,9 +160,8 @@ impl<P: Lend> Participant<P> {
         let first = FIRST_PAUSES.get(self.announced as usize).copied();
         let pause = first.map_or(self.config.announce, Duration::from_millis);
         self.announced = self.announced.saturating_add(1);
-        self.announce_at = None;
         let at = now + pause.min(self.config.announce);
-        self.timers.arm(&mut self.announce_at, Some(at), Timer::Announce);
+        self.timers.schedule(Timer::Announce, at);
     }
 
     fn compose_announcement(&mut self, to: &[SocketAddr]) -> bool {

@@ -39,7 +39,6 @@ struct Watch {
     period: Duration,
     /// When it has not happened in time; nothing is watched before it has happened once.
     due: Option<Instant>,
-    armed: Option<Instant>,
     /// It has not happened in time.
     lapsed: bool,
     /// The participant says it for the writer.
@@ -65,7 +64,7 @@ impl<P: Lend> Participant<P> {
         let signs = pause_of(lease);
         if self.watches.signs.is_none_or(|other| signs < other) {
             self.watches.signs = Some(signs);
-            self.timers.arm(&mut self.sign_at, Some(now), Timer::GiveSign);
+            self.timers.schedule_if_earlier(Timer::GiveSign, now);
         }
     }
 
@@ -79,7 +78,7 @@ impl<P: Lend> Participant<P> {
     fn watch(&mut self, what: Watched, period: Option<Duration>, automatic: bool) {
         if let Some(period) = period.filter(|period| !period.is_zero()) {
             let period = period.max(SHORTEST_PERIOD);
-            let watch = Watch { period, due: None, armed: None, lapsed: false, automatic };
+            let watch = Watch { period, due: None, lapsed: false, automatic };
             self.watches.all.insert(what, watch);
         }
     }
@@ -97,8 +96,9 @@ impl<P: Lend> Participant<P> {
             return;
         }
         let Some(watch) = self.watches.all.get_mut(&what) else { return };
-        watch.due = Some(now + watch.period);
-        self.timers.arm(&mut watch.armed, watch.due, Timer::Watch(what));
+        let due = now + watch.period;
+        watch.due = Some(due);
+        self.timers.schedule_if_earlier(Timer::Watch(what), due);
         if core::mem::take(&mut watch.lapsed)
             && let Watched::Life(reader, writer) = what
         {
@@ -109,15 +109,15 @@ impl<P: Lend> Participant<P> {
     /// Its time may be over.
     pub(super) fn watch_due(&mut self, now: Instant, what: Watched) {
         let Some(watch) = self.watches.all.get_mut(&what) else { return };
-        watch.armed = None;
         let Some(due) = watch.due else { return };
         if due > now {
-            return self.timers.arm(&mut watch.armed, Some(due), Timer::Watch(what));
+            return self.timers.schedule_if_earlier(Timer::Watch(what), due);
         }
         match what {
             Watched::Deadline(local) => {
-                watch.due = Some(now + watch.period);
-                self.timers.arm(&mut watch.armed, watch.due, Timer::Watch(what));
+                let due = now + watch.period;
+                watch.due = Some(due);
+                self.timers.schedule_if_earlier(Timer::Watch(what), due);
                 self.tell(Event::DeadlineMissed { local });
             }
             Watched::OwnLife(writer) => {
@@ -135,19 +135,18 @@ impl<P: Lend> Participant<P> {
     pub(super) fn unwatch(&mut self, which: impl Fn(&Watched) -> bool) {
         let gone: Vec<Watched> = self.watches.all.keys().copied().filter(which).collect();
         for what in gone {
-            let watch = self.watches.all.remove(&what);
-            self.timers.disarm(watch.and_then(|watch| watch.armed), Timer::Watch(what));
+            self.watches.all.remove(&what);
+            self.timers.cancel(&Timer::Watch(what));
         }
     }
 
     /// Says that our writers live for which we answer.
     pub(super) fn give_sign(&mut self, now: Instant) {
-        self.sign_at = None;
         let lease = |qos: &QoS| qos.liveliness_lease.filter(|_| qos.liveliness == Liveliness::Automatic);
         self.watches.signs =
             self.writers.values().filter_map(|writer| lease(&writer.qos)).min().map(pause_of);
         let Some(pause) = self.watches.signs else { return };
-        self.timers.arm(&mut self.sign_at, Some(now + pause), Timer::GiveSign);
+        self.timers.schedule_if_earlier(Timer::GiveSign, now + pause);
         let mut bytes = Vec::from([0, 1, 0, 0]);
         bytes.extend_from_slice(&self.config.prefix.0);
         bytes.extend_from_slice(&AUTOMATIC);

@@ -9,12 +9,13 @@ mod tests;
 pub(crate) use budget::Budgets;
 pub(crate) use fragments::Complete;
 use proxy::Left;
-pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copied, digest};
+pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copied};
 
 use crate::wire::{Guid, GuidPrefix, SequenceNumber};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::SocketAddr;
+use runnel_core::time::Instant;
 
 /// How many writers that were left are remembered.
 const MOST_LEFT: usize = 256;
@@ -139,6 +140,18 @@ impl Reader {
     pub fn let_go(&mut self, prefix: GuidPrefix, most: usize) -> usize {
         let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
         writers.fold(0, |bytes, writer| bytes + writer.let_go(most.saturating_sub(bytes)))
+    }
+
+    /// Asks those writers of a participant where they stand of which too few datagrams have shown it. Gives which these are.
+    pub fn probe_doubtful(&mut self, now: Instant, prefix: GuidPrefix) -> Vec<Guid> {
+        let of_it = self.writers.range_mut(prefix.endpoints()).map(|(_, writer)| writer);
+        let doubtful = of_it.filter(|writer| writer.is_in_doubt());
+        doubtful
+            .map(|writer| {
+                writer.probe(now);
+                writer.guid()
+            })
+            .collect()
     }
 
     pub fn writer(&self, writer: Guid) -> Option<&WriterProxy> {

@@ -1,7 +1,7 @@
 //! Readers that were left a moment ago: one whose end was forged goes on where it was.
 
 use super::{ReaderProxy, ReaderSpec};
-use crate::wire::Guid;
+use crate::wire::{Guid, SequenceNumber};
 use alloc::vec::Vec;
 use core::time::Duration;
 use runnel_core::time::Instant;
@@ -51,10 +51,22 @@ impl LeftReaders {
         self.readers.retain(|(reader, _)| reader.guid() != guid);
     }
 
-    /// Forgets those that were left long ago. True if there were any.
-    pub fn expire(&mut self, now: Instant) -> bool {
+    /// Forgets those that have waited for long for samples up to this one. True if there were any.
+    pub fn expire(&mut self, now: Instant, last: SequenceNumber) -> bool {
         let before = self.readers.len();
-        self.readers.retain_mut(|(_, since)| *since.get_or_insert(now) + KEPT > now);
+        self.readers.retain_mut(|(reader, since)| {
+            if reader.releasable() < last {
+                since.get_or_insert(now);
+            }
+            since.is_none_or(|since| since + KEPT > now)
+        });
         self.readers.len() < before
+    }
+
+    /// When it is time for [`LeftReaders::expire`]: at once if nobody has noted yet that a reader waits.
+    pub fn timeout(&self, last: SequenceNumber) -> Option<Instant> {
+        let waiting =
+            self.readers.iter().filter(|(reader, since)| since.is_some() || reader.releasable() < last);
+        waiting.map(|(_, since)| since.map_or(Instant(0), |since| since + KEPT)).min()
     }
 }

@@ -1,8 +1,10 @@
 //! A writer: the samples it holds, and how far each of its readers is.
 
+mod keeping;
 mod left;
 mod pacer;
 mod proxy;
+mod reader_set;
 
 pub use pacer::Rate;
 pub(crate) use proxy::{Filled, Gate, ReaderProxy, ReaderSpec};
@@ -14,11 +16,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use left::LeftReaders;
-use runnel_core::qos::{Durability, History as Keep, QoS};
+use reader_set::ReaderSet;
+use runnel_core::qos::{Durability, QoS};
 use runnel_core::time::Instant;
-
-/// How many samples that tell of what is gone are held for those who may come back.
-const MOST_GONE: usize = 256;
 
 /// A writer of ours.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Writer<B> {
     limit: usize,
     limit_bytes: usize,
     history: History<B>,
-    readers: Vec<ReaderProxy>,
+    readers: ReaderSet,
     left: LeftReaders,
     /// How often readers have been joined or left.
     changes: u32,
@@ -48,8 +48,6 @@ pub(crate) struct Writer<B> {
     awaits_return: bool,
     /// It stands in line to be composed.
     pub queued: bool,
-    /// When its timer goes off next.
-    pub armed: Option<Instant>,
 }
 
 /// A writer that keeps all holds as many samples as it may, since a reader has not acknowledged them.
@@ -78,7 +76,7 @@ impl<B: Bytes> Writer<B> {
             limit: limit.max(1),
             limit_bytes: usize::MAX,
             history: History::new(),
-            readers: Vec::new(),
+            readers: ReaderSet::default(),
             left: LeftReaders::default(),
             changes: 0,
             told_at: SequenceNumber::ZERO,
@@ -89,7 +87,6 @@ impl<B: Bytes> Writer<B> {
             gone: VecDeque::new(),
             awaits_return: false,
             queued: false,
-            armed: None,
         }
     }
 
@@ -109,7 +106,7 @@ impl<B: Bytes> Writer<B> {
         self.heartbeats
     }
 
-    pub fn readers(&self) -> &[ReaderProxy] {
+    pub fn readers(&self) -> &ReaderSet {
         &self.readers
     }
 
@@ -128,14 +125,14 @@ impl<B: Bytes> Writer<B> {
     /// Joins a reader, who is told what it has missed if both want that; one that is joined already is as it was, but may be
     /// reached elsewhere.
     pub fn join(&mut self, spec: ReaderSpec) {
-        if let Some(reader) = self.readers.iter_mut().find(|reader| reader.guid() == spec.guid) {
+        if let Some(reader) = self.readers.get_mut(spec.guid) {
             if reader.address() != spec.address {
                 reader.move_to(spec.address);
             }
             return;
         }
         if let Some(reader) = self.left.take(&spec) {
-            self.readers.push(reader);
+            self.readers.insert(reader);
             self.changes = self.changes.wrapping_add(1);
             return;
         }
@@ -146,13 +143,14 @@ impl<B: Bytes> Writer<B> {
             true => self.history.first_of_last(self.most()),
             false => self.history.last().next(),
         };
-        self.readers.push(ReaderProxy::new(spec, start, self.history.last()));
+        self.readers.insert(ReaderProxy::new(spec, start, self.history.last()));
         self.changes = self.changes.wrapping_add(1);
     }
 
     /// Leaves a reader. True if it was joined.
     pub fn leave(&mut self, reader: Guid) -> bool {
-        self.leave_those(|proxy| proxy.guid() == reader)
+        let left = self.readers.remove(reader);
+        self.note_left(left)
     }
 
     /// A reader that was left does not go on where it was.
@@ -162,15 +160,18 @@ impl<B: Bytes> Writer<B> {
 
     /// Leaves all readers of a participant.
     pub fn leave_all(&mut self, prefix: GuidPrefix) {
-        self.leave_those(|proxy| proxy.guid().prefix == prefix);
+        let left = self.readers.remove_all(prefix);
+        self.note_left(left);
     }
 
-    fn leave_those(&mut self, which: impl Fn(&ReaderProxy) -> bool) -> bool {
-        let (left, rest) = core::mem::take(&mut self.readers).into_iter().partition(|proxy| which(proxy));
-        self.readers = rest;
-        let (left, is_user): (Vec<ReaderProxy>, bool) = (left, !self.id.is_builtin());
-        let any = !left.is_empty();
-        left.into_iter().filter(|_| is_user).for_each(|proxy| self.left.put(proxy));
+    fn note_left(&mut self, left: impl IntoIterator<Item = ReaderProxy>) -> bool {
+        let (is_user, mut any) = (!self.id.is_builtin(), false);
+        for proxy in left {
+            any = true;
+            if is_user {
+                self.left.put(proxy);
+            }
+        }
         if any {
             self.changes = self.changes.wrapping_add(1);
             self.trim();
@@ -180,31 +181,7 @@ impl<B: Bytes> Writer<B> {
 
     /// The readers of a participant are reached elsewhere.
     pub fn move_readers(&mut self, prefix: GuidPrefix, address: impl Fn(Guid) -> SocketAddr) {
-        let readers = self.readers.iter_mut().filter(|reader| reader.guid().prefix == prefix);
-        readers.for_each(|reader| reader.move_to(address(reader.guid())));
-    }
-
-    /// The reader that stands in the way of another sample.
-    pub fn full(&self) -> Option<Full> {
-        let is_full = self.qos.history == Keep::KeepAll
-            && (self.history.len() >= self.limit || self.history.bytes() >= self.limit_bytes)
-            && self.history.find(|number| self.may_go(number)).is_none();
-        // Those who come later are owed the last ones alone: what everybody has had makes room.
-        let held_for = self.readers.iter().filter(|reader| is_full && reader.is_reliable());
-        let last = self.history.last();
-        let slowest = held_for.filter(|reader| reader.misses(last)).min_by_key(|reader| reader.acked())?;
-        Some(Full { reader: slowest.guid() })
-    }
-
-    /// True if a sample may make room for another: a long one that is displaced again and again while a reader is in the midst
-    /// of it would never arrive, and of a writer that keeps all nobody loses any who acknowledges.
-    fn may_go(&self, number: SequenceNumber) -> bool {
-        let keeps_all = self.qos.history == Keep::KeepAll;
-        let holds = |reader: &ReaderProxy| {
-            let waits = keeps_all && reader.is_reliable() && reader.is_open();
-            reader.is_amid(number) || waits && reader.misses(number)
-        };
-        !self.readers.iter().any(holds)
+        self.readers.of_mut(prefix).for_each(|reader| reader.move_to(address(reader.guid())));
     }
 
     /// Takes a sample in. Gives back one that made room, or this one if nobody is concerned.
@@ -212,7 +189,7 @@ impl<B: Bytes> Writer<B> {
     /// # Errors
     /// When [`Writer::full`] says so.
     pub fn write(&mut self, now: Instant, stamp: Timestamp, payload: B) -> Result<Option<B>, Full> {
-        if self.left.expire(now) {
+        if self.left.expire(now, self.history.last().next()) {
             self.trim();
         }
         let is_awaited = !self.left.is_empty();
@@ -227,45 +204,10 @@ impl<B: Bytes> Writer<B> {
         Ok(self.make_room())
     }
 
-    /// Lets go of a sample if there are more than it may hold, and of those that were held over: of the oldest that may go.
-    fn make_room(&mut self) -> Option<B> {
-        let (most, mut out) = (self.most(), None);
-        for _ in 0..=self.held_over {
-            if self.history.len() <= most {
-                break;
-            }
-            let Some(payload) = self.displace() else { break };
-            out = Some(payload);
-        }
-        while self.qos.history == Keep::KeepAll
-            && self.history.bytes() > self.limit_bytes
-            && let Some(payload) = self.displace()
-        {
-            out = Some(payload);
-        }
-        self.held_over = self.history.len().saturating_sub(most).min(self.readers.len());
-        out
-    }
-
-    /// Lets go of the oldest sample that may go.
-    fn displace(&mut self) -> Option<B> {
-        let place = self.history.find(|number| self.may_go(number))?;
-        let change = self.history.take(place)?;
-        if self.readers.iter().any(|reader| reader.misses(change.number)) {
-            self.overwritten = self.overwritten.saturating_add(1);
-        }
-        Some(change.payload)
-    }
-
-    /// How many samples it holds at most.
-    fn most(&self) -> usize {
-        if self.qos.history == Keep::KeepAll { self.limit } else { self.qos.depth.max(1) }
-    }
-
     /// What is written from now on reaches a reader by another way: the first number of that.
     pub fn suspend(&mut self, reader: Guid) -> Option<SequenceNumber> {
         let next = self.history.last().next();
-        self.readers.iter_mut().find(|proxy| proxy.guid() == reader)?.suspend(next);
+        self.readers.get_mut(reader)?.suspend(next);
         self.trim();
         Some(next)
     }
@@ -278,7 +220,7 @@ impl<B: Bytes> Writer<B> {
         from: SequenceNumber,
         samples: impl Iterator<Item = (SequenceNumber, Instant, B)>,
     ) {
-        let Some(proxy) = self.readers.iter_mut().find(|proxy| proxy.guid() == reader) else { return };
+        let Some(proxy) = self.readers.get_mut(reader) else { return };
         proxy.resume(now, from);
         samples.for_each(|(number, at, payload)| self.history.restore(number, payload, stamp, at));
     }
@@ -303,7 +245,7 @@ impl<B: Bytes> Writer<B> {
 
     /// A reader tells what it has and misses. True if there is something to be sent.
     pub fn acknowledge(&mut self, now: Instant, reader: Guid, ack: &AckNack) -> bool {
-        let Some(proxy) = self.readers.iter_mut().find(|proxy| proxy.guid() == reader) else { return false };
+        let Some(proxy) = self.readers.get_mut(reader) else { return false };
         let Some(ack) = proxy.in_own_numbers(ack) else { return !ack.is_final };
         let wants = proxy.acknowledge(now, &ack, &self.history);
         self.trim();
@@ -312,23 +254,31 @@ impl<B: Bytes> Writer<B> {
 
     /// How often it was corrected what was believed of a reader, since this was last asked.
     pub fn take_corrections(&mut self, reader: Guid) -> u32 {
-        let proxy = self.readers.iter_mut().find(|proxy| proxy.guid() == reader);
+        let proxy = self.readers.get_mut(reader);
         proxy.map_or(0, ReaderProxy::take_corrections)
     }
 
     /// A reader tells which fragments it misses. True if there is something to be sent.
     pub fn nack_fragments(&mut self, now: Instant, reader: Guid, nack: &NackFrag) -> bool {
-        let proxy = self.readers.iter_mut().find(|proxy| proxy.guid() == reader);
+        let proxy = self.readers.get_mut(reader);
         proxy.is_some_and(|proxy| proxy.nack_fragments(now, nack))
     }
 
     /// Puts together the next datagram.
     pub fn compose(&mut self, now: Instant, from: GuidPrefix, out: &mut Datagram<B>) -> Composed {
         let mut not_before: Option<Instant> = None;
+        // Whether the readers of a participant are equally far is asked once for all of them.
+        let mut of_participant: Option<(GuidPrefix, bool)> = None;
         for _ in 0..self.readers.len() {
             let index = self.turn % self.readers.len();
-            let together = self.together(index);
-            let Some(reader) = self.readers.get_mut(index) else { break };
+            let Some(prefix) = self.open_at(index) else {
+                self.turn = (index + 1) % self.readers.len();
+                continue;
+            };
+            let known = of_participant.filter(|(of, _)| *of == prefix);
+            let together = known.map_or_else(|| self.together(index), |(_, together)| together);
+            of_participant = Some((prefix, together));
+            let Some(reader) = self.readers.at_mut(index) else { break };
             let ends = (if together { EntityId::UNKNOWN } else { reader.guid().entity }, self.id);
             out.begin(from, reader.guid().prefix);
             match reader.fill(now, ends, &self.history, &mut self.heartbeats, out) {
@@ -349,7 +299,7 @@ impl<B: Bytes> Writer<B> {
     /// Appends what a reader must get to a datagram that has been begun for its participant.
     pub fn fill(&mut self, now: Instant, reader: Guid, out: &mut Datagram<B>) -> Filled {
         let ends = (reader.entity, self.id);
-        let Some(proxy) = self.readers.iter_mut().find(|proxy| proxy.guid() == reader) else {
+        let Some(proxy) = self.readers.get_mut(reader) else {
             return Filled::Nothing;
         };
         let filled = proxy.fill(now, ends, &self.history, &mut self.heartbeats, out);
@@ -359,27 +309,27 @@ impl<B: Bytes> Writer<B> {
 
     /// Asks a reader that owes an acknowledgement, if that is due.
     pub fn remind(&mut self, now: Instant, reader: Guid) {
-        if let Some(proxy) = self.readers.iter_mut().find(|proxy| proxy.guid() == reader) {
+        if let Some(proxy) = self.readers.get_mut(reader) {
             proxy.remind(now);
         }
     }
 
     /// Asks a reader what it has, whether or not it owes an acknowledgement.
     pub fn ask_again(&mut self, reader: Guid) {
-        if let Some(proxy) = self.readers.iter_mut().find(|proxy| proxy.guid() == reader) {
+        if let Some(proxy) = self.readers.get_mut(reader) {
             proxy.ask_again();
         }
     }
 
     /// When to ask a reader that owes an acknowledgement.
     pub fn timeout_of(&self, reader: Guid) -> Option<Instant> {
-        self.readers.iter().find(|proxy| proxy.guid() == reader)?.reminder()
+        self.readers.get(reader)?.reminder()
     }
 
     /// Whether the readers of a participant are sent samples from now on. True if there are any.
     pub fn set_gate(&mut self, now: Instant, prefix: GuidPrefix, gate: Gate) -> bool {
         let mut any = false;
-        for proxy in self.readers.iter_mut().filter(|proxy| proxy.guid().prefix == prefix) {
+        for proxy in self.readers.of_mut(prefix) {
             proxy.set_gate(now, gate);
             any = true;
         }
@@ -389,11 +339,16 @@ impl<B: Bytes> Writer<B> {
         any
     }
 
+    /// Whose reader stands at this place, if it is sent anything.
+    fn open_at(&self, index: usize) -> Option<GuidPrefix> {
+        self.readers.at(index).filter(|reader| reader.is_open()).map(|reader| reader.guid().prefix)
+    }
+
     /// True if there are several readers in the participant of this one and all are equally far, so that one datagram
     /// does for all.
     fn together(&self, index: usize) -> bool {
-        let Some(reader) = self.readers.get(index) else { return false };
-        let others = self.readers.iter().filter(|other| other.guid().prefix == reader.guid().prefix);
+        let Some(reader) = self.readers.at(index) else { return false };
+        let others = self.readers.of(reader.guid().prefix);
         others.clone().count() > 1 && others.clone().all(|other| other.is_level_with(reader, &self.history))
     }
 
@@ -402,53 +357,26 @@ impl<B: Bytes> Writer<B> {
         if !together {
             return;
         }
-        let Some((guid, lead)) = self.readers.get(index).map(|leader| (leader.guid(), leader.lead())) else {
+        let Some((guid, lead)) = self.readers.at(index).map(|leader| (leader.guid(), leader.lead())) else {
             return;
         };
-        let followers = self.readers.iter_mut().filter(|other| other.guid() != guid);
-        followers
-            .filter(|other| other.guid().prefix == guid.prefix)
-            .for_each(|other| other.follow(now, lead));
+        let followers = self.readers.of_mut(guid.prefix).filter(|other| other.guid() != guid);
+        followers.for_each(|other| other.follow(now, lead));
     }
 
-    /// Lets go of samples that nobody is to get any more.
-    fn trim(&mut self) {
-        // For those who come later only the last count; there are more when some came back that had not arrived.
-        let kept = if self.is_latching() { self.most() } else { 0 };
-        if self.history.len() <= kept && self.gone.is_empty() {
-            return;
-        }
-        let readers = self.readers.iter().chain(self.left.iter());
-        let done = readers.map(ReaderProxy::releasable).min().unwrap_or(self.history.last());
-        // Who has never heard of a thing needs not hear that it is gone.
-        let gone_kept = if self.awaits_return { MOST_GONE } else { 0 };
-        while self.gone.len() > gone_kept
-            && let Some(number) = self.gone.pop_front_if(|number| *number <= done)
-        {
-            self.history.remove(number);
-        }
-        while self.history.len() > kept && self.history.front().is_some_and(|change| change.number <= done) {
-            self.history.pop();
-        }
-    }
-
-    /// Lets go of samples that are not worth delivering any more. When the next one is so.
-    pub fn expire(&mut self, now: Instant) -> Option<Instant> {
-        let lifespan = self.qos.lifespan?;
-        while self.history.front().is_some_and(|change| change.written + lifespan <= now) {
-            self.history.pop();
-        }
-        self.history.front().map(|change| change.written + lifespan)
-    }
-
-    /// Its timer has gone off: asks readers that owe an acknowledgement. True if there is something to be sent.
+    /// Its timer has gone off: asks readers that owe an acknowledgement, and lets go of what is held for those that were left.
+    /// True if there is something to be sent.
     pub fn handle_timeout(&mut self, now: Instant) -> bool {
+        if self.left.expire(now, self.history.last()) {
+            self.trim();
+        }
         self.readers.iter_mut().fold(false, |any, reader| reader.remind(now) | any)
     }
 
-    /// When to ask readers that owe an acknowledgement.
+    /// When to ask readers that owe an acknowledgement, or to let go of what is held for those that were left.
     pub fn timeout(&self) -> Option<Instant> {
-        self.readers.iter().filter_map(ReaderProxy::reminder).min()
+        let left = self.left.timeout(self.history.last());
+        self.readers.iter().filter_map(ReaderProxy::reminder).chain(left).min()
     }
 
     /// Has every reader told that the writer's user says that it lives.

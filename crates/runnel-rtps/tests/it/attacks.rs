@@ -71,17 +71,28 @@ fn shrunk(input: &[u8], fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     shortest
 }
 
-#[test]
-fn live_links_deliver_soon_after_any_attack() {
+/// Plays the input that the environment names, or as many seeds as it says, or so many.
+fn play_seeds(count: u64) {
     if let Some(hex) = variable("ATTACK_INPUT") {
         let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal digits");
         return check(&(0..hex.len()).step_by(2).map(byte).collect::<Vec<u8>>());
     }
     let first = number("ATTACK_FIRST", 1);
-    for seed in first..first + number("ATTACK_SEEDS", 10) {
+    for seed in first..first + number("ATTACK_SEEDS", count) {
         println!("seed {seed}");
         check(&input(seed));
     }
+}
+
+#[test]
+fn live_links_deliver_soon_after_any_attack() {
+    play_seeds(200);
+}
+
+#[test]
+#[ignore = "in ./test --full"]
+fn live_links_deliver_soon_after_any_of_many_attacks() {
+    play_seeds(10_000);
 }
 
 #[test]

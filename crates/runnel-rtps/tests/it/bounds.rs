@@ -2,11 +2,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::net::{Net, announcement, forged_prefix, message, millis, sample, secs};
+use crate::net::{Net, announcement, forged_prefix, message, millis, options, sample, secs};
 use runnel_core::qos::QoS;
-use runnel_rtps::Event;
 use runnel_rtps::announce::Endpoint;
 use runnel_rtps::wire::{Data, EntityId, GuidPrefix, Heartbeat, InfoDestination, Payload, SequenceNumber};
+use runnel_rtps::{EndpointOptions, Event};
 
 const TOPIC: &str = "rt/chatter";
 
@@ -65,6 +65,21 @@ fn whose_program_was_killed_and_started_again_holds_up_nobody() {
         net.run_for(millis(1));
     }
     assert_eq!(net.texts(1, reader).len(), 3000);
+}
+
+/// Its fragments are more than a burst, and wait for their time.
+#[test]
+fn long_announcements_of_endpoints_arrive_at_the_rate_of_fragments() {
+    let mut net = Net::new(1);
+    net.add();
+    net.add();
+    for _ in 0..40 {
+        let long = EndpointOptions { user_data: vec![b'x'; 4_000], ..options(TOPIC, QoS::default()) };
+        net.reader_with(0, long);
+    }
+    let writer = net.writer(1, TOPIC, QoS::default());
+    net.run_until("they meet", secs(3), |net| net.nodes[1].participant.matched(writer).len() == 40);
+    net.run_for(secs(1));
 }
 
 /// A stranger of this number at an address, which the first node meets if it has room.

@@ -1,8 +1,9 @@
 //! Readers that hear a writer by another way until they have met it.
 
+use crate::forgeries::farewell as end_of_participant;
 use crate::net::{Net, Weather, millis, number_of, options, sample, secs};
 use runnel_core::qos::QoS;
-use runnel_rtps::wire::EntityId;
+use runnel_rtps::wire::{self, EntityId, VendorId};
 use runnel_rtps::{EndpointOptions, Event};
 
 const TOPIC: &str = "rt/chatter";
@@ -210,4 +211,32 @@ fn path_made_for_ended_reader_hides_nothing_from_next() {
     assert!(net.nodes[a].participant.let_over(now, writer, WORD));
     net.write(a, writer, &sample(5, 100)).unwrap();
     net.run_until("the next hears all", secs(2), |net| numbers(net, b, second) == [0, 1, 2, 3, 4, 5]);
+}
+
+/// The writer holds for a while what a reader has not acknowledged that was lost; this one receives it by the other way.
+#[test]
+fn reader_that_comes_back_gets_nothing_twice() {
+    let qos = QoS::keep_all();
+    let (mut net, [a, b], writer) = heard_elsewhere(qos);
+    let reader = net.reader_with(b, of_origin(qos));
+    let can_go_over = Event::CanGoOver { writer, reader: net.nodes[b].participant.prefix().with(reader) };
+    let go_over = |net: &mut Net| {
+        net.nodes[a].events.clear();
+        net.run_until("it can go over", secs(4), |net| net.nodes[a].events.contains(&can_go_over));
+        let now = net.now;
+        assert!(net.nodes[a].participant.let_over(now, writer, WORD));
+    };
+    go_over(&mut net);
+    assert_eq!(publish(&mut net, writer, 5..8), (vec![5, 6, 7], vec![]));
+    let mut farewell = vec![];
+    wire::begin(&mut farewell, VendorId::RUNNEL, net.nodes[b].participant.prefix());
+    end_of_participant(&mut farewell, net.nodes[b].participant.prefix());
+    let (from, to) = (net.nodes[b].address, net.nodes[a].address);
+    net.send(from, to, &farewell);
+    net.run_for(millis(1));
+    assert_eq!(publish(&mut net, writer, 8..10), (vec![], vec![8, 9]));
+    go_over(&mut net);
+    assert_eq!(publish(&mut net, writer, 10..12), (vec![10, 11], vec![]));
+    net.run_for(secs(1));
+    assert_eq!(numbers(&net, b, reader), [5, 6, 7, 10, 11]);
 }

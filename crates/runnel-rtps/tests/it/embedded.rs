@@ -2,11 +2,11 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use crate::net::{Net, millis, options, sample, secs};
+use crate::net::{Net, announcement, message, millis, options, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
-use runnel_rtps::EndpointOptions;
-use runnel_rtps::wire::EntityId;
+use runnel_rtps::wire::{AckNack, EntityId, GuidPrefix, InfoDestination, SequenceNumber, SequenceSet};
+use runnel_rtps::{EndpointOptions, Event};
 use runnel_testkit::embedded_rtps::{EmbeddedRtps, GROUP};
 
 const TYPE: &str = "std_msgs::msg::dds_::String_";
@@ -110,6 +110,51 @@ fn embedded_peer_is_matched_and_exchanges_samples_both_ways() {
         assert_eq!(net.texts(0, reader).last().unwrap(), &bytes);
     }
     assert_eq!((board.peer.truncated, board.peer.passed_over), (0, 0));
+}
+
+/// As of a vendor that is told numbers by which it proves its address: it would ask for number 1 for ever.
+#[test]
+fn embedded_peer_first_announced_by_forger_is_met() {
+    for names_us in [false, true] {
+        let mut net = Net::new(7);
+        net.add();
+        let at = SocketAddr::from(([10, 0, 0, 99], EmbeddedRtps::ports()[0]));
+        let prefix = GuidPrefix([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 4]);
+        let mut forged = announcement(prefix, at, Some(secs(100)));
+        if names_us {
+            InfoDestination { prefix: net.nodes[0].participant.prefix() }.emit(&mut forged);
+        }
+        net.send(at, net.nodes[0].address, &forged);
+        net.run_for(millis(1));
+        met_board(&mut net);
+    }
+}
+
+/// It repeats all that it has from the number on that is asked for, with the time at which it does.
+#[test]
+fn what_an_embedded_peer_repeats_is_taken_for_no_forgery() {
+    let mut net = Net::new(8);
+    net.add();
+    let (mut board, ..) = met_board(&mut net);
+    board.run_for(&mut net, 2);
+    let mut missing = SequenceSet::new(SequenceNumber::FIRST);
+    assert!(missing.insert(SequenceNumber::FIRST));
+    let (reader, writer) = (EntityId::PUBLICATIONS_READER, EntityId::PUBLICATIONS_WRITER);
+    let ask = AckNack { reader, writer, missing, count: 1 << 20, is_final: true };
+    board.peer.handle_datagram(&message(net.nodes[0].participant.prefix(), |out| ask.emit(out)));
+    board.run_for(&mut net, 2);
+    let is_corrected = |event: &Event| matches!(event, Event::Corrected { .. });
+    assert!(!net.nodes[0].events.iter().any(is_corrected), "{:?}", net.nodes[0].events);
+}
+
+/// Its writers tell what they have only every 4 s, but answer whoever asks for it.
+#[test]
+fn embedded_peer_is_matched_before_its_writers_first_heartbeat() {
+    let mut net = Net::new(5);
+    net.add();
+    let began = net.now;
+    met_board(&mut net);
+    assert!(net.now.since(began) < secs(2), "{:?}", net.now.since(began));
 }
 
 #[test]

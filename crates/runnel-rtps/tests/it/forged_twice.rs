@@ -70,32 +70,43 @@ fn announcement_after_forged_end_restores_participant() {
     check_that_all_comes(&mut scene, "");
 }
 
-#[test]
-fn participant_first_announced_by_forger_is_met() {
-    let mut net = Net::new(3);
-    let _ = [net.add(), net.add()];
-    let ids = [net.writer(0, "rt/topic", QoS::default()), net.reader(1, "rt/topic", QoS::default())];
-    let [from, to] = [0, 1].map(|node| net.nodes[node].address);
-    let prefixes = [0, 1].map(|node| net.nodes[node].participant.prefix());
+/// An announcement of the first node in its name, as a forger would send it to the second.
+fn announced_by_forger(net: &Net, vendor: VendorId, builtin: BuiltinEndpoints) -> Vec<u8> {
+    let (from, prefixes) = (net.nodes[0].address, [0, 1].map(|node| net.nodes[node].participant.prefix()));
     let known = ParticipantData {
         prefix: prefixes[0],
         version: wire::VERSION,
-        vendor: VendorId::RUNNEL,
+        vendor,
         domain: None,
         domain_tag: String::new(),
         lease: Some(secs(20)),
-        builtin: MESSAGES_ONLY,
+        builtin,
         metatraffic: vec![from],
         unicast: vec![from],
         name: String::new(),
         user_data: vec![],
     };
     let mut out = vec![];
-    wire::begin(&mut out, VendorId::RUNNEL, prefixes[0]);
+    wire::begin(&mut out, vendor, prefixes[0]);
     InfoDestination { prefix: prefixes[1] }.emit(&mut out);
     out.extend(announced(&known));
-    net.send(from, to, &out);
-    net.run_until("they meet", secs(5), |net| [0, 1].iter().all(|node| net.is_matched(*node, ids[*node])));
+    out
+}
+
+/// It says that the participant has no discovery, or that it is of a vendor that is told numbers from 1 on.
+#[test]
+fn participant_first_announced_by_forger_is_met() {
+    let forged = [(VendorId::RUNNEL, MESSAGES_ONLY), (VendorId([13, 37]), BuiltinEndpoints::OURS)];
+    for (vendor, builtin) in forged {
+        let mut net = Net::new(3);
+        let _ = [net.add(), net.add()];
+        let ids = [net.writer(0, "rt/topic", QoS::default()), net.reader(1, "rt/topic", QoS::default())];
+        let [from, to] = [0, 1].map(|node| net.nodes[node].address);
+        let out = announced_by_forger(&net, vendor, builtin);
+        net.send(from, to, &out);
+        let are_matched = |net: &Net| [0, 1].iter().all(|node| net.is_matched(*node, ids[*node]));
+        net.run_until("they meet", secs(5), are_matched);
+    }
 }
 
 #[test]

@@ -138,7 +138,7 @@ pub fn heartbeat(scene: &Scene, first: i64, last: i64, count: u32) -> Heartbeat 
     }
 }
 
-fn data(scene: &Scene, out: &mut Vec<u8>, number: i64) {
+pub fn data(scene: &Scene, out: &mut Vec<u8>, number: i64) {
     let ends = (EntityId::UNKNOWN, scene.writer);
     let payload = sample(9999, scene.len + 1);
     if payload.len() < 1400 {
@@ -148,7 +148,7 @@ fn data(scene: &Scene, out: &mut Vec<u8>, number: i64) {
     }
 }
 
-fn ack(scene: &Scene, base: i64, count: u32) -> AckNack {
+pub fn ack(scene: &Scene, base: i64, count: u32) -> AckNack {
     let missing = SequenceSet::new(SequenceNumber(base));
     AckNack { reader: scene.reader, writer: scene.writer, missing, count, is_final: true }
 }
@@ -170,7 +170,7 @@ fn changed(scene: &Scene, node: usize, id: EntityId) -> Endpoint {
     Endpoint { topic: "rt/other".into(), ..endpoint.clone() }
 }
 
-fn told(out: &mut Vec<u8>, endpoint: &Endpoint, number: i64) {
+pub fn told(out: &mut Vec<u8>, endpoint: &Endpoint, number: i64) {
     let mut payload = vec![];
     endpoint.emit(&mut payload);
     let ends = match endpoint.role() {

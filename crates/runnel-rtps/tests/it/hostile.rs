@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::net::{GROUP, Net, announcement, forged_prefix, millis, number_of, sample, secs};
 use runnel_core::qos::QoS;
-use runnel_rtps::Event;
 use runnel_rtps::wire::{
     self, AckNack, Data, EntityId, Gap, Heartbeat, InfoDestination, InfoSource, NackFrag, Payload,
     SequenceNumber, SequenceSet, VendorId,
 };
+use runnel_rtps::{Event, PeerFault};
 
 const TOPIC: &str = "rt/chatter";
 
@@ -253,7 +253,14 @@ fn announcements_that_make_no_sense_are_told_and_harm_nobody() {
         net.send(from(1), net.nodes[1].address, &flipped);
         net.run_for(millis(1));
     }
-    assert!(net.nodes[1].events.iter().any(|event| matches!(event, Event::Trouble(_))));
+    let faults = || {
+        net.nodes[1].events.iter().filter_map(|event| match event {
+            Event::Trouble(fault) => Some(fault),
+            _ => None,
+        })
+    };
+    assert!(faults().any(|fault| matches!(fault, PeerFault::MalformedMessage { .. })));
+    assert!(faults().any(|fault| matches!(fault, PeerFault::BadAnnouncement { .. })));
     net.write(0, writer, &sample(1, 20)).unwrap();
     net.run_for(millis(50));
     assert_eq!(heard(&net, reader), [1]);

@@ -2,8 +2,8 @@
 
 use crate::net::{GROUP, Net, announcement, announcement_at, forged_prefix, millis, sample, secs, told_of};
 use runnel_core::qos::QoS;
-use runnel_rtps::Event;
 use runnel_rtps::wire::{EntityId, InfoDestination};
+use runnel_rtps::{Event, PeerFault};
 use std::net::SocketAddr;
 
 const TOPIC: &str = "rt/chatter";
@@ -138,7 +138,9 @@ fn who_is_never_heard_from_where_it_says_that_it_is_is_not_met_and_that_is_said_
     let (mut net, writer, _) = several_homes("10.3.0.2:7410");
     net.run_for(secs(10));
     assert!(!net.is_matched(0, writer));
-    let told =
-        |event: &&Event| matches!(event, Event::Trouble(line) if line.contains("heard from 10.3.0.2 only"));
+    let told = |event: &&Event| match event {
+        Event::Trouble(PeerFault::HeardElsewhere { heard_from, .. }) => heard_from.to_string() == "10.3.0.2",
+        _ => false,
+    };
     assert_eq!(net.nodes[0].events.iter().filter(told).count(), 1, "{:?}", net.nodes[0].events);
 }

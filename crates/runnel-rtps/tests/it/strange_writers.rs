@@ -147,6 +147,19 @@ fn a_writer_that_speaks_early_is_heard_though_it_was_not_fit_to_be_met_before() 
     payload.clear();
     stranger.endpoint(&net, reader, writer).emit(&mut payload);
     stranger.say(&mut net, &tell(3, &payload));
+    // It is asked again for all that it tells, since it has changed that.
+    let (reader_of, writer_of) = ends;
+    let (first, last) = (SequenceNumber(3), SequenceNumber(3));
+    let heartbeat = Heartbeat {
+        reader: reader_of,
+        writer: writer_of,
+        first,
+        last,
+        count: 9,
+        is_final: true,
+        liveliness: false,
+    };
+    stranger.say(&mut net, &message(stranger.prefix, |out| heartbeat.emit(out)));
     let guid = stranger.prefix.with(writer);
     assert_eq!(net.nodes[0].participant.due(reader, guid), Some(SequenceNumber(4)));
 }

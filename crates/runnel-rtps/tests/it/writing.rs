@@ -1,10 +1,11 @@
 //! What a writer owes each of its readers: several of one process, on several hosts, slow ones and late ones.
 
-use crate::net::{Net, Weather, millis, sample, secs};
+use crate::net::{Bytes, Net, Weather, millis, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::wire::EntityId;
 use runnel_rtps::{Config, Event, Rate};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 const TOPIC: &str = "rt/chatter";
@@ -264,4 +265,23 @@ fn who_falls_silent_amid_discovery_is_sent_no_empty_datagrams() {
     let known =
         |net: &Net| net.nodes[peer].participant.peers().map(|other| other.endpoints.len()).sum::<usize>();
     net.run_until("it knows all", secs(5), |net| known(net) == 900);
+}
+
+/// The writer publishes nothing more: nothing but time tells that nobody comes back.
+#[test]
+fn what_was_held_for_a_reader_that_has_left_is_let_go() {
+    let (mut net, writer, reader) = pair(1, QoS::keep_last(10));
+    let bytes: Bytes = sample(1, 1000).into();
+    net.blackout = true;
+    let (now, stamp) = (net.now, net.stamp());
+    net.nodes[0].participant.write(now, stamp, writer, bytes.clone()).unwrap();
+    net.touch(0);
+    net.remove(1, reader);
+    net.blackout = false;
+    net.run_until("its end is told", secs(3), |net| !net.is_matched(0, writer));
+    assert!(Arc::strong_count(&bytes) > 1, "it may come back");
+    net.run_for(secs(10));
+    // What was sent last lies in the datagram that is made anew with the next.
+    net.write(0, writer, &sample(2, 8)).unwrap();
+    assert_eq!(Arc::strong_count(&bytes), 1);
 }

@@ -11,7 +11,9 @@ use runnel_rtps::wire::{
 
 /// A sample that can be told from others, of at least eight bytes.
 pub fn sample(number: u32, len: usize) -> Vec<u8> {
-    let mut bytes: Vec<u8> = (0..len.max(8)).map(|index| (index as u32 ^ number) as u8).collect();
+    // Each bit of the number shows in the rest.
+    let mixed = number.wrapping_mul(0x9e37_79b1).to_le_bytes();
+    let mut bytes: Vec<u8> = (0..len.max(8)).map(|index| index as u8 ^ mixed[index % 4]).collect();
     bytes[..4].copy_from_slice(&[0, 1, 0, 0]);
     bytes[4..8].copy_from_slice(&number.to_le_bytes());
     bytes

@@ -97,6 +97,7 @@ pub struct EmbeddedRtps {
     writers: Vec<Endpoint>,
     readers: Vec<Endpoint>,
     heartbeats: u32,
+    now: Duration,
     announce_at: Duration,
     heartbeat_at: Duration,
     out: VecDeque<Sent>,
@@ -125,6 +126,7 @@ impl EmbeddedRtps {
             writers: Vec::new(),
             readers: Vec::new(),
             heartbeats: 1,
+            now: Duration::ZERO,
             announce_at: Duration::ZERO,
             heartbeat_at: HEARTBEAT_EVERY,
             out: VecDeque::new(),
@@ -176,6 +178,7 @@ impl EmbeddedRtps {
 
     /// Announces itself and tells what it has, if that is due.
     pub fn handle_timeout(&mut self, now: Duration) {
+        self.now = now;
         if self.announce_at <= now {
             self.announce_at = now + ANNOUNCE_EVERY;
             let bytes = self.announcement();

@@ -42,9 +42,14 @@ impl EmbeddedRtps {
         out
     }
 
+    /// The second in which something is sent, whenever it was written.
+    fn stamp(&self) -> [u8; 8] {
+        self.now.as_secs().to_le_bytes()
+    }
+
     fn data(&self, (reader, writer): (Entity, Entity), of: u64, payload: &[u8]) -> Vec<u8> {
         let mut out = self.message();
-        submessage(&mut out, 9, 1, &[0; 8]);
+        submessage(&mut out, 9, 1, &self.stamp());
         let head = [&[0, 0, 16, 0][..], &reader, &writer, &number(of)].concat();
         submessage(&mut out, 0x15, 5, &[&head, payload].concat());
         out
@@ -165,7 +170,7 @@ impl EmbeddedRtps {
         let total = (whole.len() as u32).to_le_bytes();
         let fragment = |(index, bytes): (usize, &[u8])| {
             let mut out = self.message();
-            submessage(&mut out, 9, 1, &[0; 8]);
+            submessage(&mut out, 9, 1, &self.stamp());
             // A length of 0: up to the end of the message.
             out.extend([0x16, 1, 0, 0, 0, 0, 28, 0]);
             out.extend(ends.0);

@@ -145,7 +145,8 @@ impl Net {
     /// As the call failed.
     pub fn call(&mut self, app: App, to: &str, method: &str, params: &[Value]) -> Result<Value, CallError> {
         let to = Uri::parse(to).expect("an address");
-        let (now, options) = (self.now, CallOptions { timeout: secs(60), keep_open: false });
+        let (now, options) =
+            (self.now, CallOptions { timeout: secs(60), total_timeout: secs(60), keep_open: false });
         let call = self.fake_mut(app).rpc.call(now, &to, method, params, options);
         self.pump(app);
         self.run_until("the call is answered", secs(61), |net| net.fake_of(app).replies.contains_key(&call));

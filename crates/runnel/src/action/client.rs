@@ -9,12 +9,12 @@ use runnel_core::message::Action;
 use runnel_core::time::Time;
 use runnel_core::wire::{Wire, decode};
 
-use super::GoalStatus;
 use super::core::ClientCore;
 use super::form::Form;
 use super::goal::{Callback, Ended, Event, Goal};
 use crate::error::Error;
-use crate::logging::console;
+use crate::goal_status::GoalStatus;
+use crate::log_output::console;
 use crate::node::Node;
 
 impl Node {

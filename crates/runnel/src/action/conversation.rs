@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 
-use super::status::GoalStatus;
+use crate::goal_status::GoalStatus;
 
 /// How long a server may send lists that say nothing of a goal that it was sent, or of one that has ended without its
 /// result: either has been lost on the way. A goal or a result may be long, and the network slow.

@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Time;
-use runnel_core::wire::{DecodeError, Wire, decode};
+use runnel_core::wire::{DecodeError, GrowingSink, Wire, decode};
 use runnel_io::clock;
 use runnel_msgs::actionlib_msgs::{GoalID, GoalStatusArray};
 
-use super::GoalId;
 use super::envelope::{read_about, write_goal};
 use super::form::{Form, Type};
 use super::goal::{self, Callback, Goal};
 use super::tracker::Tracker;
-use crate::context::GLANCE;
 use crate::data::Delivery;
 use crate::error::Error;
+use crate::goal_status::GoalId;
 use crate::node::Node;
 use crate::publisher::BytesPublisher;
+use crate::shared::GLANCE;
 use crate::subscription::Subscription;
 
 /// Goals and cancel requests that wait for a slow server at most, and results and feedback for a slow client.
@@ -72,13 +72,13 @@ impl ClientCore {
     /// Sends a goal that `write` appends. `callback` is told of feedback and the end.
     pub(super) fn send(
         &self,
-        write: impl Fn(&mut Vec<u8>),
+        write: impl Fn(&mut GrowingSink),
         callback: Option<Callback>,
     ) -> Result<Arc<Goal>, Error> {
         let stamp = self.node.now();
         let ready = &self.node.context().shared.ready;
         let calls = callback.map(|callback| goal::calls(ready, callback));
-        let goal = Arc::new(Goal::new(GoalId::next(&self.node, stamp), stamp, calls));
+        let goal = Arc::new(Goal::new(GoalId::next(self.node.full_name(), stamp), stamp, calls));
         self.tracker.add(&goal)?;
         let sent = self.goals.publish(|out| write_goal(out, &goal.id, stamp, &write));
         sent.inspect_err(|_| self.tracker.remove(&goal)).map(|()| goal)

@@ -2,26 +2,25 @@
 //! type says, which is left as bytes here.
 
 use runnel_core::time::Time;
-use runnel_core::wire::{DecodeError, Reader, Wire};
+use runnel_core::wire::{DecodeError, Reader, Sink, Wire};
 use runnel_msgs::actionlib_msgs::{GoalID, GoalStatus as WireStatus};
 use runnel_msgs::std_msgs::Header;
 
-use super::GoalId;
-use super::status::GoalStatus;
+use crate::goal_status::{GoalId, GoalStatus};
 
 /// Appends a goal as it is sent.
-pub(super) fn write_goal(out: &mut Vec<u8>, id: &GoalId, stamp: Time, goal: impl FnOnce(&mut Vec<u8>)) {
+pub(super) fn write_goal<S: Sink>(out: &mut S, id: &GoalId, stamp: Time, goal: impl FnOnce(&mut S)) {
     header(stamp).write(out);
     wire_id(id, stamp).write(out);
     goal(out);
 }
 
 /// Appends a result or feedback as it is sent.
-pub(super) fn write_about(
-    out: &mut Vec<u8>,
+pub(super) fn write_about<S: Sink>(
+    out: &mut S,
     now: Time,
     status: &WireStatus,
-    content: impl FnOnce(&mut Vec<u8>),
+    content: impl FnOnce(&mut S),
 ) {
     header(now).write(out);
     status.write(out);

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use runnel_core::time::{Instant, Time};
 
-use super::GoalId;
 use super::conversation::{Conversation, Heard};
-use super::status::GoalStatus;
-use crate::data::{Events, Most, ReadyQueue, When};
+use crate::data::{Events, Most};
+use crate::goal_status::{GoalId, GoalStatus};
+use crate::ready::{ReadyQueue, When};
 use crate::sync::lock;
 
 /// Feedback that waits for a callback at most.

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use runnel_core::time::{Instant, Time};
 
-use super::GoalId;
-use super::status::{GoalStatus, Step};
+use crate::goal_status::{GoalId, GoalStatus, Step};
 
 /// Tells entries apart of which one had the id before the other: a client may use it again once it is forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

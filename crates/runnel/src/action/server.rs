@@ -9,15 +9,14 @@ use runnel_core::qos::QoS;
 use runnel_core::time::Time;
 use runnel_core::wire::DecodeError;
 
-use super::GoalId;
 use super::form::{Form, Type};
 use super::server_core::{ServerCore, ServerGoal};
-use super::status::{GoalStatus, Step};
 use crate::data::Delivery;
 use crate::error::Error;
+use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::node::Node;
 use crate::subscription::Subscription;
-use crate::timers::Timer;
+use crate::timer::Timer;
 
 /// How often the list of goals is published, in hertz, unless a parameter says otherwise.
 const FREQUENCY: f64 = 5.0;

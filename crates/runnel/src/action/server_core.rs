@@ -12,18 +12,17 @@ use runnel_core::wire::{DecodeError, Wire, decode};
 use runnel_io::clock;
 use runnel_msgs::actionlib_msgs::{GoalID, GoalStatusArray};
 
+use super::MAX_GOALS;
 use super::envelope::{header, read_goal, wire_status, write_about};
-use super::error::ActionError;
 use super::form::{Form, Type};
 use super::ledger::{Arrival, Entry, Key, Ledger};
 use super::server::ServerGoalHandle;
-use super::status::{GoalStatus, Step};
-use super::{GoalId, MAX_GOALS};
-use crate::context::LastWords;
-use crate::error::Error;
-use crate::logging::console;
+use crate::error::{ActionError, Error};
+use crate::goal_status::{GoalId, GoalStatus, Step};
+use crate::log_output::console;
 use crate::node::Node;
 use crate::publisher::BytesPublisher;
+use crate::shared::LastWords;
 use crate::sync::lock;
 
 /// Results and feedback that wait for a slow client at most.
@@ -149,7 +148,7 @@ impl<A: Action> ServerCore<A> {
             return Ok(None);
         }
         let now = self.node.now();
-        let id = if id.is_empty() { GoalId::next(&self.node, now) } else { GoalId::of(&id) };
+        let id = if id.is_empty() { GoalId::next(self.node.full_name(), now) } else { GoalId::of(&id) };
         Ok(self.arrive(client, Arrived { id, stamps: (stamp, now), goal }))
     }
 

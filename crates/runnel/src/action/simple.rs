@@ -12,10 +12,10 @@ use runnel_core::message::Action;
 use super::server::{ActionServer, ServerGoalHandle};
 use super::server_core::ServerCore;
 use super::single::Single;
-use super::{GoalId, GoalStatus};
-use crate::context::LastWords;
 use crate::error::Error;
+use crate::goal_status::{GoalId, GoalStatus};
 use crate::node::Node;
+use crate::shared::LastWords;
 use crate::sync::lock;
 
 /// How often the thread that executes goals looks whether the context has ended.

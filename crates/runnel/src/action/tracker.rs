@@ -7,13 +7,12 @@ use std::sync::{Arc, Mutex, Weak};
 use runnel_core::time::Instant;
 use runnel_msgs::actionlib_msgs::{GoalStatus as WireStatus, GoalStatusArray};
 
+use super::MAX_GOALS;
 use super::conversation::Heard;
-use super::error::ActionError;
 use super::goal::Goal;
-use super::status::GoalStatus;
-use super::{GoalId, MAX_GOALS};
-use crate::error::Error;
-use crate::logging::console;
+use crate::error::{ActionError, Error};
+use crate::goal_status::{GoalId, GoalStatus};
+use crate::log_output::console;
 use crate::sync::lock;
 
 /// What a client knows of its goals and of the server. No code of the user's runs in it.
@@ -142,7 +141,7 @@ impl Tracker {
 mod tests {
     use super::super::goal::{Event, calls};
     use super::*;
-    use crate::data::ReadyQueue;
+    use crate::ready::ReadyQueue;
     use runnel_core::time::Time;
     use std::sync::mpsc::channel;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::thread;
 
-use super::ready::{Runnable, When};
+use crate::ready::{Runnable, When};
 use crate::sync::{lock, try_lock};
 
 /// Something that a callback hears of.
@@ -168,7 +168,7 @@ impl<E: Event> Drop for Running<'_, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::ReadyQueue;
+    use crate::ready::ReadyQueue;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::mpsc::channel;
 

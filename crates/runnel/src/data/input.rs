@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::LENGTH;
+use runnel_core::wire::try_append;
+
 use super::received::Received;
 use super::subscription::{LinkInfo, SubscriptionCore};
+use crate::frame::LENGTH;
 use crate::ipc::Lent;
 use crate::sync::lock;
 
@@ -180,11 +182,12 @@ impl TopicInput {
         }
     }
 
+    /// Keeps a message for subscriptions that are added later, which do without if there is no memory for it.
     fn keep(&self, message: &[u8], from: &Arc<LinkInfo>) {
         if let Some(link) = lock(&self.links).iter_mut().find(|link| Arc::ptr_eq(&link.from, from)) {
-            let latched = link.latched.get_or_insert_default();
+            let mut latched = link.latched.take().unwrap_or_default();
             latched.clear();
-            latched.extend_from_slice(message);
+            link.latched = try_append(&mut latched, message).is_ok().then_some(latched);
         }
     }
 

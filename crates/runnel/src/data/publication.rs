@@ -10,12 +10,11 @@ mod links;
 mod locals;
 mod offer;
 mod origins;
+mod outgoing;
 mod over;
 mod sample_link;
-mod unfit;
 mod writer;
 
-use std::any::TypeId;
 use std::io;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,18 +24,18 @@ use runnel_io::{Interest, Reactor};
 
 use super::datagrams::{DatagramLink, Offered};
 use super::frames::FramePool;
-use super::subscription::{LinkInfo, SharedMessage};
-use super::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
-use crate::ipc::{Frame, Pool, Reservation, SHORTEST};
-use crate::logging::console;
+use super::subscription::LinkInfo;
+use crate::frame::{Frame, LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
+use crate::ipc::{Pool, Reservation, SHORTEST};
+use crate::log_output::console;
 use crate::sync::lock;
-pub(crate) use blank::{Blank, Filled};
+pub(crate) use blank::{Blank, Filled, NoBlank};
 use link::Link;
 use locals::{Earlier, KeptFrame, Local};
 pub(crate) use offer::Offer;
+pub(crate) use outgoing::{Outgoing, Refused};
+pub(crate) use sample_link::MOST_UNDER_WAY;
 use sample_link::SampleLink;
-pub(crate) use sample_link::{Left, MOST_UNDER_WAY};
-pub(crate) use unfit::Unfit;
 pub(crate) use writer::RtpsWriter;
 
 /// How a topic is published. Several publishers of one node share the most that any of them asks for.
@@ -89,33 +88,6 @@ struct State {
     copied: u64,
     /// Somebody waits for what was published to arrive.
     wait: Option<ending::Wait>,
-}
-
-/// A message to be published.
-pub(crate) trait Outgoing {
-    /// Its type, if subscribers of this process may have it by reference.
-    fn shared_type(&self) -> Option<TypeId>;
-    /// Bytes of its wire form.
-    fn wire_len(&self) -> usize;
-    /// Appends its wire form.
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), Unfit>;
-    /// Appends its form in ROS 2, header first.
-    fn write_cdr(&self, out: &mut Vec<u8>) -> Result<(), Unfit>;
-    /// Writes its wire form where exactly so many bytes are; false if it has not that many.
-    fn write_slice(&self, out: &mut [u8]) -> bool;
-    /// The message for those who take it by reference.
-    fn into_shared(self) -> SharedMessage;
-}
-
-/// Why nobody got a message.
-#[derive(Debug)]
-pub(crate) enum Refused<O> {
-    /// It is longer than any receiver accepts.
-    TooLong(LengthBeyondLimit),
-    /// It would push out one that this subscriber has not had, and all are to be kept.
-    Full { subscriber: String, message: O, bytes: usize },
-    /// It cannot be had in the form of a generation that is to have it.
-    Unfit(Unfit),
 }
 
 impl Publication {
@@ -213,6 +185,7 @@ impl Publication {
         // What is dropped may hold anything of the user's, whose end must not happen under the lock. That goes for the
         // message, too, which may have been dropped by all who had it when they have got it.
         let shared_message;
+        let mut copy = None;
         let mut unheard = Vec::new();
         let mut complaint = None;
         let lendable = self.lendable(&message);
@@ -236,8 +209,12 @@ impl Publication {
             }
             bytes = Some(frame);
         }
-        // Both forms are had before anybody gets one.
-        let cdr = match state.written_cdr(&message, offer) {
+        // All forms are had before anybody gets one.
+        let copied = if shared > 0 { message.copy_to_share() } else { Ok(None) };
+        let cdr = match copied.and_then(|copied| {
+            copy = copied;
+            state.written_cdr(&message, offer)
+        }) {
             Ok(cdr) => cdr,
             Err(unfit) => {
                 bytes.into_iter().for_each(|frame| state.give_back(frame));
@@ -250,12 +227,13 @@ impl Publication {
         // A link that stood by until now carries on.
         if bytes.is_none() && state.has_carrying_link(offer) {
             bytes = state.written(&message, None).ok();
+            self.count_dropped(u64::from(bytes.is_none()));
         }
         if let Some(frame) = bytes {
             complaint = self.publish_frame(&mut state, frame, offer, |local| !by_reference(local));
         }
         if shared > 0 {
-            shared_message = message.into_shared();
+            shared_message = copy.take().unwrap_or_else(|| message.into_shared());
             let until = offer.lifespan_end();
             for local in state.locals.iter().filter(|local| by_reference(local)) {
                 local.core.push_shared(Arc::clone(&shared_message), local.until(until), &mut unheard);

@@ -8,11 +8,11 @@ use runnel_core::qos::Policy;
 
 use super::events::{Event, Events, Most};
 use super::met::Met;
-use super::ready::When;
 use super::subscription::LinkInfo;
 use crate::qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
 };
+use crate::ready::When;
 use crate::sync::lock;
 
 /// Of what a callback is told.
@@ -202,7 +202,7 @@ impl Callbacks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::ReadyQueue;
+    use crate::ready::ReadyQueue;
     use std::sync::mpsc::channel;
 
     #[test]

@@ -1,14 +1,16 @@
-//! A message as its bytes, at whoever reads it.
+//! A message at a subscription: its bytes, or the value that subscriptions of one process share.
 
+use std::any::Any;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use super::LENGTH;
-use super::subscription::{LinkInfo, Queue};
-use crate::ipc::{Frame, Lent};
-use crate::sync::lock;
+use crate::frame::{Frame, LENGTH};
+use crate::ipc::Lent;
 
-/// See the module's documentation.
+/// A message that subscribers of this process take by reference.
+pub(crate) type SharedMessage = Arc<dyn Any + Send + Sync>;
+
+/// A message as its bytes.
 pub(crate) enum Received {
     /// In memory of the subscription's, which is used again.
     Own(Vec<u8>),
@@ -32,36 +34,5 @@ impl Deref for Received {
 impl Default for Received {
     fn default() -> Self {
         Self::Own(Vec::new())
-    }
-}
-
-/// A message that outlives its callback. Its memory goes back to whoever's it is when it is dropped.
-pub(crate) struct Kept {
-    message: Received,
-    from: Arc<LinkInfo>,
-    /// Of the subscription, whose buffer it may lie in.
-    queue: Arc<Mutex<Queue>>,
-}
-
-impl Kept {
-    /// Takes the message away from a callback's delivery.
-    pub(crate) fn take(message: &mut Received, from: &Arc<LinkInfo>, queue: &Arc<Mutex<Queue>>) -> Self {
-        Self { message: std::mem::take(message), from: Arc::clone(from), queue: Arc::clone(queue) }
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.message
-    }
-
-    pub(crate) fn from(&self) -> &LinkInfo {
-        &self.from
-    }
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        if let Received::Own(bytes) = std::mem::take(&mut self.message) {
-            lock(&self.queue).give_back(bytes);
-        }
     }
 }

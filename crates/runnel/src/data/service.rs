@@ -7,16 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
-use litemap::LiteMap;
 use runnel_core::message::Service;
-use runnel_core::wire::Wire;
+use runnel_core::wire::{NoMemory, Wire};
 use runnel_io::{Interest, Reactor, Stream, Token};
-use runnel_ros1::tcpros::response;
+use runnel_ros1::tcpros::response_head;
 
-use super::ready::{Runnable, When, mark};
 use super::unsent::Unsent;
 use super::way::Way;
-use crate::ipc::Sender;
+use crate::ipc::{Sender, Unread};
+use crate::ready::{Runnable, When, mark};
 use crate::sync::{lock, try_lock};
 
 /// Requests of one client that may wait: the originals send the next when they have the answer.
@@ -212,13 +211,17 @@ struct Answered<'a> {
 
 impl Drop for Answered<'_> {
     fn drop(&mut self) {
-        let mut bytes = Vec::new();
-        match &self.result {
-            Ok(body) => response(&mut bytes, true, |out| out.extend_from_slice(body)),
-            Err(why) => response(&mut bytes, false, |out| out.extend_from_slice(why.as_bytes())),
-        }
-        self.client.answer(self.asked, &bytes);
+        let result = match &self.result {
+            Ok(body) => Ok(body.as_slice()),
+            Err(why) => Err(why.as_str()),
+        };
+        self.client.answer(self.asked, result);
     }
+}
+
+/// What the client is told of a response that there is no memory for.
+pub(crate) fn no_memory_for_response(NoMemory { bytes }: NoMemory) -> String {
+    format!("no memory for a response of {bytes} bytes")
 }
 
 /// What becomes of a request.
@@ -295,12 +298,23 @@ impl ClientLink {
         let _ = self.stream.shutdown();
     }
 
-    fn answer(&self, asked: usize, bytes: &[u8]) {
+    /// Sends the response to a request of so many bytes, or why there is none. If there is no memory for it, that is why; and
+    /// if there is none for saying so, the connection ends.
+    fn answer(&self, asked: usize, result: Result<&[u8], &str>) {
         let mut state = lock(&self.state);
         state.waiting -= 1;
         state.bytes -= asked;
         state.over = !self.persistent;
-        state.unsent.push(bytes);
+        let put = |unsent: &mut Unsent, result: Result<&[u8], &str>| {
+            let body = result.unwrap_or_else(str::as_bytes);
+            let put = unsent.try_push([&response_head(result.is_ok(), body.len()), body]);
+            put.map_err(|_| NoMemory { bytes: body.len() })
+        };
+        let answered = put(&mut state.unsent, result)
+            .or_else(|refused| put(&mut state.unsent, Err(&no_memory_for_response(refused))));
+        if answered.is_err() {
+            return self.end();
+        }
         self.flush(&mut state);
     }
 
@@ -319,12 +333,15 @@ impl ClientLink {
     }
 
     /// The session is over: answers go by the connection again, with what the client has not read.
-    pub(crate) fn fall_back(&self, sender: &Arc<Sender>, unread: &mut LiteMap<u32, Vec<u8>>) {
+    /// Without memory for that, the connection ends.
+    pub(crate) fn fall_back(&self, sender: &Arc<Sender>, unread: &mut Unread) {
         let mut state = lock(&self.state);
         if let Some(channel) = state.way.channel_of(sender) {
             state.way.fall_back();
-            state.unsent.push_first(&unread.remove(&channel).unwrap_or_default());
-            self.flush(&mut state);
+            match unread.take_stream(channel).and_then(|bytes| state.unsent.push_first(&bytes)) {
+                Ok(()) => self.flush(&mut state),
+                Err(_) => self.end(),
+            }
         }
     }
 

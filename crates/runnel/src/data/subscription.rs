@@ -14,26 +14,22 @@ use std::time::Duration;
 
 use runnel_core::dynamic::DynamicError;
 use runnel_core::time::Instant;
-use runnel_core::wire::DecodeError;
+use runnel_core::wire::{DecodeError, try_append};
 use runnel_io::clock;
 use runnel_ros1::node::LinkStats;
 use runnel_ros1::told::told;
 
-use super::QueueBound;
 use super::qos_events::QosEvents;
-use super::ready::{Runnable, When};
-use super::received::Received;
+use super::received::{Received, SharedMessage};
 use super::watch::{Pulse, Watched};
-use crate::ipc::Frame;
-use crate::logging::console;
+use crate::frame::{Frame, QueueBound};
+use crate::log_output::console;
+use crate::ready::{Runnable, When};
 use crate::sync::{lock, try_lock};
 pub(crate) use link_info::LinkInfo;
 use queue::Item;
 pub(crate) use queue::Queue;
 use room::Room;
-
-/// A message that subscribers of this process take by reference.
-pub(crate) type SharedMessage = Arc<dyn Any + Send + Sync>;
 
 /// One message on its way to a callback.
 pub(crate) enum Delivery<'a> {
@@ -253,11 +249,13 @@ impl SubscriptionCore {
         self.push(Item::Shared(message).until(until), None, unheard);
     }
 
-    /// Takes a copy of a message.
+    /// Takes a copy of a message, which is lost if there is no memory for it.
     pub(crate) fn push_copy(&self, bytes: &[u8], from: &Arc<LinkInfo>) {
         let mut copy = self.spare();
         copy.clear();
-        copy.extend_from_slice(bytes);
+        if try_append(&mut copy, bytes).is_err() {
+            return self.lose(1);
+        }
         self.push_bytes(Received::Own(copy), from);
     }
 
@@ -271,7 +269,7 @@ impl SubscriptionCore {
     pub(super) fn push_bytes(&self, bytes: Received, from: &Arc<LinkInfo>) {
         // Outlives the lock, see `end`.
         let mut unheard = Vec::new();
-        self.push(from.item(bytes), Some(&from.stats), &mut unheard);
+        self.push(Item::of(from, bytes), Some(&from.stats), &mut unheard);
     }
 
     /// Takes a message of `len` bytes that `fill` writes into a buffer, whatever that holds.
@@ -280,7 +278,7 @@ impl SubscriptionCore {
         let mut queue = lock(&self.queue);
         let mut bytes = queue.spare_for(len);
         fill(&mut bytes);
-        let item = from.item(Received::Own(bytes));
+        let item = Item::of(from, Received::Own(bytes));
         self.push_into(queue, item, Some(&from.stats), &mut unheard);
     }
 

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::io;
 
+use runnel_core::wire::NoMemory;
+
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(crate) struct Unsent {
@@ -18,8 +20,25 @@ impl Unsent {
         self.bytes.len()
     }
 
+    /// Puts bytes behind all others.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend(bytes);
+    }
+
+    /// Puts two parts of a message behind all others.
+    ///
+    /// # Errors
+    /// When there is no memory for them. Nothing is put then.
+    pub(crate) fn try_push(&mut self, [head, body]: [&[u8]; 2]) -> Result<(), NoMemory> {
+        self.try_reserve(head.len() + body.len())?;
+        self.bytes.extend(head);
+        self.bytes.extend(body);
+        Ok(())
+    }
+
+    fn try_reserve(&mut self, bytes: usize) -> Result<(), NoMemory> {
+        let reserved = self.bytes.try_reserve(bytes).or_else(|_| self.bytes.try_reserve_exact(bytes));
+        reserved.map_err(|_| NoMemory { bytes })
     }
 
     /// All of them.
@@ -28,8 +47,13 @@ impl Unsent {
     }
 
     /// Puts bytes before all others.
-    pub(crate) fn push_first(&mut self, bytes: &[u8]) {
+    ///
+    /// # Errors
+    /// When there is no memory for them. Nothing is put then.
+    pub(crate) fn push_first(&mut self, bytes: &[u8]) -> Result<(), NoMemory> {
+        self.try_reserve(bytes.len())?;
         bytes.iter().rev().for_each(|byte| self.bytes.push_front(*byte));
+        Ok(())
     }
 
     /// Sends what `send` takes, which tells how many bytes of those that it is given.

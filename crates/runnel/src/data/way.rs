@@ -7,7 +7,8 @@ use std::sync::Arc;
 use runnel_io::segment::Segment;
 use runnel_io::{Interest, Reactor, Stream, Token};
 
-use crate::ipc::{Frame, Sender, Tally};
+use crate::frame::Frame;
+use crate::ipc::{Sender, Tally};
 
 /// See the module's documentation. What each message touches comes last.
 #[repr(C)]
@@ -165,6 +166,11 @@ impl Way {
             .map(|channel| channel.number)
     }
 
+    /// Ends the connection, of which the reactor then tells.
+    pub(crate) fn end(&self) {
+        let _ = self.stream.shutdown();
+    }
+
     /// The session is over: what is sent from now on goes by the connection.
     pub(crate) fn fall_back(&mut self) {
         self.channel = None;
@@ -176,7 +182,7 @@ impl Way {
 mod tests {
     use std::time::Duration;
 
-    use runnel_io::memory::{Foreign, Shared};
+    use runnel_io::memory::{Foreign, SharedWords};
     use runnel_io::unix::{Packets, Place};
     use runnel_io::{Doorbell, Events, Listener, PacketListener, Ringer, host};
 
@@ -188,11 +194,11 @@ mod tests {
         let name = format!("runnel-test-way-{}-{}", host::pid(), host::random().unwrap());
         let _listener = PacketListener::bind(Place::Abstract(name.as_bytes())).unwrap();
         let packets = Arc::new(Packets::connect(Place::Abstract(name.as_bytes())).unwrap());
-        let map = |memory: &Shared| {
+        let map = |memory: &SharedWords| {
             Foreign::map(memory.fd().try_clone_to_owned().unwrap(), 8, Inbox::BYTES + (1 << 16)).unwrap()
         };
         let (mine, theirs) = (Outbox::new().unwrap(), Outbox::new().unwrap());
-        let page = map(&Shared::new("test-page", 8).unwrap());
+        let page = map(&SharedWords::new("test-page", 8).unwrap());
         let memory = (Arc::new(mine), Arc::new(Inbox::new(map(theirs.memory()))));
         let bells = (Doorbell::pair().unwrap().1, Arc::clone(own_bell));
         Arc::new(Sender::new(memory, page, bells, packets, Arc::new(Pool::new(0, 0))))

@@ -14,7 +14,7 @@ use super::Driver;
 use super::socket::{Control, Socket};
 use super::table::Key;
 use crate::data::Unsent;
-use crate::logging::console;
+use crate::log_output::console;
 
 #[cfg(test)]
 mod tests;
@@ -63,11 +63,13 @@ impl Driver {
     }
 
     fn connect(&mut self, engine: Key, conn: ConnId, to: &Endpoint) {
-        let begun = match at_once(&to.host, to.port, self.family) {
-            Some(address) => self.connect_address(engine, conn, address),
-            None => self.lookups.begin(engine, conn, to),
+        let Some(address) = at_once(&to.host, to.port, self.family) else {
+            if let Err(error) = self.lookups.begin(engine, conn, to) {
+                self.not_resolved(engine, conn, &error);
+            }
+            return;
         };
-        if let Err(error) = begun {
+        if let Err(error) = self.connect_address(engine, conn, address) {
             self.not_connected(engine, conn, &error);
         }
     }
@@ -85,12 +87,22 @@ impl Driver {
         });
     }
 
+    fn not_resolved(&mut self, engine: Key, conn: ConnId, error: &io::Error) {
+        self.with_engine(engine, |engine, now| {
+            engine.verbs().handle_unresolved(now, conn, &error.to_string())
+        });
+    }
+
     pub(super) fn finish_lookups(&mut self) {
         while let Some(found) = self.lookups.next() {
-            let connected =
-                found.address.and_then(|address| self.connect_address(found.engine, found.conn, address));
-            if let Err(error) = connected {
-                self.not_connected(found.engine, found.conn, &error);
+            let (engine, conn) = (found.engine, found.conn);
+            match found.address {
+                Ok(address) => {
+                    if let Err(error) = self.connect_address(engine, conn, address) {
+                        self.not_connected(engine, conn, &error);
+                    }
+                }
+                Err(error) => self.not_resolved(engine, conn, &error),
             }
         }
     }
@@ -141,6 +153,12 @@ impl Driver {
                 control.closing = true;
                 // The engine has forgotten it, so nobody else would end it.
                 let _ = control.stream.set_send_deadline(LINGER);
+            }
+            Some(Socket::Input(_)) => {
+                // The publisher has left its topic. What it sent before that counts.
+                self.read_all(key);
+                self.hear_the_rest(key);
+                self.remove_socket(key);
             }
             _ => self.remove_socket(key),
         }

@@ -51,6 +51,10 @@ pub(crate) trait Verbs: Any + Send {
     fn handle_connected(&mut self, now: Instant, conn: ConnId);
     fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]);
     fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>);
+    /// A connection was not even tried, since its host has no address.
+    fn handle_unresolved(&mut self, now: Instant, conn: ConnId, why: &str) {
+        self.handle_closed(now, conn, Some(why));
+    }
     fn handle_timeout(&mut self, now: Instant);
     fn poll_timeout(&self) -> Option<Instant>;
     fn poll_transmit(&mut self) -> Option<Transmit>;
@@ -105,18 +109,23 @@ impl Verbs for Node {
 
 impl Verbs for Master {
     forward!();
+    fn handle_unresolved(&mut self, now: Instant, conn: ConnId, why: &str) {
+        self.handle_unresolved(now, conn, why);
+    }
     fn handle_accepted(&mut self, now: Instant, _: Port, peer: SocketAddr) -> Option<ConnId> {
         self.handle_accepted(now, peer)
     }
     fn poll_notice(&mut self) -> Option<Notice> {
-        use MasterEvent::{NodeLost, ParamNotStored, Refused, ShutdownRequested, UpdateFailed};
+        use MasterEvent::{NodeLost, ParamNotStored, Refused, ShutdownRequested, UpdateFailed, Withheld};
         let event = self.poll_event()?;
         let line = format!("master: {event}");
         Some(match event {
             ShutdownRequested { .. } => Notice::StopRequested,
-            NodeLost { .. } | ParamNotStored { .. } | UpdateFailed { .. } | Refused { .. } => {
-                Notice::Warning(line)
-            }
+            NodeLost { .. }
+            | ParamNotStored { .. }
+            | UpdateFailed { .. }
+            | Withheld { .. }
+            | Refused { .. } => Notice::Warning(line),
             _ => Notice::Info(line),
         })
     }

@@ -32,7 +32,6 @@ impl Driver {
             engine,
             node,
             conns: HashMap::new(),
-            deadline: None,
             throttle: Throttle::default(),
             answers: HashMap::new(),
         };
@@ -56,6 +55,7 @@ impl Driver {
             }
         }
         self.lookups.forget_engine(key);
+        self.engine_deadlines.cancel(&key);
         self.engines.remove(key)
     }
 

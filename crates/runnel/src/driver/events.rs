@@ -7,7 +7,7 @@ use runnel_ros1::node::NodeEvent;
 use super::engine::Notice;
 use super::table::Key;
 use super::{Driver, Engine};
-use crate::logging::console;
+use crate::log_output::console;
 
 impl Driver {
     /// Takes one event of an engine; false if there was none.

@@ -11,8 +11,9 @@ use runnel_ros1::told::told;
 use super::Driver;
 use super::socket::{Input, Output, Socket};
 use super::table::Key;
-use crate::data::LinkInfo;
-use crate::logging::console;
+use crate::data::{LinkInfo, TopicInput};
+use crate::log_output::console;
+use crate::receive_budget::explain;
 
 /// Of a message under way at least this much is received into its own memory instead of through the common buffer.
 const DIRECT: usize = 16 * 1024;
@@ -107,7 +108,7 @@ impl Driver {
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
         input.received += bytes.len() as u64;
         if let Err(error) = cut(input, bytes) {
-            self.misbehaved(key, &error.to_string());
+            self.misbehaved(key, &explain(error));
         }
     }
 
@@ -115,7 +116,7 @@ impl Driver {
         match end {
             End::Closed => self.ended(key, None),
             End::Failed(error) => self.ended(key, Some(&error.to_string())),
-            End::Misbehaved(error) => self.misbehaved(key, &error.to_string()),
+            End::Misbehaved(error) => self.misbehaved(key, &explain(*error)),
         }
     }
 
@@ -123,16 +124,25 @@ impl Driver {
     pub(super) fn misbehaved(&mut self, key: Key, why: &str) {
         let (engine, who) = match self.sockets.get(key) {
             Some(Socket::Input(input)) => {
-                (input.engine, format!("publisher [{}]", told(&input.from.publisher)))
+                let (topic, address) = (self.topic_of(input.engine, &input.topic), input.claim.address());
+                let publisher = told(&input.from.publisher);
+                (input.engine, format!("topic {topic}: publisher [{publisher}] at {address}"))
             }
             Some(Socket::Served(served)) => {
-                let service = &served.service.service;
-                (served.engine, format!("service {service}: client [{}]", told(&served.name)))
+                let (service, address) = (&served.service.service, served.claim.address());
+                (served.engine, format!("service {service}: client [{}] at {address}", told(&served.name)))
             }
             _ => return self.ended(key, Some(why)),
         };
         self.warn_of_peer(engine, format_args!("{who}: {why}"));
         self.ended(key, Some(why));
+    }
+
+    /// The name of a topic that a node subscribes to.
+    pub(super) fn topic_of(&self, engine: Key, input: &Arc<TopicInput>) -> &str {
+        let node = self.engines.get(engine).and_then(|slot| self.nodes.get(slot.node?.0));
+        let mut topics = node.into_iter().flat_map(|node| &node.inputs);
+        topics.find(|(_, other)| Arc::ptr_eq(other, input)).map_or("", |(topic, _)| topic)
     }
 
     /// A subscriber has nothing to say; this is how its end shows.

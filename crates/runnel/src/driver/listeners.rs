@@ -9,7 +9,7 @@ use runnel_io::{Interest, Token, clock};
 use super::Driver;
 use super::socket::Socket;
 use super::table::Key;
-use crate::logging::console;
+use crate::log_output::console;
 
 /// How long no connection is accepted once descriptors have run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);

@@ -38,6 +38,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
+use runnel_core::timers::Timers;
 use runnel_io::lookup::Family;
 use runnel_io::{Events, Interest, Reactor, Stream, Token, clock};
 use runnel_ros1::net::ConnId;
@@ -48,7 +49,7 @@ use crate::data::SubscriptionCore;
 use crate::environment::Settings;
 use crate::ipc::Pool;
 use crate::receive_budget::FrameBudget;
-use crate::ros_clock::Simulation;
+use crate::simulation::Simulation;
 pub(crate) use engine::{Engine, Notice, Verbs};
 use lookups::Lookups;
 use matches::Endpoints;
@@ -57,7 +58,6 @@ pub(crate) use nodes::{NodeKey, Ros1End};
 use ros2::Ros2;
 pub use services::ServiceInfo;
 pub(crate) use services::{Asks, CallAnswer, Tell};
-pub(crate) use sessions::IpcSettings;
 use sessions::Sessions;
 use socket::{Control, DatagramInput, DatagramOutput, Input, Output, Socket};
 pub(crate) use table::Key;
@@ -79,6 +79,8 @@ pub(crate) struct Driver {
     scratch: Vec<u8>,
     sockets: Table<Socket>,
     engines: Table<Slot>,
+    /// When they have something to do.
+    engine_deadlines: Timers<Key>,
     nodes: Table<NodeSlot>,
     endpoints: Endpoints,
     lookups: Lookups,
@@ -110,7 +112,6 @@ struct Slot {
     /// The node that it speaks for, if it is one's.
     node: Option<NodeKey>,
     conns: HashMap<ConnId, Key>,
-    deadline: Option<Instant>,
     /// What is logged about its peers, unless it is a node's: that has its own.
     throttle: Throttle,
     /// Answers to its own calls that nobody has taken yet.
@@ -142,6 +143,7 @@ impl Driver {
             scratch: Vec::new(),
             sockets: Table::default(),
             engines: Table::default(),
+            engine_deadlines: Timers::new(),
             nodes: Table::default(),
             endpoints: Endpoints::default(),
             unserved: VecDeque::new(),
@@ -161,10 +163,10 @@ impl Driver {
 
     /// Waits until `until` (for ever if `None`) for something to happen, and does what it calls for.
     pub(crate) fn turn(&mut self, until: Option<Instant>) -> io::Result<Turned> {
-        let only_looks = until == Some(LOOK);
-        let until = if only_looks { until } else { self.next_deadline(until) };
+        let until = if until == Some(LOOK) { until } else { self.next_deadline(until) };
         let mut events = std::mem::take(&mut self.events);
         let waited = self.wait(&mut events, until);
+        let all_ready_at = self.all_ready_at(&events);
         let mut turned = Turned { served: matches!(waited, Ok(true)), woken: events.woken() };
         // What sessions brought.
         self.bound_incomplete_frames();
@@ -182,7 +184,7 @@ impl Driver {
         self.events = events;
         self.finish_lookups();
         self.serve_deadlines();
-        self.check_incomplete_frames();
+        self.check_incomplete_frames(all_ready_at);
         self.serve_watches();
         self.serve_ros2(&mut turned);
         waited.map(|_| turned)
@@ -229,35 +231,25 @@ impl Driver {
 
     /// When something is to be done, at the latest then.
     fn next_deadline(&self, until: Option<Instant>) -> Option<Instant> {
-        let engines = self.engines.iter().filter_map(|slot| slot.deadline).min();
+        let engines = self.engine_deadlines.next_deadline();
         let paused = self.paused.as_ref().map(|(at, _)| *at);
-        let sessions = [self.sessions.deadline(), self.greeting_deadline()].into_iter().flatten().min();
         let ros2 = self.ros2.deadline();
-        [until, engines, paused, sessions, ros2, self.watches.next(), self.frame_check]
+        [until, engines, paused, self.sessions.deadline(), ros2, self.watches.next(), self.frame_check]
             .into_iter()
             .flatten()
             .min()
     }
 
     fn serve_deadlines(&mut self) {
-        let due = |slot: &Slot, now| slot.deadline.is_some_and(|at| at <= now);
-        let sessions = self.sessions.deadline().is_some() || self.greeting_deadline().is_some();
-        if self.engines.iter().all(|slot| slot.deadline.is_none()) && self.paused.is_none() && !sessions {
+        if self.engine_deadlines.is_empty() && self.paused.is_none() && self.sessions.deadline().is_none() {
             return;
         }
         let now = clock::monotonic();
-        if self.engines.iter().any(|slot| due(slot, now)) {
-            for key in self.engines.keys() {
-                if self.engines.get(key).is_some_and(|slot| due(slot, now)) {
-                    self.with_engine(key, |engine, now| engine.verbs().handle_timeout(now));
-                }
-            }
+        for key in self.engine_deadlines.take_due(now) {
+            self.with_engine(key, |engine, now| engine.verbs().handle_timeout(now));
         }
         self.resume_accepting(now);
-        if sessions {
-            self.meet_again(now);
-            self.end_late_greetings(now);
-        }
+        self.serve_sessions(now);
     }
 
     fn readable(&mut self, key: Key) {
@@ -324,8 +316,11 @@ impl Driver {
                 break;
             }
         }
-        if let Some(slot) = self.engines.get_mut(key) {
-            slot.deadline = slot.engine.verbs().poll_timeout();
+        match self.engines.get_mut(key).and_then(|slot| slot.engine.verbs().poll_timeout()) {
+            Some(at) => self.engine_deadlines.schedule(key, at),
+            None => {
+                self.engine_deadlines.cancel(&key);
+            }
         }
     }
 

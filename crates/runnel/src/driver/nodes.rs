@@ -13,10 +13,10 @@ use super::services::Call;
 use super::table::Key;
 use super::throttle::Throttle;
 use super::{Driver, Engine, Slot};
-use crate::data::{Publication, ServiceCore, SubscriptionCore, TopicInput};
+use crate::data::{Publication, ServiceCore, SubscriptionCore, TopicInput, WatchCore};
 use crate::linger::Unarrived;
-use crate::logging::{NodeLog, console};
-use crate::params::WatchCore;
+use crate::log_output::console;
+use crate::node_log::NodeLog;
 
 /// The key of a node, which is not that of its engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,7 +303,7 @@ impl NodeSlot {
             NodeEvent::RegistrationRefused { role, name, why } => {
                 self.awaits_master = false;
                 self.say(log::Level::Error, format_args!("the master refuses {name}: {why}"));
-                self.answered.insert((role, name), Some(why));
+                self.answered.insert((role, name), Some(why.to_string()));
             }
             NodeEvent::MasterUnreachable { .. } if self.awaits_master => {}
             NodeEvent::MasterUnreachable { why } => {
@@ -311,7 +311,7 @@ impl NodeSlot {
                 let text =
                     format_args!("the master does not answer and is tried until it does{meanwhile}: {why}");
                 self.say(log::Level::Warn, text);
-                self.unreachable = Some(why);
+                self.unreachable = Some(why.to_string());
             }
             NodeEvent::MasterBack => {
                 self.say(log::Level::Warn, format_args!("the master is back"));

@@ -3,10 +3,11 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
-use runnel_io::clock;
+use runnel_io::{Events, clock};
 use runnel_ros1::tcpros::IncompleteFrame;
 use runnel_ros1::told::told;
 
@@ -21,7 +22,7 @@ enum GivenUp {
     /// Incomplete messages take more memory than they may, and this address has most of it.
     BudgetShort { address: IpAddr, frame: IncompleteFrame, limit: usize },
     /// Nothing of it came for too long.
-    NoProgress { address: IpAddr, frame: IncompleteFrame, timeout: Duration },
+    NoProgress { frame: IncompleteFrame, timeout: Duration },
 }
 
 impl fmt::Display for GivenUp {
@@ -29,15 +30,14 @@ impl fmt::Display for GivenUp {
         match self {
             Self::BudgetShort { address, frame: IncompleteFrame { arrived, length, .. }, limit } => write!(
                 f,
-                "message body from {}: given up after {arrived} of {length} bytes, since incomplete messages take \
-                 more than {limit} bytes and most of them are from there (RUNNEL_RECEIVE_BUDGET)",
+                "message body: given up after {arrived} of {length} bytes, since incomplete messages take more than \
+                 {limit} bytes and most of them are from {} (RUNNEL_RECEIVE_BUDGET)",
                 source(*address)
             ),
-            Self::NoProgress { address, frame: IncompleteFrame { arrived, length, .. }, timeout } => write!(
+            Self::NoProgress { frame: IncompleteFrame { arrived, length, .. }, timeout } => write!(
                 f,
-                "message body from {}: given up after {arrived} of {length} bytes, since no more came for {} s \
+                "message body: given up after {arrived} of {length} bytes, since no more came for {} s \
                  (RUNNEL_RECEIVE_TIMEOUT)",
-                source(*address),
                 timeout.as_secs_f64()
             ),
         }
@@ -70,11 +70,20 @@ impl Driver {
         }
     }
 
-    /// Gives up messages that have made no progress for too long.
-    pub(super) fn check_incomplete_frames(&mut self) {
-        let Some(due) = self.frame_check else { return };
-        let (now, timeout) = (clock::monotonic(), self.frame_budget.limits().timeout);
-        if now < due {
+    /// By when bytes had to come to be read in this turn, if it reads every socket and messages are to be checked. Where more
+    /// sockets are ready each time than one wait lists, messages are checked late rather than never.
+    pub(super) fn all_ready_at(&self, events: &Events) -> Option<Instant> {
+        let latest = self.frame_check? + self.frame_budget.limits().timeout;
+        let now = clock::monotonic();
+        (events.is_complete() || latest <= now).then_some(now)
+    }
+
+    /// Gives up messages that had made no progress for too long when all that had come by then was read. After this process
+    /// has stood still, bytes that came meanwhile are read first.
+    pub(super) fn check_incomplete_frames(&mut self, all_ready_at: Option<Instant>) {
+        let Some(now) = all_ready_at else { return };
+        let timeout = self.frame_budget.limits().timeout;
+        if self.frame_check.is_none_or(|due| now < due) {
             return;
         }
         let mut next: Option<Instant> = None;
@@ -84,7 +93,7 @@ impl Driver {
                 continue;
             };
             if deadline <= now {
-                self.give_up_frame(key, |address, frame| GivenUp::NoProgress { address, frame, timeout });
+                self.give_up_frame(key, |_, frame| GivenUp::NoProgress { frame, timeout });
             } else {
                 next = Some(next.map_or(deadline, |next| next.min(deadline)));
             }
@@ -107,7 +116,13 @@ impl Driver {
             let (engine, publisher) = (input.engine, input.from.publisher.clone());
             input.topic.lose(input.reassembler.abandon(), &input.from);
             input.update_claim();
-            return self.warn_of_peer(engine, format_args!("publisher [{}]: {why}", told(&publisher)));
+            let input = Arc::clone(&input.topic);
+            let who = format!(
+                "topic {}: publisher [{}], by datagrams",
+                self.topic_of(engine, &input),
+                told(&publisher)
+            );
+            return self.warn_of_peer(engine, format_args!("{who}: {why}"));
         }
         self.misbehaved(key, &why);
     }

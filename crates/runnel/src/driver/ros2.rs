@@ -21,6 +21,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::interfaces::Changes;
 use runnel_io::{Interest, Token, clock};
+use runnel_ros1::told::told;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 use runnel_rtps::{Correction, Event};
 
@@ -30,8 +31,9 @@ use super::table::Key;
 use super::throttle::Throttle;
 use super::{Driver, Turned};
 use crate::data::{LinkInfo, Offer, SubscriptionCore, TopicInput};
-use crate::logging::console;
-use crate::rtps::{Brought, Ros2Settings, Rtps};
+use crate::environment::Ros2Settings;
+use crate::log_output::console;
+use crate::rtps::{Brought, Rtps};
 use any::AnyEnd;
 pub(super) use any::as_offered;
 use complaints::Complaints;
@@ -145,7 +147,7 @@ impl Ros2 {
         let ours = self.writers.get(&local).map(|end| (&end.topic, "subscriber"));
         let ours = ours.or_else(|| self.readers.get(&local).map(|end| (&end.topic, "publisher")));
         let Some((topic, role)) = ours else { return };
-        let node = self.graph.node_of(remote).map_or_else(|| remote.to_string(), str::to_owned);
+        let node = self.graph.node_of(remote).map_or_else(|| remote.to_string(), told);
         console::debug!("topic {topic}: {role} [{node}] of ROS 2 {what}");
     }
 
@@ -344,12 +346,8 @@ impl Driver {
                 };
                 let named = Arc::new(from.named(node));
                 end.input.rename(from, &named);
-                console::debug!(
-                    "topic {}: publisher [{}] is [{}]",
-                    end.topic,
-                    from.publisher,
-                    named.publisher
-                );
+                let [old, new] = [&from.publisher, &named.publisher].map(|name| told(name));
+                console::debug!("topic {}: publisher [{old}] is [{new}]", end.topic);
                 *from = named;
                 renamed.push((*reader, *writer));
             }

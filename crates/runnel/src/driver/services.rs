@@ -12,7 +12,9 @@ use super::Driver;
 use super::nodes::NodeKey;
 use super::socket::{Called, Served, Socket};
 use super::table::Key;
-use crate::data::{ClientLink, ReadyQueue, Runnable, ServiceCore, Way};
+use crate::data::{ClientLink, ServiceCore, Way};
+use crate::ready::{ReadyQueue, Runnable};
+use crate::receive_budget::explain;
 
 /// A link to a service and the call that is under way on it.
 pub(crate) struct Call {
@@ -140,7 +142,7 @@ impl Driver {
                         return self.misbehaved(key, "sends too many requests ahead of their answers");
                     }
                 }
-                Err(error) => return self.misbehaved(key, &error.to_string()),
+                Err(error) => return self.misbehaved(key, &explain(error)),
             }
         }
     }
@@ -248,7 +250,9 @@ impl Driver {
 
     fn send_request(&mut self, key: Key, request: &[u8]) {
         if let Some(Socket::Called(called)) = self.sockets.get_mut(key) {
-            called.unsent.push(request);
+            if let Err(refused) = called.unsent.try_push([request, &[]]) {
+                return self.ended(key, Some(&refused.to_string()));
+            }
             self.flush_request(key);
         }
     }
@@ -283,7 +287,10 @@ impl Driver {
             match called.reader.take(&mut bytes) {
                 Ok(None) => {}
                 Ok(Some(response)) => self.call_ended(engine, link, Ok(response)),
-                Err(error) => return self.ended(key, Some(&error.to_string())),
+                Err(error) => {
+                    let why = format!("response from {}: {}", called.claim.address(), explain(error));
+                    return self.ended(key, Some(&why));
+                }
             }
         }
     }

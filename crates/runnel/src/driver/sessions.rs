@@ -23,22 +23,23 @@ mod versions;
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use runnel_core::local_peer::{LocalIdentity, LocalPeerId};
 use runnel_core::time::Instant;
-use runnel_io::memory::Shared;
+use runnel_core::timers::Timers;
+use runnel_io::memory::SharedWords;
 use runnel_io::unix::Packets;
 use runnel_io::{Doorbell, Ringer, Token, clock};
-use runnel_ros1::node::{Meeting, SameHost};
 
 use super::Driver;
 use super::socket::Socket;
 use super::table::{Key, Table};
 use super::throttle::Throttle;
+use crate::environment::IpcSettings;
 use crate::ipc::{Pool, Receiver, Sender, awake};
-use crate::logging::console;
+use crate::log_output::console;
 use ending::Ending;
 pub(super) use greeting::Greeting;
 use late::{LateLinks, PATIENCE};
@@ -61,17 +62,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
-/// What a process that has its own links on one host is told about that.
-#[derive(Clone, Debug)]
-pub(crate) struct IpcSettings {
-    /// Whom others meet, and what tokens are made of.
-    pub(crate) identity: SameHost,
-    /// The folder in which processes that do not share a network find each other.
-    pub(crate) directory: Option<PathBuf>,
-    /// Users beside this one whose processes may have sessions with this one.
-    pub(crate) users: Vec<u32>,
-}
-
 /// All sessions of a driver.
 pub(super) struct Sessions {
     /// `None` if links stay on the network.
@@ -79,7 +69,7 @@ pub(super) struct Sessions {
     /// Memory for long messages.
     pool: Arc<Pool>,
     /// Whether this process sleeps; made with the first session.
-    page: Option<Shared>,
+    page: Option<SharedWords>,
     /// By which threads wake the driver: no peer has it. Made with the page.
     own_bell: Option<Arc<Ringer>>,
     /// It listens, or has tried to.
@@ -89,14 +79,13 @@ pub(super) struct Sessions {
     standing: Vec<Key>,
     /// Those whose other end may still read.
     ending: Vec<Key>,
-    /// Connections on which nobody has greeted yet.
-    greetings: Vec<Key>,
     /// Sockets of sessions that stand or are being made, by the process at the other end.
     peers: HashMap<u128, Key>,
     /// Sockets of links whose other end may be of this host, by token.
     links: HashMap<u128, Key>,
-    /// Processes that were met, and are to be met again.
-    again: HashMap<u128, Again>,
+    /// Processes that were met, and the pause before they are met again.
+    again: HashMap<u128, Duration>,
+    timers: Timers<Timer>,
     /// Processes with which there can be no session.
     other_versions: Processes,
     /// Processes that made no session, of which the log has said why.
@@ -110,11 +99,15 @@ pub(super) struct Sessions {
     throttle: Throttle,
 }
 
-/// When a process is to be met again.
-struct Again {
-    /// `None` while there is a session.
-    at: Option<Instant>,
-    pause: Duration,
+/// What is to be done at some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    /// It is looked at whether the other end of a session that ends has read.
+    Ending(Key),
+    /// A process is met again.
+    Meet(u128),
+    /// The greeting on a connection is late.
+    Greeting(Key),
 }
 
 /// A session that stands.
@@ -192,10 +185,10 @@ impl Sessions {
             open: Table::default(),
             standing: Vec::new(),
             ending: Vec::new(),
-            greetings: Vec::new(),
             peers: HashMap::new(),
             links: HashMap::new(),
             again: HashMap::new(),
+            timers: Timers::new(),
             other_versions: Processes::default(),
             refused: Processes::default(),
             late_since: None,
@@ -212,11 +205,7 @@ impl Sessions {
 
     /// When something is to be done.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let ending = self
-            .ending
-            .iter()
-            .filter_map(|session| Some(self.open.get(*session)?.ending.as_ref()?.deadline()));
-        self.again.values().filter_map(|again| again.at).chain(ending).min()
+        self.timers.next_deadline()
     }
 
     /// A wait, cut short where a link does not wait longer for what its connection still has.
@@ -239,7 +228,7 @@ impl Sessions {
     }
 
     /// Logs what a peer did that ended its session.
-    fn warn_of_end(&mut self, why: &str) {
+    fn warn_of_end(&mut self, why: impl fmt::Display) {
         self.warn(format_args!("another process of this host: {why}; its links go on over the network"));
     }
 
@@ -267,7 +256,7 @@ impl Sessions {
 impl Driver {
     /// Who this process is for others of its host, for one more node: with a secret of its own, since each counts its
     /// links.
-    pub(crate) fn same_host(&mut self) -> Option<SameHost> {
+    pub(crate) fn same_host(&mut self) -> Option<LocalIdentity> {
         self.listen_for_processes();
         let identity = &mut self.sessions.settings.as_mut()?.identity;
         identity.secret = identity.secret.wrapping_add(1);
@@ -275,8 +264,8 @@ impl Driver {
     }
 
     /// A link stands whose other end may be of this host.
-    pub(super) fn meet(&mut self, key: Key, meeting: Option<Meeting>) {
-        let Some(Meeting { process, token }) = meeting else { return };
+    pub(super) fn meet(&mut self, key: Key, meeting: Option<LocalPeerId>) {
+        let Some(LocalPeerId { process, token }) = meeting else { return };
         self.sessions.links.insert(token, key);
         match self.sessions.peers.get(&process).and_then(|key| self.sockets.get(*key)) {
             Some(Socket::Session(session)) => self.ask(*session, key, token),
@@ -286,7 +275,7 @@ impl Driver {
     }
 
     /// A link is gone.
-    pub(super) fn part(&mut self, meeting: Option<Meeting>) {
+    pub(super) fn part(&mut self, meeting: Option<LocalPeerId>) {
         if let Some(meeting) = meeting {
             self.sessions.links.remove(&meeting.token);
             self.hurry_ending(meeting.process);
@@ -295,9 +284,7 @@ impl Driver {
 
     /// A session stands: links with the other process go over to it.
     fn stands(&mut self, session: Key, process: u128) {
-        if let Some(again) = self.sessions.again.get_mut(&process) {
-            again.at = None;
-        }
+        self.sessions.timers.cancel(&Timer::Meet(process));
         let links: Vec<(u128, Key)> = self.sessions.links.iter().map(|(token, key)| (*token, *key)).collect();
         for (token, key) in links {
             if self.meeting_of(key).is_some_and(|meeting| meeting.process == process) {
@@ -306,7 +293,7 @@ impl Driver {
         }
     }
 
-    fn meeting_of(&self, key: Key) -> Option<Meeting> {
+    fn meeting_of(&self, key: Key) -> Option<LocalPeerId> {
         self.sockets.get(key).and_then(Socket::meeting)
     }
 

@@ -1,20 +1,21 @@
 //! Parameters that are watched, and the simulated time that one of them switches.
 
+use runnel_ros1::xmlrpc::Value;
+
 use super::Driver;
 use super::nodes::{NodeKey, NodeSlot};
-use crate::params::ParamValue;
 use crate::ros_clock::{CLOCK, USE_SIM_TIME};
 
 impl Driver {
-    pub(super) fn param_changed(&mut self, key: NodeKey, name: &str, value: Option<ParamValue>) {
+    pub(super) fn param_changed(&mut self, key: NodeKey, name: &str, value: Option<Value>) {
         let Some(node) = self.node_slot(key) else { return };
         for watch in node.watches.iter().filter(|watch| watch.concerns(name)) {
             watch.changed(name, value.as_ref());
         }
         let follows = name == USE_SIM_TIME && node.follows_sim_time;
         match value {
-            Some(ParamValue::Bool(simulated)) if follows => self.simulate_time(key, simulated),
-            Some(ParamValue::Int(number)) if follows => self.simulate_time(key, number != 0),
+            Some(Value::Bool(simulated)) if follows => self.simulate_time(key, simulated),
+            Some(Value::Int(number)) if follows => self.simulate_time(key, number != 0),
             // A master that came back without its parameters ends no simulation.
             _ => {}
         }

@@ -3,18 +3,18 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use litemap::LiteMap;
+use runnel_core::local_peer::LocalPeerId;
 use runnel_io::interfaces::Changes;
 use runnel_io::{Datagrams, Doorbell, Listener, PacketListener, Stream};
 use runnel_ros1::net::ConnId;
-use runnel_ros1::node::{Meeting, Port, ServiceLinkId};
+use runnel_ros1::node::{Port, ServiceLinkId};
 use runnel_ros1::tcpros::{FrameReader, ResponseReader};
 use runnel_ros1::udpros::Reassembler;
 
 use super::sessions::{Greeting, SampleInput, SampleOutput};
 use super::table::Key;
 use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent, Way};
-use crate::ipc::Sender;
+use crate::ipc::{Sender, Unread};
 use crate::receive_budget::FrameClaim;
 
 /// One socket in the reactor. What it is for comes first, beside what each message touches.
@@ -95,7 +95,7 @@ impl Socket {
     }
 
     /// How a link finds its other end on this host.
-    pub(super) fn meeting(&self) -> Option<Meeting> {
+    pub(super) fn meeting(&self) -> Option<LocalPeerId> {
         match self {
             Self::Input(Input { meeting, .. })
             | Self::Output(Output { meeting, .. })
@@ -135,7 +135,7 @@ pub(super) struct Input {
     /// Bytes of its stream that came by the connection.
     pub(super) received: u64,
     /// The publisher may be of this host.
-    pub(super) meeting: Option<Meeting>,
+    pub(super) meeting: Option<LocalPeerId>,
 }
 
 /// A link to a subscriber.
@@ -145,7 +145,7 @@ pub(super) struct Output {
     pub(super) stream: Arc<Stream>,
     pub(super) publication: Arc<Publication>,
     /// The subscriber may be of this host.
-    pub(super) meeting: Option<Meeting>,
+    pub(super) meeting: Option<LocalPeerId>,
 }
 
 /// A datagram socket of which no link has been made. The reactor does not know it: what comes waits in the kernel.
@@ -188,7 +188,7 @@ pub(super) struct Served {
     /// Bytes of requests that came by the connection.
     pub(super) received: u64,
     /// The client may be of this host.
-    pub(super) meeting: Option<Meeting>,
+    pub(super) meeting: Option<LocalPeerId>,
 }
 
 /// A link to a service.
@@ -204,15 +204,19 @@ pub(super) struct Called {
     /// Bytes of responses that came by the connection.
     pub(super) received: u64,
     /// The service may be of this host.
-    pub(super) meeting: Option<Meeting>,
+    pub(super) meeting: Option<LocalPeerId>,
 }
 
 impl Called {
-    /// The session is over: requests go by the connection again, with what the service has not read.
-    pub(super) fn fall_back(&mut self, sender: &Arc<Sender>, unread: &mut LiteMap<u32, Vec<u8>>) {
+    /// The session is over: requests go by the connection again, with what the service has not read. Without memory for that,
+    /// the connection ends.
+    pub(super) fn fall_back(&mut self, sender: &Arc<Sender>, unread: &mut Unread) {
         if let Some(channel) = self.way.channel_of(sender) {
             self.way.fall_back();
-            self.unsent.push_first(&unread.remove(&channel).unwrap_or_default());
+            let put = unread.take_stream(channel).and_then(|bytes| self.unsent.push_first(&bytes));
+            if put.is_err() {
+                let _ = self.stream.shutdown();
+            }
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Endpoints of this process that are looked at from time to time: whether deadlines and leases are kept, also between those
 //! who meet without a connection.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use runnel_core::time::Instant;
+use runnel_core::timers::Timers;
 use runnel_io::clock;
 
 use super::Driver;
@@ -12,32 +14,33 @@ use crate::data::Watched;
 /// See the module's documentation.
 #[derive(Default)]
 pub(super) struct Watches {
-    all: Vec<Watch>,
-    next: Option<Instant>,
-}
-
-struct Watch {
-    at: Instant,
-    what: Weak<dyn Watched>,
+    endpoints: BTreeMap<u64, Weak<dyn Watched>>,
+    /// When each is to be looked at, by number.
+    due: Timers<u64>,
+    last_number: u64,
 }
 
 impl Watches {
     /// When something is to be looked at.
     pub(super) fn next(&self) -> Option<Instant> {
-        self.next
+        self.due.next_deadline()
+    }
+
+    fn add(&mut self, at: Instant, endpoint: Weak<dyn Watched>) {
+        self.last_number += 1;
+        self.endpoints.insert(self.last_number, endpoint);
+        self.due.schedule(self.last_number, at);
     }
 
     /// Looks at what is due, and forgets what is gone.
     fn look(&mut self, now: Instant) {
-        self.all.retain_mut(|watch| {
-            if watch.at > now {
-                return true;
+        for number in self.due.take_due(now) {
+            let endpoint = self.endpoints.get(&number).and_then(Weak::upgrade);
+            match endpoint.and_then(|endpoint| endpoint.look(now)) {
+                Some(next) => self.due.schedule(number, next),
+                None => _ = self.endpoints.remove(&number),
             }
-            let next = watch.what.upgrade().and_then(|what| what.look(now));
-            watch.at = next.unwrap_or(now);
-            next.is_some()
-        });
-        self.next = self.all.iter().map(|watch| watch.at).min();
+        }
     }
 }
 
@@ -47,17 +50,13 @@ impl Driver {
         let now = clock::monotonic();
         if let Some(at) = endpoint.look(now) {
             let what: Weak<W> = Arc::downgrade(endpoint);
-            self.watches.all.push(Watch { at, what });
-            self.watches.next = self.watches.next.into_iter().chain([at]).min();
+            self.watches.add(at, what);
         }
     }
 
     pub(super) fn serve_watches(&mut self) {
-        if self.watches.next.is_some() {
-            let now = clock::monotonic();
-            if self.watches.next.is_some_and(|at| at <= now) {
-                self.watches.look(now);
-            }
+        if self.watches.next().is_some() {
+            self.watches.look(clock::monotonic());
         }
     }
 }

@@ -8,10 +8,11 @@ use litemap::LiteMap;
 use runnel_io::memory::Foreign;
 use runnel_io::unix::SameUser;
 
+use super::fault::SessionFault;
 use super::outbox::{LOANS, Outbox};
 use super::record::{Gift, Lending};
 use super::returns::ReturnWriter;
-use crate::data::{LENGTH, MAX_MESSAGE};
+use crate::frame::{LENGTH, MAX_MESSAGE};
 use crate::sync::lock;
 
 /// Segments of one peer that are mapped at a time.
@@ -115,7 +116,7 @@ pub(crate) struct Segments {
 /// Why a segment is not mapped.
 pub(crate) enum NotMapped {
     /// Its peer does not keep to the agreement.
-    Misbehaved(&'static str),
+    Misbehaved(SessionFault),
     /// This process has no room for it.
     Full(String),
 }
@@ -132,15 +133,15 @@ impl Segments {
             return Ok(None);
         }
         if gift.segment != self.count {
-            return Err(NotMapped::Misbehaved("it gave segments out of order"));
+            return Err(NotMapped::Misbehaved(SessionFault::SegmentsOutOfOrder));
         }
         let number =
-            u32::try_from(gift.segment).map_err(|_| NotMapped::Misbehaved("it gave too many segments"))?;
+            u32::try_from(gift.segment).map_err(|_| NotMapped::Misbehaved(SessionFault::TooManySegments))?;
         let sizes = usize::try_from(gift.slot_bytes).ok().zip(usize::try_from(gift.slots).ok());
         let Some(((slot_bytes, slots), bytes)) =
             sizes.and_then(|(slot_bytes, slots)| Some(((slot_bytes, slots), slot_bytes.checked_mul(slots)?)))
         else {
-            return Err(NotMapped::Misbehaved("it gave a segment that no memory could hold"));
+            return Err(NotMapped::Misbehaved(SessionFault::SegmentTooLong));
         };
         if Arc::strong_count(&self.bytes) > MOST_SEGMENTS {
             return Err(NotMapped::Full(format!("{MOST_SEGMENTS} segments are mapped already")));
@@ -160,15 +161,15 @@ impl Segments {
     }
 
     /// The message in a slot that the peer lends, or what is wrong with that.
-    pub(crate) fn borrow(&self, lending: Lending, returner: &Arc<Returner>) -> Result<Lent, &'static str> {
+    pub(crate) fn borrow(&self, lending: Lending, returner: &Arc<Returner>) -> Result<Lent, SessionFault> {
         let Lending { segment, loan, slot, len } = lending;
-        let segment = self.mapped.get(&segment).ok_or("it lent a slot of a segment that it has not given")?;
+        let segment = self.mapped.get(&segment).ok_or(SessionFault::UnknownSegment)?;
         let (slot, len) = (slot as usize, len as usize);
         if slot >= segment.slots || len > segment.slot_bytes || len > LENGTH + MAX_MESSAGE {
-            return Err("it lent a slot that its segment does not have");
+            return Err(SessionFault::UnknownSlot);
         }
         if !lock(&returner.writer).borrow() {
-            return Err("it lent more slots than it may");
+            return Err(SessionFault::TooManyLoans);
         }
         let (segment, start) = (Arc::clone(segment), slot * segment.slot_bytes);
         Ok(Lent { segment, start, len, loan, returner: Arc::clone(returner) })
@@ -190,6 +191,26 @@ mod tests {
     fn map(segments: &mut Segments, number: u64, segment: &Segment) -> Result<Option<usize>, NotMapped> {
         let gift = Gift { segment: number, slot_bytes: 64, slots: 1 };
         segments.map(gift, segment.fd().try_clone_to_owned().unwrap())
+    }
+
+    #[test]
+    fn what_cannot_be_lent_or_given_is_refused_by_kind() {
+        let segment = Segment::new(64, 1).unwrap();
+        let returner = Returner::new(Arc::new(Outbox::new().unwrap()));
+        let mut segments = Segments::new(None);
+        assert!(map(&mut segments, 0, &segment).is_ok());
+        let borrow = |segment, slot, len| {
+            segments.borrow(Lending { segment, loan: 0, slot, len }, &returner).map(|_| ())
+        };
+        assert!(matches!(borrow(1, 0, 8), Err(SessionFault::UnknownSegment)));
+        assert!(matches!(borrow(0, 1, 8), Err(SessionFault::UnknownSlot)));
+        assert!(matches!(borrow(0, 0, 65), Err(SessionFault::UnknownSlot)));
+        assert!(borrow(0, 0, 64).is_ok());
+        let out_of_order = map(&mut segments, 2, &segment);
+        assert!(matches!(out_of_order, Err(NotMapped::Misbehaved(SessionFault::SegmentsOutOfOrder))));
+        let gift = Gift { segment: 1, slot_bytes: u64::MAX, slots: 2 };
+        let too_long = segments.map(gift, segment.fd().try_clone_to_owned().unwrap());
+        assert!(matches!(too_long, Err(NotMapped::Misbehaved(SessionFault::SegmentTooLong))));
     }
 
     #[test]

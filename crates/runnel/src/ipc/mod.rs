@@ -12,7 +12,7 @@
 
 pub(crate) mod awake;
 pub(crate) mod cells;
-mod frame;
+mod fault;
 mod given;
 mod lent;
 mod loans;
@@ -32,7 +32,7 @@ mod tests;
 
 use std::fmt;
 
-pub(crate) use frame::Frame;
+pub(crate) use fault::SessionFault;
 pub(crate) use lent::Lent;
 pub(crate) use outbox::{Inbox, Outbox, RING};
 pub(crate) use pool::{Pool, Reservation, SHORTEST};

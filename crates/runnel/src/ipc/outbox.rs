@@ -13,7 +13,7 @@
 use std::io;
 use std::sync::atomic::AtomicU64;
 
-use runnel_io::memory::{Foreign, ForeignWords, Shared};
+use runnel_io::memory::{Foreign, ForeignWords, SharedWords};
 
 use super::cells::{Cells, OwnCells};
 use super::telling::{self, End};
@@ -34,17 +34,17 @@ const BYTES: usize = (RECORDS + RING) * 8;
 const FULL: u64 = 1 << 63;
 
 /// What this process writes.
-pub(crate) struct Outbox(Shared);
+pub(crate) struct Outbox(SharedWords);
 
 /// What the peer writes.
 pub(crate) struct Inbox(Foreign);
 
 impl Outbox {
     pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self(Shared::new("runnel-session", BYTES)?))
+        Ok(Self(SharedWords::new("runnel-session", BYTES)?))
     }
 
-    pub(crate) fn memory(&self) -> &Shared {
+    pub(crate) fn memory(&self) -> &SharedWords {
         &self.0
     }
 

@@ -8,8 +8,8 @@ mod attacker;
 mod ends;
 
 use super::record::Gift;
-use super::{Frame, Heard, Hello, Piece, Pool, RING, Tally};
-use crate::data::LENGTH;
+use super::{Heard, Hello, Piece, Pool, RING, Tally};
+use crate::frame::{Frame, LENGTH};
 use attacker::Attacker;
 use ends::{End, connect};
 use std::collections::VecDeque;
@@ -173,7 +173,7 @@ impl Scene {
     fn end_exposed(&mut self) {
         let Some(exposed) = self.exposed.take() else { return };
         let (_, unread) = exposed.sender.finish();
-        let bytes: usize = unread.streams.values().map(Vec::len).sum();
+        let bytes: usize = unread.streams.values().flatten().map(Vec::len).sum();
         let samples: usize = unread.samples.values().flatten().map(|(_, frame)| frame.as_ref().len()).sum();
         assert!(bytes + samples <= RING * 8 + SHARE, "{bytes} and {samples} bytes come back");
     }
@@ -190,7 +190,7 @@ impl Scene {
             let (why, mut unread) = self.here.sender.finish();
             assert_eq!(why, None, "an honest peer did nothing");
             let channel = self.link.channel.expect("a channel");
-            self.link.received.extend(unread.streams.remove(&channel).unwrap_or_default());
+            self.link.received.extend(unread.take_stream(channel).unwrap_or_default());
         } else {
             for _ in 0..100_000 {
                 if self.link.is_done() {

@@ -1,16 +1,19 @@
 //! The receiving side of a session: what the peer has for this process. The driver reads it.
 
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use runnel_io::memory::is_memfd;
 use runnel_io::unix::{Packets, Received, SameUser};
 
+use super::fault::SessionFault;
 use super::lent::{Lent, NotMapped, Returner, Segments};
 use super::outbox::{Inbox, Outbox, RING};
 use super::record::{self, Gift, Lending, kind};
 use super::ring::{Record, RingReader};
 use super::telling::{Answered, End};
-use crate::data::LENGTH;
-use crate::logging::console;
+use crate::frame::LENGTH;
+use crate::log_output::console;
 
 /// Words after which the peer is told how far its ring is read, at the latest.
 const TELL: u64 = RING as u64 / 4;
@@ -93,9 +96,6 @@ impl Piece {
     }
 }
 
-/// What the peer did that ends the session.
-pub(crate) type Misbehaved = String;
-
 impl Receiver {
     pub(crate) fn new(
         outbox: Arc<Outbox>,
@@ -120,8 +120,8 @@ impl Receiver {
 
     /// The next record, which is to be passed with [`Receiver::pass`] when it is done with.
     #[inline]
-    pub(crate) fn peek(&self) -> Result<Option<Record>, Misbehaved> {
-        self.ring.peek(&self.inbox.ring()).map_err(|bad| format!("it {bad}"))
+    pub(crate) fn peek(&self) -> Result<Option<Record>, SessionFault> {
+        self.ring.peek(&self.inbox.ring()).map_err(SessionFault::Record)
     }
 
     /// Words of the peer's ring that are done with.
@@ -143,8 +143,28 @@ impl Receiver {
         self.ring.copy(&self.inbox.ring(), record, into);
     }
 
+    /// The bytes of each record that continues a stream or a sample and has not been passed, with its channel. None of them is
+    /// passed.
+    pub(crate) fn continuations(&self) -> impl Iterator<Item = (u32, Vec<u8>)> {
+        let begun = self.ring.position();
+        let mut ahead = RingReader::starting_at(RING, begun);
+        let records = std::iter::from_fn(move || {
+            let ring = self.inbox.ring();
+            // A peer that writes what it must not has records without end.
+            let record = ahead.peek(&ring).ok()?.filter(|_| ahead.position() - begun < RING as u64)?;
+            let mut bytes = Vec::new();
+            if record.is_continuation() {
+                ahead.copy(&ring, &record, &mut bytes);
+            }
+            ahead.advance(&record);
+            Some((record, bytes))
+        });
+        let continuations = records.filter(|(record, _)| record.is_continuation());
+        continuations.map(|(record, bytes)| (record.channel, bytes))
+    }
+
     /// What a record says.
-    pub(crate) fn hear(&mut self, record: &Record) -> Result<Heard, Misbehaved> {
+    pub(crate) fn hear(&mut self, record: &Record) -> Result<Heard, SessionFault> {
         Ok(match record.kind {
             kind::MESSAGE => Heard::Stream(Piece::Message(self.copied(record))),
             kind::BYTES => Heard::Stream(Piece::Bytes(self.copied(record))),
@@ -185,28 +205,26 @@ impl Receiver {
                 self.segments.forget(segment);
                 Heard::Nothing
             }
-            unknown => return Err(format!("it wrote a record of kind {unknown}")),
+            unknown => return Err(SessionFault::UnknownKind(unknown)),
         })
     }
 
     /// A whole message in a slot that the peer lends.
-    fn lent_piece(&mut self, words: [u64; 2]) -> Result<Piece, Misbehaved> {
+    fn lent_piece(&mut self, words: [u64; 2]) -> Result<Piece, SessionFault> {
         let lent = self.borrow(Lending::from_words(words))?;
         if !self.copies {
             return Ok(Piece::Lent(lent));
         }
         let message = lent.skip(LENGTH);
-        let copied = message.copied().ok_or_else(|| {
-            format!("there is no memory for a copy of a message of {} bytes that it lent", message.len())
-        });
+        let copied = message.copied().ok_or(SessionFault::NoMemory { len: message.len() });
         copied.map(Piece::Message)
     }
 
     /// The number of a sample.
     #[inline]
-    pub(crate) fn number(&self, record: &Record) -> Result<u64, Misbehaved> {
+    pub(crate) fn number(&self, record: &Record) -> Result<u64, SessionFault> {
         let number = self.ring.first_word(&self.inbox.ring(), record);
-        number.ok_or_else(|| format!("it wrote a sample of {} bytes, without a number", record.len))
+        number.ok_or(SessionFault::SampleWithoutNumber { len: record.len })
     }
 
     /// Has a buffer hold a sample that a record carries, without its number.
@@ -222,15 +240,15 @@ impl Receiver {
         bytes
     }
 
-    fn words<const N: usize>(&self, record: &Record) -> Result<[u64; N], Misbehaved> {
+    fn words<const N: usize>(&self, record: &Record) -> Result<[u64; N], SessionFault> {
         let words = self.ring.words(&self.inbox.ring(), record);
-        words.ok_or_else(|| format!("it wrote a record of kind {} with {} bytes", record.kind, record.len))
+        words.ok_or(SessionFault::RecordLength { kind: record.kind, len: record.len })
     }
 
     /// A segment is mapped before it is lent from, and its descriptor was sent before that; but if the peer is to lend
     /// from it only afterwards, that it was not mapped is the peer's fault.
-    fn borrow(&mut self, lending: Lending) -> Result<Lent, Misbehaved> {
-        self.segments.borrow(lending, &self.returner).map_err(str::to_owned)
+    fn borrow(&mut self, lending: Lending) -> Result<Lent, SessionFault> {
+        self.segments.borrow(lending, &self.returner)
     }
 
     /// Whether what the peer lends is copied, which takes its time.
@@ -277,33 +295,35 @@ impl Receiver {
         self.inbox.has_come(End::GoneOn)
     }
 
-    /// Takes one packet of the peer's; true if it gave a segment, which records may tell of now. An error is the end of the
-    /// session: `None` in good order.
-    pub(crate) fn packet(&mut self) -> Result<bool, Option<Misbehaved>> {
+    /// Takes one packet of the peer's; true if it gave a segment, which records may tell of now. A packet that ends the session
+    /// stays in the socket, since nobody is to close what it brings. An error is the end of the session: `None` in good order.
+    pub(crate) fn packet(&mut self) -> Result<bool, Option<SessionFault>> {
         let mut buffer = [0; Gift::LEN];
-        match self.packets.recv(&mut buffer) {
+        match self.packets.peek(&mut buffer) {
             Ok(Received::Nothing) => Ok(false),
             Ok(Received::End) => Err(None),
-            Ok(Received::Packet { truncated: true, .. }) => {
-                self.map_no_more("a packet was too long, or its descriptor did not arrive");
+            Ok(Received::Packet { truncated: true, .. }) => Err(Some(SessionFault::PacketTruncated)),
+            Ok(Received::Packet { len, fds, .. }) => {
+                self.gift(&buffer[..len], fds).map_err(Some)?;
+                self.packets.discard();
                 Ok(true)
             }
-            Ok(Received::Packet { len, fds, .. }) => {
-                self.gift(&buffer[..len], fds).map(|()| true).map_err(Some)
-            }
-            Err(error) => Err(Some(error.to_string())),
+            Err(error) => Err(Some(SessionFault::Socket(error))),
         }
     }
 
-    fn gift(&mut self, packet: &[u8], mut fds: Vec<std::os::fd::OwnedFd>) -> Result<(), Misbehaved> {
+    fn gift(&mut self, packet: &[u8], mut fds: Vec<std::os::fd::OwnedFd>) -> Result<(), SessionFault> {
         let (Some(gift), Some(fd), true) = (Gift::from_bytes(packet), fds.pop(), fds.is_empty()) else {
-            return Err("it sent a packet that is none of a session's".into());
+            return Err(SessionFault::UnknownPacket);
         };
+        if !is_memfd(fd.as_fd()) {
+            return Err(SessionFault::SegmentNoMemory);
+        }
         match self.segments.map(gift, fd) {
             Ok(Some(count)) => self.outbox.tell_mapped(count),
             Ok(None) => {}
             Err(NotMapped::Full(why)) => self.map_no_more(&why),
-            Err(NotMapped::Misbehaved(why)) => return Err(why.into()),
+            Err(NotMapped::Misbehaved(fault)) => return Err(fault),
         }
         Ok(())
     }

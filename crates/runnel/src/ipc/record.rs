@@ -50,6 +50,11 @@ impl Record {
     pub(crate) fn is_sample(&self) -> bool {
         self.kind == kind::SAMPLE
     }
+
+    /// True if it continues a stream, or a sample that began in an earlier record.
+    pub(crate) fn is_continuation(&self) -> bool {
+        self.kind == kind::BYTES
+    }
 }
 
 /// A slot that is lent.

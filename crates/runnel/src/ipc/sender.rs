@@ -11,7 +11,6 @@ use runnel_io::unix::Packets;
 use runnel_io::{Ringer, Token};
 
 use super::awake::Rung;
-use super::frame::Frame;
 use super::given::Given;
 use super::loans::Loans;
 use super::outbox::{Inbox, LOANS, Outbox, RING};
@@ -19,7 +18,7 @@ use super::pool::Pool;
 use super::record::{self, kind};
 use super::returns::ReturnReader;
 use super::ring::RingWriter;
-use crate::data::LENGTH;
+use crate::frame::{Frame, LENGTH};
 use crate::sync::lock;
 pub(crate) use ending::Unread;
 use lending::Offered;

@@ -2,8 +2,9 @@
 
 use log::{LevelFilter, Log, Metadata, Record, SetLoggerError};
 
-use super::{Logger, Place, console};
+use crate::log_output::{Place, console};
 use crate::node::Node;
+use crate::node_log::Logger;
 
 struct Forward(Logger);
 

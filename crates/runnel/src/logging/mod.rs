@@ -19,189 +19,18 @@
 //! counted ([`dropped_lines`]). Lines that a node's file does not take, as on a full disk, are counted too
 //! ([`unwritten_lines`]), and the first is reported on the console and on `/rosout`.
 
-pub(crate) mod console;
-mod file;
-mod format;
 mod forward;
-mod loggers;
-mod node_log;
-mod rosout;
+mod services;
 
-use std::fmt;
-use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use runnel_io::clock;
 
-pub use console::dropped_lines;
-pub use file::{LogFile, unwritten_lines};
-pub(crate) use node_log::{NodeLog, ROSOUT};
-
-/// How grave a line is. Numbers are those of `rosgraph_msgs/Log`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Level {
-    /// For whoever looks for a fault.
-    Debug = 1,
-    /// What a user may want to know.
-    Info = 2,
-    /// Something is odd, and work goes on.
-    Warn = 4,
-    /// Something failed.
-    Error = 8,
-    /// The node cannot go on.
-    Fatal = 16,
-}
-
-impl Level {
-    /// All, from the least grave.
-    pub const ALL: [Self; 5] = [Self::Debug, Self::Info, Self::Warn, Self::Error, Self::Fatal];
-
-    /// The level with this number; what lies between two counts as the graver.
-    pub fn from_number(number: u8) -> Self {
-        Self::ALL.into_iter().find(|level| *level as u8 >= number).unwrap_or(Self::Fatal)
-    }
-
-    /// As it is shown: `WARN`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Debug => "DEBUG",
-            Self::Info => "INFO",
-            Self::Warn => "WARN",
-            Self::Error => "ERROR",
-            Self::Fatal => "FATAL",
-        }
-    }
-
-    /// A line for a terminal, in the colour that roscpp gives to lines of this level.
-    pub fn painted(self, line: String) -> String {
-        let colour = match self {
-            Self::Debug => 32,
-            Self::Info => return line,
-            Self::Warn => 33,
-            Self::Error | Self::Fatal => 31,
-        };
-        format!("\x1b[{colour}m{line}\x1b[0m")
-    }
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl From<log::Level> for Level {
-    fn from(level: log::Level) -> Self {
-        match level {
-            log::Level::Error => Self::Error,
-            log::Level::Warn => Self::Warn,
-            log::Level::Info => Self::Info,
-            log::Level::Debug | log::Level::Trace => Self::Debug,
-        }
-    }
-}
-
-/// A text that names no level.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownLevel(String);
-
-impl fmt::Display for UnknownLevel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no level: debug, info, warn, error or fatal is", self.0)
-    }
-}
-
-impl std::error::Error for UnknownLevel {}
-
-impl FromStr for Level {
-    type Err = UnknownLevel;
-
-    /// In whichever case; `warning` as well.
-    fn from_str(text: &str) -> Result<Self, UnknownLevel> {
-        let same = |level: &Self| text.eq_ignore_ascii_case(level.name());
-        let level = Self::ALL.into_iter().find(same);
-        level
-            .or_else(|| text.eq_ignore_ascii_case("warning").then_some(Self::Warn))
-            .ok_or_else(|| UnknownLevel(text.chars().take(40).collect()))
-    }
-}
-
-/// Where in a program a line is logged. The macros fill it in.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Place<'a> {
-    /// Source file.
-    pub file: &'a str,
-    /// Line in it, from 1.
-    pub line: u32,
-    /// Module or function.
-    pub function: &'a str,
-}
-
-/// Logs for a node, or for a part of it whose level can be set on its own. Cloning gives another handle.
-#[derive(Clone)]
-pub struct Logger {
-    log: Arc<NodeLog>,
-    name: Arc<str>,
-    /// The least level that is logged.
-    level: Arc<AtomicU8>,
-}
-
-impl Logger {
-    /// The logger itself: the macros take a logger or a node.
-    pub fn logger(&self) -> &Self {
-        self
-    }
-
-    /// The name by which `rosconsole` and `runnel log` set its level, such as `ros.driver`.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The logger of a part: named below this one, and at its level until it is given one of its own.
-    #[must_use]
-    pub fn child(&self, name: &str) -> Self {
-        self.log.logger(&format!("{}.{name}", self.name))
-    }
-
-    /// The least level that is logged.
-    pub fn level(&self) -> Level {
-        Level::from_number(self.level.load(Ordering::Relaxed))
-    }
-
-    /// Sets the least level that is logged, also for parts that have none of their own.
-    pub fn set_level(&self, level: Level) {
-        // There is no room for one more name only where the name is new.
-        let _ = self.log.set_level(&self.name, level);
-    }
-
-    /// Whether a line of this level is logged.
-    pub fn is_enabled(&self, level: Level) -> bool {
-        level as u8 >= self.level.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn log_of_node(&self) -> &Arc<NodeLog> {
-        &self.log
-    }
-
-    /// Logs a line if its level is one that is logged. The macros call this.
-    pub fn log(&self, level: Level, place: Place<'_>, text: fmt::Arguments<'_>) {
-        if self.is_enabled(level) {
-            self.log.log(level, &self.name, place, &text.to_string());
-        }
-    }
-}
-
-impl fmt::Debug for Logger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Logger")
-            .field("name", &self.name)
-            .field("level", &self.level())
-            .finish_non_exhaustive()
-    }
-}
+pub use crate::log_output::console::dropped_lines;
+pub use crate::log_output::file::{LogFile, unwritten_lines};
+pub use crate::log_output::{Level, Place, UnknownLevel};
+pub use crate::node_log::Logger;
 
 /// Lets a line pass from time to time. The macros make one for each place.
 #[doc(hidden)]
@@ -292,19 +121,6 @@ macro_rules! log_fatal {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn levels_are_read_and_written_as_the_originals_do() {
-        for level in Level::ALL {
-            assert_eq!(level.name().to_lowercase().parse(), Ok(level));
-            assert_eq!(Level::from_number(level as u8), level);
-        }
-        assert_eq!("Warning".parse(), Ok(Level::Warn));
-        assert_eq!(Level::from_number(3), Level::Warn);
-        assert_eq!(Level::from_number(200), Level::Fatal);
-        let error = "loud".parse::<Level>().expect_err("no level").to_string();
-        assert_eq!(error, "\"loud\" is no level: debug, info, warn, error or fatal is");
-    }
 
     #[test]
     fn a_throttled_line_passes_at_first_and_again_when_its_time_is_over() {

@@ -9,13 +9,11 @@ use runnel_ros1::node::Role;
 
 use super::{Node, NodeInner};
 use crate::announced::Topic;
-use crate::context::GLANCE;
-use crate::data::{Offer, Publication, QosEvents, When};
+use crate::data::{Offer, Publication, QosEvents};
 use crate::error::Error;
 use crate::linger;
-use crate::logging::ROSOUT;
-use crate::options::PublisherOptions;
-use crate::publisher::Handle;
+use crate::node_log::ROSOUT;
+use crate::shared::GLANCE;
 use crate::sync::lock;
 
 /// By topic. An end on its way out stands here until it is gone.
@@ -38,21 +36,13 @@ pub(crate) struct Offering {
 }
 
 impl Node {
-    /// What a publisher of the user's publishes a topic with.
-    pub(crate) fn publishing(
+    /// What a publisher offers of a topic, whose end is made with the first one of the node's.
+    pub(crate) fn offering(
         &self,
         topic: &Topic,
-        options: impl Into<PublisherOptions>,
-    ) -> Result<Handle, Error> {
-        let PublisherOptions { qos, callbacks } = options.into();
-        let shared = &self.inner.context.shared;
-        let qos = self.inner.driver().settled_for_publisher(&topic.name, qos);
-        let events = QosEvents::new(callbacks, When::Spun(Arc::clone(&shared.ready)));
-        Ok(Handle::new(self.offering(topic, qos, Arc::new(events))?))
-    }
-
-    /// What a publisher offers of a topic, whose end is made with the first one of the node's.
-    fn offering(&self, topic: &Topic, qos: QoS, events: Arc<QosEvents>) -> Result<Arc<Offering>, Error> {
+        qos: QoS,
+        events: Arc<QosEvents>,
+    ) -> Result<Arc<Offering>, Error> {
         let (inner, name) = (&self.inner, &topic.name);
         let (mut publishers, end) = inner.publishers_and(name)?;
         if let Some(end) = end {
@@ -64,7 +54,11 @@ impl Node {
             return advertised.map(|()| offering);
         }
         let own = inner.log().rosout().filter(|_| name == ROSOUT);
-        let new = || topic.publication(&inner.context, &inner.full_name, qos);
+        let new = || {
+            let shared = &inner.context.shared;
+            let (reactor, pool) = (Arc::clone(&shared.reactor), Arc::clone(&shared.pool));
+            topic.publication(reactor, pool, &inner.full_name, qos)
+        };
         let publication = own.map_or_else(new, |own| Arc::clone(&own.publication));
         let stays = own.is_some();
         let offer = publication.offer(qos, &events);

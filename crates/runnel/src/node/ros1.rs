@@ -10,10 +10,10 @@ use runnel_ros1::node::{Limits, Node as Ros1Node, NodeConfig, Port, Role};
 
 use super::NodeInner;
 use crate::announced::Topic;
-use crate::context::Shared;
 use crate::driver::{Driver, Ros1End};
 use crate::environment::Ros1Settings;
 use crate::error::Error;
+use crate::shared::Shared;
 
 /// How long the master may take to answer a registration before the program goes on without it.
 const REGISTRATION: Duration = Duration::from_secs(10);

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::schema::Schema;
-use runnel_core::wire::Encoding;
+use runnel_core::wire::{Encoding, GrowingSink, try_write};
 
-use super::{Handle, Written};
-use crate::data::Unfit;
-use crate::error::Error;
+use super::Handle;
+use crate::error::{Error, Unfit};
 use crate::forms::Forms;
-use crate::loan::Loan;
+use crate::outgoing::Written;
 
 /// Publishes messages of a type that is known only while the program runs, from any thread.
 ///
@@ -20,8 +19,8 @@ use crate::loan::Loan;
 /// `wstring` is in ROS 1 alone.
 #[derive(Clone)]
 pub struct DynamicPublisher {
-    pub(super) handle: Handle,
-    forms: Arc<Forms>,
+    pub(crate) handle: Handle,
+    pub(crate) forms: Arc<Forms>,
 }
 
 impl DynamicPublisher {
@@ -53,7 +52,7 @@ impl DynamicPublisher {
     /// # Errors
     /// As [`Publisher::publish`](crate::Publisher::publish), and [`Error::Transcode`] when such subscribers are there and it
     /// is no message of the schema.
-    pub fn publish_bytes(&self, write: impl Fn(&mut Vec<u8>)) -> Result<(), Error> {
+    pub fn publish_bytes(&self, write: impl Fn(&mut GrowingSink)) -> Result<(), Error> {
         let own = self.forms.own_encoding();
         self.send(|encoding, out| {
             if encoding == own {
@@ -61,22 +60,12 @@ impl DynamicPublisher {
                 return Ok(());
             }
             let mut bytes = Vec::new();
-            write(&mut bytes);
+            try_write(&mut bytes, &write)?;
             self.forms.translate(&bytes, encoding, out)
         })
     }
 
-    fn send(&self, write: impl Fn(Encoding, &mut Vec<u8>) -> Result<(), Unfit>) -> Result<(), Error> {
-        self.handle.publish(Written(write), self.handle.max_blocking)
-    }
-
-    /// Memory for a whole serialized message of so many bytes, as [`DynamicPublisher::publish_bytes`] has it, to be written
-    /// where subscribers of this host read it, or from where it is sent if the schema is of ROS 2. Subscribers of the other
-    /// generation get it translated, as there.
-    ///
-    /// # Errors
-    /// [`Error::TooLong`] when that is longer than subscribers accept.
-    pub fn loan(&self, bytes: usize) -> Result<Loan, Error> {
-        Loan::of_bytes(&self.handle, bytes, &self.forms)
+    fn send(&self, write: impl Fn(Encoding, &mut GrowingSink) -> Result<(), Unfit>) -> Result<(), Error> {
+        self.handle.publish(Written::by(write), self.handle.max_blocking)
     }
 }

@@ -7,7 +7,6 @@
 mod origin;
 mod other_way;
 mod sample;
-mod settings;
 mod sockets;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -25,13 +24,13 @@ use runnel_rtps::announce::Endpoint;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp, VendorId};
 use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, Sample};
 
+use crate::environment::{Range, Ros2Settings};
 use crate::linger::Unarrived;
 use crate::sync::lock;
 use origin::word;
 pub(crate) use origin::{Written, random as random_origin};
+pub(crate) use other_way::Left;
 pub(crate) use sample::CdrFrame;
-pub use settings::Range;
-pub(crate) use settings::Ros2Settings;
 use sockets::Sockets;
 pub(crate) use told::{Told, ros2_name};
 

@@ -7,7 +7,7 @@ use runnel_rtps::Participant;
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::{CdrFrame, Rtps, stamp};
-use crate::ipc::Frame;
+use crate::frame::Frame;
 
 /// Of letters alone: the originals take all of the user data, with the hash of the type, for garbled if any key has another
 /// character than letters and digits.

@@ -1,11 +1,15 @@
 //! Pairs whose messages take another way than the network for a while: memory that both processes share.
 
+use runnel_core::time::Instant;
 use runnel_rtps::Participant;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
 
 use super::{Brought, CdrFrame, Rtps, stamp};
-use crate::data::Left;
+use crate::frame::Frame;
 use crate::sync::lock;
+
+/// A message that did not get to its reader: its number, when it was written if that counts, and its bytes.
+pub(crate) type Left = (u64, Option<Instant>, Frame);
 
 /// A reader of ours is given what a writer's messages are by a channel: how far it is.
 pub(crate) struct Progress {

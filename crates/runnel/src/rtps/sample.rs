@@ -2,8 +2,7 @@
 
 use runnel_rtps::Lend;
 
-use crate::data::LENGTH;
-use crate::ipc::Frame;
+use crate::frame::{Frame, LENGTH};
 
 /// A message in an encoding of ROS 2, with its length before it.
 #[derive(Clone)]

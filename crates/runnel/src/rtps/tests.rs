@@ -10,9 +10,9 @@ use runnel_rtps::SamplePayload;
 use runnel_testkit::hosts::Host;
 use runnel_testkit::namespace::require_private_network;
 
-use super::settings::Ipv6;
 use super::*;
-use crate::ipc::Frame;
+use crate::environment::Ipv6;
+use crate::frame::Frame;
 
 const LONG: Duration = Duration::from_secs(20);
 

@@ -2,7 +2,6 @@
 
 use runnel_core::qos::QoS;
 use runnel_core::wire::Encoding;
-use runnel_ros1::told::told;
 use runnel_rtps::announce::{Endpoint, Role, XCDR2};
 use runnel_rtps::wire::Guid;
 
@@ -61,14 +60,13 @@ fn type_hash(user_data: &[u8]) -> &str {
     if hash.len() <= MOST_HASH { hash } else { "" }
 }
 
-/// A type as ROS 2 spells it, such as `std_msgs/msg/String`, of its name in DDS; what is no name of ROS stays as it is,
-/// as far as logs and terminals may repeat it.
+/// A type as ROS 2 spells it, such as `std_msgs/msg/String`, of its name in DDS; what is no name of ROS stays as it is.
 pub(crate) fn ros2_name(dds_type: &str) -> String {
     let parts =
         dds_type.split_once("::dds_::").and_then(|(folder, name)| Some((folder, name.strip_suffix('_')?)));
     match parts {
-        Some((folder, name)) => told(&format!("{}/{name}", folder.replace("::", "/"))),
-        None => told(dds_type),
+        Some((folder, name)) => format!("{}/{name}", folder.replace("::", "/")),
+        None => dds_type.to_owned(),
     }
 }
 
@@ -95,7 +93,6 @@ mod tests {
         assert_eq!(ros2_name("std_msgs::msg::dds_::String_"), "std_msgs/msg/String");
         assert_eq!(ros2_name("std_srvs::srv::dds_::SetBool_Request_"), "std_srvs/srv/SetBool_Request");
         assert_eq!(ros2_name("Square"), "Square");
-        assert_eq!(ros2_name("Sq\u{1b}[31m\nuare"), r"Sq\x1b[31m\nuare");
-        assert_eq!(ros2_name("a\r::msg::dds_::B\0_"), r"a\r/msg/B\x00");
+        assert_eq!(ros2_name("a\r::msg::dds_::B\0_"), "a\r/msg/B\0");
     }
 }

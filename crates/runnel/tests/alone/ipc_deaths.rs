@@ -1,7 +1,6 @@
 //! Processes that are killed, stopped or forked while they share memory with others: these lose nothing, wait for nobody
 //! and keep nothing.
 
-use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::fs;
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use crate::common;
 use crate::common::{LONG, wait_until};
 use crate::fake_process;
 use crate::fake_process::END;
+use crate::held::Held;
 use crate::ipc_scene::{Reader, Scene, number_in};
 use crate::played::{THEIRS, context, play_if_asked, say, start, talk};
 use crate::process::alone;
@@ -67,66 +67,6 @@ fn read(goal: &str) {
 /// Numbers by lot.
 fn below(bound: u64) -> u64 {
     host::random().unwrap() % bound
-}
-
-/// What the names of folders begin with that a bench, and tests that run meanwhile, have below `/tmp`.
-const OF_OTHER_TESTS: [&str; 7] = [
-    "runnel-bench-",
-    "runnel_",
-    "runnel-interop-",
-    "runnel-docs",
-    "runnel-linger-",
-    "runnel-static-",
-    "runnel-test-",
-];
-
-/// What this process and others may have left behind. Segments are this process's own, which keeps them.
-#[derive(Debug)]
-struct Held {
-    descriptors: Vec<String>,
-    mappings: usize,
-    files: BTreeSet<String>,
-}
-
-impl Held {
-    fn now() -> Self {
-        let names = |folder: &str| -> Vec<String> {
-            let entries = fs::read_dir(folder).unwrap().flatten();
-            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
-        };
-        let links =
-            names("/proc/self/fd").into_iter().flat_map(|fd| fs::read_link(format!("/proc/self/fd/{fd}")));
-        let maps = fs::read_to_string("/proc/self/maps").unwrap();
-        // A bench and other tests that run meanwhile have folders there.
-        let others = |name: &String| OF_OTHER_TESTS.iter().any(|begin| name.starts_with(begin));
-        let ours = |name: &String| name.contains("runnel") && !others(name);
-        let files = ["/dev/shm", "/tmp"].into_iter().flat_map(names).filter(ours);
-        Self {
-            descriptors: links
-                .map(|link| link.to_string_lossy().into_owned())
-                .filter(|link| !link.contains("runnel-segment"))
-                .collect(),
-            mappings: maps
-                .lines()
-                .filter(|line| line.contains("runnel-session") || line.contains("runnel-page"))
-                .count(),
-            files: files.collect(),
-        }
-    }
-
-    /// Nothing is there that was not there before.
-    fn wait_for_no_more(&self) {
-        let deadline = Instant::now() + LONG;
-        loop {
-            let now = Self::now();
-            let given_back = now.descriptors.len() <= self.descriptors.len() && now.mappings <= self.mappings;
-            if given_back && now.files.is_subset(&self.files) {
-                return;
-            }
-            assert!(Instant::now() < deadline, "there is {now:#?}\nwhere there was {self:#?}");
-            std::thread::yield_now();
-        }
-    }
 }
 
 /// Publishes under flow control, as long as it lives: what the listener cannot take is not dropped.
@@ -246,7 +186,7 @@ fn one_reader_of_ten_that_is_stopped_holds_up_nobody_and_goes_on_in_order() {
     }
     let all_run = publish_to(&scene, &mut readers, 10_000);
     let mut stopped = readers.pop().unwrap();
-    stopped.signal(Signal::STOP).unwrap();
+    stopped.stop(within(30)).unwrap();
     let before = resident();
     let one_stopped = publish_to(&scene, &mut readers, 20_000);
     assert!(one_stopped < 4 * all_run + Duration::from_secs(2), "{one_stopped:?} after {all_run:?}");

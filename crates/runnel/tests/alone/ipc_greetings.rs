@@ -16,7 +16,7 @@ use crate::logged::count_logged;
 use crate::process::alone;
 use crate::raw::read_frame;
 use runnel::io::Packets;
-use runnel::io::memory::Shared;
+use runnel::io::memory::SharedWords;
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
@@ -129,8 +129,8 @@ fn greetings_with_other_descriptors_bring_no_session() {
     let scene = Scene::new();
     let mine = Mine::new();
     let [page, outbox, bell] = mine.fds();
-    let short = Shared::new("fake-session", OUTBOX_BYTES / 2).unwrap();
-    let long = Shared::new("fake-session", OUTBOX_BYTES * 2).unwrap();
+    let short = SharedWords::new("fake-session", OUTBOX_BYTES / 2).unwrap();
+    let long = SharedWords::new("fake-session", OUTBOX_BYTES * 2).unwrap();
     let unsealed = memfd_create("fake-session", MemfdFlags::ALLOW_SEALING).unwrap();
     ftruncate(&unsealed, OUTBOX_BYTES as u64).unwrap();
     let (pipe, writer) = std::io::pipe().unwrap();
@@ -149,8 +149,8 @@ fn greetings_with_other_descriptors_bring_no_session() {
     with(&[long.fd(), outbox, bell], "bytes where");
     with(&[page, file.as_fd(), bell], "it is no memfd");
     with(&[pipe.as_fd(), outbox, bell], "it is no memfd");
-    with(&[page, outbox, writer.as_fd()], "which is no Unix stream socket");
-    with(&[page, outbox, page], "which is no Unix stream socket");
+    with(&[page, outbox, writer.as_fd()], "which is not a Unix stream socket");
+    with(&[page, outbox, page], "which is not a Unix stream socket");
     drop(Reader::new(&scene));
 }
 

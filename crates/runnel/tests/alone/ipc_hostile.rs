@@ -16,7 +16,8 @@ use crate::ipc_scene::{Reader, Scene, numbered};
 use crate::logged::count_logged;
 use crate::process::alone;
 use crate::raw::read_frame;
-use runnel::io::memory::Shared;
+use runnel::io::memory::SharedWords;
+use rustix::fs::{MemfdFlags, memfd_create};
 
 const NAMED: &str = "another process of this host:";
 
@@ -300,7 +301,8 @@ fn records_about_what_is_not_there_are_passed_over() {
 fn packets_that_no_process_sends_end_the_session() {
     let _alone = alone();
     let scene = Scene::new();
-    let segment = Shared::new("fake-segment", 8192).unwrap();
+    let segment = SharedWords::new("fake-segment", 8192).unwrap();
+    let (pipe, _writer) = std::io::pipe().unwrap();
     let fd = segment.fd();
     let packet = |what: &str, bytes: &[u8], fds: &[_], says: &str| {
         ends(&scene, what, &[says], |reader| send(&reader.session.packets, bytes, fds));
@@ -312,18 +314,19 @@ fn packets_that_no_process_sends_end_the_session() {
     packet("not the first", &gift(1, 4096, 2), &[fd], "it gave segments out of order");
     packet("the last there is", &gift(u64::MAX, 4096, 2), &[fd], "it gave segments out of order");
     packet("too long", &gift(0, 1 << 40, 1 << 40), &[fd], "it gave a segment that no memory could hold");
+    packet("no memory", &gift(0, 4096, 2), &[pipe.as_fd()], "it gave a segment that is no memory");
 }
 
 #[test]
 fn memory_that_is_no_segment_is_not_mapped() {
     let _alone = alone();
     let scene = Scene::new();
-    let segment = Shared::new("fake-segment", 8192).unwrap();
-    let (pipe, _writer) = std::io::pipe().unwrap();
+    let segment = SharedWords::new("fake-segment", 8192).unwrap();
+    let unsealed = memfd_create("fake-segment", MemfdFlags::ALLOW_SEALING).unwrap();
     let says = ["memory of another process is not mapped, its messages are copied"];
     let before = count_logged(&says);
     for (slot_bytes, slots, fd) in [
-        (4096, 2, pipe.as_fd()),
+        (4096, 2, unsealed.as_fd()),
         (4096, 3, segment.fd()),
         (u64::from(u32::MAX), 1, segment.fd()),
         (1, u64::from(u32::MAX), segment.fd()),

@@ -58,7 +58,7 @@ fn link_ends(what: &str, says: &str, act: impl FnOnce(&Scene, &mut Writer)) {
     println!("{what}");
     let scene = Scene::new();
     let mut writer = Writer::new(&scene.fake);
-    let says = ["publisher [/fake]:", says];
+    let says = ["publisher [/fake] at ", says];
     let before = count_logged(&says);
     act(&scene, &mut writer);
     wait_until(&format!("{says:?} logged"), || count_logged(&says) > before);

@@ -11,6 +11,8 @@ mod fake_process;
 mod fake_publisher;
 #[path = "../common/group.rs"]
 mod group;
+#[path = "../common/held.rs"]
+mod held;
 #[path = "../common/ipc_scene.rs"]
 mod ipc_scene;
 #[path = "../common/logged.rs"]
@@ -35,9 +37,11 @@ mod ipc_hostile;
 mod ipc_late;
 mod ipc_limits;
 mod ipc_segments;
+mod ipc_slow_closing;
 mod ipc_writers;
 mod keeper;
 mod receive_budget;
+mod receive_stall;
 mod ros2_idle;
 mod ros2_ipc_ends;
 mod ros2_ipc_hostile;

@@ -2,7 +2,7 @@
 //! honest peers go on.
 
 use std::io::{ErrorKind, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -113,7 +113,8 @@ fn slow_requests_of_many_clients_stay_within_budget() {
     // A message longer than the whole budget is refused by its length.
     let stream = begin_request::<SetLoggerLevel>(&graph, "/levels", ANNOUNCED, 0);
     wait_until("the link closed", || is_closed(&stream));
-    wait_logged(&["service /levels", "900000000 bytes", "16777216"]);
+    let refused = ["900000000 bytes", "16777216", "RUNNEL_RECEIVE_BUDGET=900 "];
+    wait_logged(&[&["service /levels: client [/slow] at 127.0.0.1:"], &refused[..]].concat());
     let slow: Vec<_> = (0..PEERS)
         .map(|_| begin_request::<SetLoggerLevel>(&graph, "/levels", BUDGET - 1, 1_000_000))
         .collect();
@@ -168,7 +169,46 @@ fn images_arrive_while_slow_publishers_fill_the_budget() {
     let given_up = far.budget().given_up;
     assert!(given_up > 0 && slow.iter().any(is_closed));
     assert!(far.budget().in_use > 0, "those that the budget has room for stay");
-    wait_logged(&["publisher [/slow]", "127.0.0.1", "of 12000000 bytes", "RUNNEL_RECEIVE_BUDGET"]);
+    wait_logged(&[
+        "topic /images: publisher [/slow]",
+        "127.0.0.1",
+        "of 12000000 bytes",
+        "RUNNEL_RECEIVE_BUDGET",
+    ]);
+}
+
+#[test]
+fn message_beyond_default_budget_is_refused_with_variable_that_helps() {
+    let _alone = alone();
+    let graph = Graph::new();
+    let far = Spinning::new(graph.options());
+    let node = far.context.create_node("viewer").unwrap();
+    let fake = FakePublisher::new(&graph, "/lidar", "/clouds");
+    let _subscription = node.create_subscription("clouds", 10, |_: &Text| {}).unwrap();
+    let stream = fake.accept_and_send("/lidar", Text::MD5, &300_000_000u32.to_le_bytes());
+    wait_until("the link closed", || is_closed(&stream));
+    let refused = ["300000000 bytes", "268435456", "RUNNEL_RECEIVE_BUDGET=300 "];
+    wait_logged(&[&["topic /clouds: publisher [/lidar] at 127.0.0.1:"], &refused[..]].concat());
+    let service = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let uri = format!("rosrpc://{}", service.local_addr().unwrap());
+    graph.ask("registerService", &["/map", "/map", &uri, "http://127.0.0.1:1/"].map(Into::into));
+    let answering = std::thread::spawn(move || {
+        let (mut stream, _) = service.accept().unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        read_frame(&mut stream).unwrap();
+        let header = ConnectionHeader::new([("callerid", "/map"), ("md5sum", SetBool::MD5)]);
+        stream.write_all(&header.emit()).unwrap();
+        // What is not read would hide the end of the link.
+        read_frame(&mut stream).unwrap();
+        stream.write_all(&[&[1][..], &300_000_000u32.to_le_bytes()].concat()).unwrap();
+        wait_until("the link closed", || is_closed(&stream));
+    });
+    let client = node.create_client::<SetBool>("map").unwrap();
+    let error = client.call(&SetBoolRequest::default()).unwrap_err().to_string();
+    for part in [&["/map", "response from 127.0.0.1"], &refused[..]].concat() {
+        assert!(error.contains(part), "{part:?} is not in {error:?}");
+    }
+    answering.join().unwrap();
 }
 
 #[test]
@@ -193,6 +233,7 @@ fn message_without_progress_is_given_up() {
 
 #[test]
 fn half_a_message_is_waited_for() {
+    let _alone = alone();
     let graph = Graph::new();
     let far = Spinning::new(graph.options());
     assert_eq!(far.budget().limit, 256 << 20);
@@ -213,5 +254,5 @@ fn half_a_message_is_waited_for() {
     paused.write_all(&text[6..]).unwrap();
     wait_until("the rest", || *heard.lock().unwrap() == ["other", "whole"]);
     assert_eq!((far.budget().in_use, far.budget().given_up), (0, 0));
-    assert!(LONG < Duration::from_secs(30), "by default a peer may pause for longer than this test");
+    assert!(far.budget().timeout > LONG, "by default a peer may pause for longer than this test");
 }

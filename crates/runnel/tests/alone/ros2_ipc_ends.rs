@@ -16,6 +16,10 @@ use rustix::process::set_parent_process_death_signal;
 
 const ENTRY: &str = "ros2_ipc_ends::a_part_is_played_where_another_test_asks_for_it";
 
+/// Bytes of a message that goes through the ring in several pieces: of these, one read of the ring takes one and a part of the
+/// next.
+const LONG_MESSAGE: usize = 60_000;
+
 /// Names the part that a program plays where another started it, and its domain.
 const PART: &str = "RUNNEL_TEST_PART";
 
@@ -42,12 +46,13 @@ fn end_sessions() -> usize {
 fn a_part_is_played_where_another_test_asks_for_it() {
     let Ok(asked) = std::env::var(PART) else { return };
     set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
-    let (part, domain) = asked.split_once(' ').unwrap();
+    let (part, domain) = asked.rsplit_once(' ').unwrap();
     let context = context(domain.parse().unwrap(), true);
     match part {
         "talks" => talk(&context),
         "listens" => hear(&context),
-        "tells" => tell(&context),
+        "tells" => tell(&context, false),
+        "stops itself" => tell(&context, true),
         other => panic!("no such part: {other}"),
     }
 }
@@ -81,10 +86,18 @@ fn hear(context: &runnel::Context) {
     }
 }
 
-/// Prints the numbers of what it hears.
-fn tell(context: &runnel::Context) {
+/// Prints the numbers of what it hears, and stops itself, if it is to, in the callback of the first long message.
+fn tell(context: &runnel::Context, mut stops: bool) {
     let node = context.create_node("listener").unwrap();
-    let take = |message: &UInt8MultiArray| println!("\nheard {}", number_in(&message.data));
+    let take = move |message: &UInt8MultiArray| {
+        println!("\nheard {}", number_in(&message.data));
+        if stops && message.data.len() >= LONG_MESSAGE {
+            stops = false;
+            // To this thread, which stops before the call returns; to the process, another thread may take it later.
+            // SAFETY: the call takes a number only.
+            assert_eq!(unsafe { libc::raise(libc::SIGSTOP) }, 0);
+        }
+    };
     let _subscription = node.create_subscription("data", 1000, take).unwrap();
     context.spin().unwrap();
 }
@@ -146,16 +159,21 @@ struct Stopping {
 
 impl Stopping {
     fn new(qos: QoS) -> Self {
+        Self::with("tells", qos)
+    }
+
+    /// The listener plays this part.
+    fn with(part: &str, qos: QoS) -> Self {
         let domain = new_domain();
         let talking = context(domain, true);
         let publisher = talking.create_node("talker").unwrap().create_publisher("data", qos).unwrap();
-        let peer = start("tells", domain);
+        let peer = start(part, domain);
         let mut stopping = Self { talking, publisher, peer, until: Instant::now() + LONG, published: 0 };
         stopping.turn_until("the pair in shared memory", |pair| pair.publisher.shared_memory_count() == 1);
         // From now on the listener has the memory in which messages of this length lie.
         let published = stopping.publish(&[10, 5000]);
         stopping.turn_until("these are heard", |pair| told(&pair.peer).len() == published as usize);
-        stopping.peer.signal(Signal::STOP).unwrap();
+        stopping.peer.stop(stopping.until).unwrap();
         stopping
     }
 
@@ -203,6 +221,22 @@ fn what_a_stopped_listener_has_not_read_when_its_session_ends_comes_once_and_in_
 }
 
 #[test]
+fn partly_read_sample_is_neither_lost_nor_doubled_when_its_session_ends() {
+    let _alone = alone();
+    let mut pair = Stopping::with("stops itself", QoS::keep_last(1000));
+    // Memory that the listener does not have yet: these go through the ring.
+    pair.publish(&[LONG_MESSAGE; 4]);
+    let stopped_again = |pair: &Stopping| told(&pair.peer).len() == 3;
+    pair.peer.signal(Signal::CONT).unwrap();
+    pair.turn_until("the listener has heard the first of them", stopped_again);
+    pair.peer.wait_until_stopped(pair.until).unwrap();
+    pair.goes_to_network();
+    let published = pair.publish(&[10, LONG_MESSAGE, 10]);
+    let heard = pair.goes_on();
+    assert!(heard.iter().copied().eq(0..published), "{heard:?}");
+}
+
+#[test]
 fn what_waits_for_a_stopped_listener_longer_than_it_is_worth_is_not_delivered() {
     let _alone = alone();
     let lifespan = Duration::from_secs(4);
@@ -219,8 +253,12 @@ fn what_waits_for_a_stopped_listener_longer_than_it_is_worth_is_not_delivered() 
         }
         let published = pair.publish(&[10, 5000, 60_000]);
         // What was in the ring is as good as delivered, while there is one.
-        let expected = (0..if session_ends { 2 } else { begun }).chain(worth..published);
-        assert!(pair.goes_on().into_iter().eq(expected), "the session ends: {session_ends}");
+        let expected: Vec<_> = (0..if session_ends { 2 } else { begun }).chain(worth..published).collect();
+        assert_eq!(
+            pair.goes_on(),
+            expected,
+            "the session ends: {session_ends}, {begun} had begun, {worth} are old"
+        );
     }
 }
 

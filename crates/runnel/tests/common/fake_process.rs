@@ -5,7 +5,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use runnel::io::memory::{Foreign, Shared};
+use runnel::io::memory::{Foreign, SharedWords};
 use runnel::io::unix::{Place, Received};
 use runnel::io::{Doorbell, PacketListener, Packets, Ringer, host};
 
@@ -146,16 +146,16 @@ pub fn is_ended(packets: &Packets) -> bool {
 
 /// What this process gives the other in its greeting.
 pub struct Mine {
-    pub page: Shared,
-    pub outbox: Shared,
+    pub page: SharedWords,
+    pub outbox: SharedWords,
     pub bell: Doorbell,
     ringer: Ringer,
 }
 
 impl Mine {
     pub fn new() -> Self {
-        let page = Shared::new("fake-page", 8).unwrap();
-        let outbox = Shared::new("fake-session", OUTBOX_BYTES).unwrap();
+        let page = SharedWords::new("fake-page", 8).unwrap();
+        let outbox = SharedWords::new("fake-session", OUTBOX_BYTES).unwrap();
         let (bell, ringer) = Doorbell::pair().unwrap();
         Self { page, outbox, bell, ringer }
     }

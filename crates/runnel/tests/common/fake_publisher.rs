@@ -49,15 +49,20 @@ impl FakePublisher {
         self.accept_header().0
     }
 
+    /// Takes a subscriber that has connected, whose header may not have come.
+    pub fn try_accept(&self) -> Option<TcpStream> {
+        self.messages.set_nonblocking(true).unwrap();
+        self.messages.accept().ok().map(|(stream, _)| stream)
+    }
+
     /// Takes the next subscriber and its header.
     pub fn accept_header(&self) -> (TcpStream, ConnectionHeader) {
-        self.messages.set_nonblocking(true).unwrap();
         let mut accepted = None;
         wait_until("a subscriber", || {
-            accepted = self.messages.accept().ok();
+            accepted = self.try_accept();
             accepted.is_some()
         });
-        let (mut stream, _) = accepted.unwrap();
+        let mut stream = accepted.unwrap();
         stream.set_nonblocking(false).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
         let header = ConnectionHeader::parse(&read_frame(&mut stream).unwrap()).unwrap();

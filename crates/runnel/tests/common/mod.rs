@@ -8,7 +8,7 @@ use runnel::io::clock;
 use runnel::{Context, ContextOptions, MasterOptions};
 
 /// Longer than anything here takes; only a failure waits for it.
-pub const LONG: Duration = Duration::from_secs(20);
+pub const LONG: Duration = Duration::from_secs(60);
 
 /// A master of its own and contexts that use it.
 pub struct Graph {

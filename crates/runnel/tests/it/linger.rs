@@ -85,7 +85,7 @@ fn talker_with_still_listener(graph: &str, ipc: bool, linger: &str) -> Stage {
     listener.wait_for_line(|line| line == "ready", within(20)).unwrap();
     let mut talker = part("talks");
     talker.wait_for_line(|line| line == "met", within(20)).unwrap();
-    listener.signal(Signal::STOP).unwrap();
+    listener.stop(within(20)).unwrap();
     std::fs::write(&stands, "").unwrap();
     talker.wait_for_line(|line| line == "ending", within(20)).unwrap();
     let _ = std::fs::remove_file(&stands);

@@ -46,6 +46,7 @@ mod loans;
 mod params;
 mod qos_events;
 mod qos_samples;
+mod receive_budget;
 mod ros2;
 mod ros2_dynamic;
 mod ros2_embedded;

@@ -1,14 +1,22 @@
 //! Publishers and subscriptions over real sockets.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use crate::common::{Graph, LONG, spin_until, wait_until};
+use crate::fake_publisher::FakePublisher;
+use crate::raw::framed_text;
+use runnel::core::Message;
 use runnel::msgs::geometry_msgs::{PoseStamped, Twist};
 use runnel::msgs::sensor_msgs::Image;
 use runnel::msgs::std_msgs::{Empty, Float32, Int32, String as Text, UInt8MultiArray};
+use runnel::ros1::http::request;
+use runnel::ros1::rpc::Uri;
+use runnel::ros1::xmlrpc::{Value, encode_call};
 use runnel::{Error, Node, Publisher, QoS, Subscription};
 
 type Heard = Arc<Mutex<Vec<String>>>;
@@ -44,6 +52,33 @@ fn messages_arrive_in_order_and_whole() {
     (0..500).for_each(|n| talker.publish(text(n)).unwrap());
     spin_until(&far, "500 messages heard", || count(&heard) == 500);
     assert!(heard.lock().unwrap().iter().enumerate().all(|(n, data)| *data == n.to_string()));
+}
+
+#[test]
+fn messages_sent_before_publisher_leaves_topic_arrive() {
+    let graph = Graph::new();
+    let far = graph.context();
+    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
+    let fake = FakePublisher::new(&graph, "/talker", "/chatter");
+    let mut publisher = fake.accept_and_send("/talker", Text::MD5, &[]);
+    spin_until(&far, "the link", || subscription.publisher_count() == 1);
+    let uri = graph.ask("lookupNode", &["/test", "/listener"].map(Into::into));
+    let slave_api = Uri::parse(uri.as_str().unwrap()).unwrap();
+    let mut master = TcpStream::connect(("127.0.0.1", slave_api.endpoint.port)).unwrap();
+    let call = |method: &str, params: &[Value]| {
+        request("127.0.0.1", "/", &encode_call(method, params).unwrap(), true)
+    };
+    master.write_all(&call("getPid", &["/master".into()])).unwrap();
+    master.set_nonblocking(true).unwrap();
+    spin_until(&far, "an answer", || master.read(&mut [0; 4096]).is_ok());
+    // Both lie there before the node reads either. It reads a part of the messages first: they are more than is read at a time,
+    // and less than its socket holds.
+    let messages: Vec<u8> = (0..100).flat_map(|number| framed_text(&format!("{number:01000}"))).collect();
+    publisher.write_all(&messages).unwrap();
+    let nobody = Value::Array(Vec::new());
+    master.write_all(&call("publisherUpdate", &["/master".into(), "/chatter".into(), nobody])).unwrap();
+    spin_until(&far, "all of them", || count(&heard) == 100);
+    spin_until(&far, "the end of the link", || subscription.publisher_count() == 0);
 }
 
 #[test]
@@ -189,19 +224,19 @@ fn a_slow_subscriber_loses_the_oldest_and_it_is_counted() {
 }
 
 /// A subscriber that takes nothing: it sends its header and then never reads.
-fn stopped_subscriber(graph: &Graph, topic: &str) -> std::net::TcpStream {
+fn stopped_subscriber(graph: &Graph, topic: &str) -> TcpStream {
     use runnel::ros1::header::ConnectionHeader;
     use runnel::ros1::xmlrpc::Value;
     use std::io::Write;
     let node = graph.ask("lookupNode", &["/test".into(), "/talker".into()]);
-    let uri = runnel::ros1::rpc::Uri::parse(node.as_str().unwrap()).unwrap();
+    let uri = Uri::parse(node.as_str().unwrap()).unwrap();
     let protocols = Value::Array(vec![Value::Array(vec!["TCPROS".into()])]);
     let caller = graph.context();
     let params = ["/stopped".into(), topic.into(), protocols];
     let answer = caller.call(&uri, "requestTopic", &params, LONG).unwrap();
     let address = answer.as_array().unwrap()[2].as_array().unwrap().to_vec();
     let port = u16::try_from(address[2].as_int().unwrap()).unwrap();
-    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let fields = [("callerid", "/stopped"), ("topic", topic), ("md5sum", "*"), ("type", "*")];
     stream.write_all(&ConnectionHeader::new(fields).emit()).unwrap();
     stream

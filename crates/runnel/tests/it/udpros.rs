@@ -12,7 +12,7 @@ use runnel::msgs::std_msgs::{Empty, String as Text, UInt8MultiArray};
 use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
-use runnel::{Context, Node, QoS, Subscription};
+use runnel::{Context, Node, Publisher, QoS, Subscription};
 
 type Heard = Arc<Mutex<Vec<usize>>>;
 
@@ -166,20 +166,31 @@ fn a_subscription_of_the_same_node_that_wants_every_message_brings_all_to_a_conn
     });
 }
 
-#[test]
-fn a_subscriber_that_ends_is_noticed_with_the_next_message() {
-    let graph = Graph::new();
-    let (near, far) = (graph.context(), graph.context());
+/// Has a publisher send so many messages at a time to a subscriber that has ended, until it notices.
+fn notices_ended_subscriber(
+    graph: &Graph,
+    near: &Context,
+    far: &Context,
+    at_a_time: usize,
+) -> Publisher<UInt8MultiArray> {
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
     let (_, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     drop(subscription);
     wait_until("the link is gone", || {
-        talker.publish(bytes(10)).unwrap();
+        (0..at_a_time).for_each(|_| talker.publish(bytes(10)).unwrap());
         talker.subscription_count() == 0
     });
-    assert_eq!(transports(&near, &graph, "/talker"), [""; 0]);
+    assert_eq!(transports(near, graph, "/talker"), [""; 0]);
+    talker
+}
+
+#[test]
+fn a_subscriber_that_ends_is_noticed_with_the_next_message() {
+    let graph = Graph::new();
+    let (near, far) = (graph.context(), graph.context());
+    let talker = notices_ended_subscriber(&graph, &near, &far, 1);
     let (heard, _again) = listen(&far.create_node("again").unwrap(), "data", udpros());
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     talker.publish(bytes(11)).unwrap();
@@ -247,18 +258,8 @@ fn sending_port(answer: &Value) -> u16 {
 #[test]
 fn the_end_of_a_subscriber_is_noticed_by_who_sends_as_well() {
     let graph = Graph::new();
-    let (near, far) = (graph.context(), graph.context());
-    let node = near.create_node("talker").unwrap();
-    let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
-    let (_, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
-    assert!(talker.wait_for_subscribers(1, LONG).unwrap());
-    drop(subscription);
     // The first of two is refused by the subscriber's host, and the second takes that away from who waits at the socket.
-    wait_until("the link is gone", || {
-        talker.publish(bytes(10)).unwrap();
-        talker.publish(bytes(10)).unwrap();
-        talker.subscription_count() == 0
-    });
+    notices_ended_subscriber(&graph, &graph.context(), &graph.context(), 2);
 }
 
 #[test]
@@ -277,30 +278,37 @@ fn a_publisher_that_ends_is_forgotten_and_a_new_one_is_heard() {
     }
 }
 
-/// Sends so many messages one after the other through a relay that loses every so manyth datagram; how many were heard and
-/// how many counted as lost.
-fn through_relay(size: usize, messages: u64, loses: impl FnMut(u64) -> bool + Send + 'static) -> (u64, u64) {
+/// Runs a test with a publisher and a subscription that are joined by a relay, which loses datagrams chosen by their count.
+fn with_relay<T>(
+    loses: impl FnMut(u64) -> bool + Send + 'static,
+    test: impl FnOnce(&Publisher<UInt8MultiArray>, &Context, &Heard, &Subscription) -> T,
+) -> T {
     let (here, there) = (Graph::new(), Graph::new());
     let (near, far) = (here.context(), there.context());
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 1000).unwrap();
     let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
-    let type_name = UInt8MultiArray::TYPE;
-    let uri = uri_of(&here, "/talker");
-    let _relay = Relay::new(&near, uri, &there, "/data", type_name, loses);
+    let _relay = Relay::new(&near, uri_of(&here, "/talker"), &there, "/data", UInt8MultiArray::TYPE, loses);
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     spin_until(&far, "the relay is joined", || subscription.publisher_count() == 1);
-    for sent in 1..=messages {
-        talker.publish(bytes(size)).unwrap();
-        let answered = || heard.lock().unwrap().len() as u64 + subscription.lost() + 1;
-        // A loss shows with the next message only.
-        spin_until(&far, "the message before heard or lost", || answered() >= sent);
-        far.spin_once(Duration::from_millis(1)).unwrap();
-    }
-    spin_until(&far, "all heard or lost", || {
-        heard.lock().unwrap().len() as u64 + subscription.lost() >= messages - 1
-    });
-    (heard.lock().unwrap().len() as u64, subscription.lost())
+    test(&talker, &far, &heard, &subscription)
+}
+
+/// Sends so many messages one after the other through such a relay; how many were heard and how many counted as lost.
+fn through_relay(size: usize, messages: u64, loses: impl FnMut(u64) -> bool + Send + 'static) -> (u64, u64) {
+    with_relay(loses, |talker, far, heard, subscription| {
+        for sent in 1..=messages {
+            talker.publish(bytes(size)).unwrap();
+            let answered = || heard.lock().unwrap().len() as u64 + subscription.lost() + 1;
+            // A loss shows with the next message only.
+            spin_until(far, "the message before heard or lost", || answered() >= sent);
+            far.spin_once(Duration::from_millis(1)).unwrap();
+        }
+        spin_until(far, "all heard or lost", || {
+            heard.lock().unwrap().len() as u64 + subscription.lost() >= messages - 1
+        });
+        (heard.lock().unwrap().len() as u64, subscription.lost())
+    })
 }
 
 #[test]
@@ -318,18 +326,14 @@ fn doubled_loss_within_one_message_counts_once() {
 
 #[test]
 fn messages_lost_in_a_row_are_counted_one_by_one() {
-    let (here, there) = (Graph::new(), Graph::new());
-    let (near, far) = (here.context(), there.context());
-    let node = near.create_node("talker").unwrap();
-    let talker = node.create_publisher::<UInt8MultiArray>("data", 1000).unwrap();
-    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
-    let uri = uri_of(&here, "/talker");
-    let loses = |count| (3..=5).contains(&count);
-    let _relay = Relay::new(&near, uri, &there, "/data", UInt8MultiArray::TYPE, loses);
-    spin_until(&far, "the relay is joined", || subscription.publisher_count() == 1);
-    (1..=8).for_each(|size| talker.publish(bytes(size)).unwrap());
-    spin_until(&far, "the last is heard", || heard.lock().unwrap().last() == Some(&8));
-    assert_eq!((&heard.lock().unwrap()[..], subscription.lost()), (&[1, 2, 6, 7, 8][..], 3));
+    with_relay(
+        |count| (3..=5).contains(&count),
+        |talker, far, heard, subscription| {
+            (1..=8).for_each(|size| talker.publish(bytes(size)).unwrap());
+            spin_until(far, "the last is heard", || heard.lock().unwrap().last() == Some(&8));
+            assert_eq!((&heard.lock().unwrap()[..], subscription.lost()), (&[1, 2, 6, 7, 8][..], 3));
+        },
+    );
 }
 
 /// A subscriber made of sockets alone.

@@ -100,7 +100,7 @@ fn everything_comes_back(server: Server) {
     });
     println!("{server:?}: everything was back {:.2} s after the restart", begun.elapsed().as_secs_f64());
     all_heard(&mut subscribers);
-    publishers.signal(Signal::STOP).unwrap();
+    publishers.stop(within(PATIENCE)).unwrap();
     subscribers.signal(Signal::INT).unwrap();
     let counted = |line: &str| line.starts_with("messages ");
     let counted = subscribers.wait_for_line(counted, within(PATIENCE)).unwrap();

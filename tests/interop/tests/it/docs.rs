@@ -8,13 +8,12 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::net::TcpStream;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Once;
 use std::time::Instant;
 
-use interop::{Ros1Graph, wait_until};
+use interop::{Ros1Graph, projects, wait_until};
 use runnel_testkit::process::{Peer, free_port, within};
 
 /// Seconds that a command may take, in which cargo builds what it needs and waits for what other documents have it build.
@@ -43,15 +42,17 @@ struct Block {
 /// there.
 fn home() -> PathBuf {
     static EMPTIED: Once = Once::new();
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let repository = repository.canonicalize().expect("this repository");
-    // Not in the repository: cargo would take what is made there for members of its workspace.
-    let name = format!("runnel-docs{}", repository.display().to_string().replace('/', "-"));
-    let home = std::env::temp_dir().join(name);
+    let home = projects::folder();
     EMPTIED.call_once(|| {
-        let _ = fs::remove_dir_all(&home);
-        fs::create_dir_all(&home).expect("a folder");
-        symlink(&repository, home.join("runnel")).expect("a link");
+        for entry in fs::read_dir(&home).expect("a folder").map(|entry| entry.expect("an entry")) {
+            let path = entry.path();
+            // Another test may be building with it.
+            if path.file_name().is_some_and(|name| name == projects::REPOSITORY) {
+                continue;
+            }
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.expect("no test but this one uses it");
+        }
     });
     home
 }
@@ -77,8 +78,7 @@ fn blocks(document: &str) -> Vec<Block> {
 struct Reader {
     page: &'static str,
     graph: Ros1Graph,
-    /// The folder that holds this repository as `runnel`. It is the same for all documents and runs, since cargo builds a crate
-    /// anew for each path by which it is reached.
+    /// The folder that holds this repository as `runnel`.
     home: PathBuf,
     /// Where the shell is.
     folder: PathBuf,
@@ -158,7 +158,8 @@ impl Reader {
             document,
         );
         self.write("src/main.rs", &self.excerpts);
-        self.run("cargo check", &format!("{document}, its excerpts"));
+        // The other projects are built: to check these only would check all crates that they use a second time.
+        self.run("cargo build", &format!("{document}, its excerpts"));
     }
 
     fn write(&self, name: &str, text: &str) {
@@ -187,13 +188,7 @@ impl Reader {
         command.args(["-c", script]).current_dir(&self.folder).env("ROS_MASTER_URI", self.graph.master_uri());
         let programs = interop::folder().display().to_string();
         command.env("PATH", format!("{programs}:{}", std::env::var("PATH").unwrap_or_default()));
-        // What one document has had built serves the others, and the next run.
-        let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/docs");
-        command.env("CARGO_TARGET_DIR", built).env("CARGO_NET_OFFLINE", "true");
-        // Nobody debugs these: without, they take an eighth of the disk and of the time to link.
-        command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
-        // Nobody runs what is built for other systems: that it is built and linked is what counts.
-        command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
+        projects::share_builds(&mut command);
         command.env("ROS_IP", "127.0.0.1");
         Peer::spawn("bash", command).expect("a shell")
     }
@@ -235,12 +230,9 @@ fn the_readme_does_what_it_says() {
 fn cargo_runs_the_command_for_who_names_no_program() {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new("cargo");
-    command
-        .args(["run", "--locked", "--", "--version"])
-        .current_dir(&repository)
-        // Other tests use the programs that are built already, with the features that tests take.
-        .env("CARGO_TARGET_DIR", repository.join("target/docs"))
-        .env("CARGO_NET_OFFLINE", "true");
+    command.args(["run", "--locked", "--", "--version"]).current_dir(&repository);
+    // Other tests use the programs that are built already, with the features that tests take.
+    projects::share_builds(&mut command);
     let mut peer = Peer::spawn("cargo", command).expect("cargo");
     let succeeded = peer.wait_exit(within(PATIENCE)).is_ok_and(|status| status.success());
     assert!(succeeded && peer.output().contains("runnel 0."), "{}", peer.output());

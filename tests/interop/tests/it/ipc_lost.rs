@@ -40,7 +40,7 @@ fn what_a_process_of_another_user_left_in_memory_when_it_was_killed_is_heard() {
     let Some([near, far]) = of_two_users(&master) else { return };
     let mut talk = Talk::at_rate(&near, &far, 2000);
     talk.goes_by_memory();
-    talk.listener.signal(Signal::STOP).unwrap();
+    talk.listener.stop(within(PATIENCE)).unwrap();
     // Fewer than the queue of a subscription keeps.
     wait_for_more(&talk.talker, 500);
     talk.talker.signal(Signal::KILL).unwrap();
@@ -108,7 +108,7 @@ fn comes_back_after(more: usize) {
     let host = Container::start(Network::Shared, &[]).with("ROS_MASTER_URI", master.graph().master_uri());
     let mut talk = Talk::between(&host, &host);
     talk.goes_by_memory();
-    talk.listener.signal(Signal::STOP).unwrap();
+    talk.listener.stop(within(PATIENCE)).unwrap();
     wait_for_more(&talk.talker, 50);
     lose_session(talk.talker.id());
     wait_for_more(&talk.talker, more);

@@ -1,6 +1,7 @@
 //! Runnel against the original programs: each module is run in a process and a network of its own by `./test`.
 
 mod actions;
+mod backlog;
 mod bench;
 mod blocked;
 mod crowd;
@@ -23,6 +24,7 @@ mod md5;
 mod originals;
 mod page;
 mod params;
+mod paused;
 mod peers;
 mod ros1_commands;
 mod ros2_commands;

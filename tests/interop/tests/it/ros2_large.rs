@@ -29,6 +29,14 @@ const GRACE: Duration = Duration::from_secs(1);
 /// packet must arrive, ever gets through.
 const LONGEST: u64 = 60;
 
+const LISTENERS: [Origin; 5] = [
+    Origin::Cyclone,
+    Origin::Cyclone11,
+    Origin::FastDds,
+    Origin::Ros2(Distro::Jazzy),
+    Origin::Ros2(Distro::Kilted),
+];
+
 /// What a cable loses: 10 % of the IP packets, so that a long datagram is lost more often than a short one, or 10 % of the
 /// datagrams, after their packets have been put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,14 +72,17 @@ fn got(listener: &mut Peer, deadline: Instant) -> bool {
     listener.wait_for_line(|line| line.starts_with("got "), deadline).is_ok()
 }
 
-/// Sends `count` reliable messages.
-fn exchange(talking: Origin, listening: Origin, loss: Loss, count: usize) -> Outcome {
+/// Sends `count` messages: reliable ones over a cable with loss, best-effort ones over one without.
+fn exchange(talking: Origin, listening: Origin, loss: Option<Loss>, count: usize) -> Outcome {
     let [near, far] = Host::two();
-    [&near, &far].into_iter().for_each(|host| loss.apply(host));
+    if let Some(loss) = loss {
+        [&near, &far].into_iter().for_each(|host| loss.apply(host));
+    }
     let (counted, rate) = (count.to_string(), PER_SECOND.to_string());
-    let mut listener =
-        ready(far.node(listening, "listener", &[MESSAGE, &["--count", &counted]].concat(), &[]));
-    let words = [MESSAGE, &["--count", &counted, "--rate", &rate, "--size", BYTES, "--after", GATE]].concat();
+    let reliability = if loss.is_some() { "reliable" } else { "best_effort" };
+    let message = [MESSAGE, &["--reliability", reliability, "--count", &counted]].concat();
+    let mut listener = ready(far.node(listening, "listener", &message, &[]));
+    let words = [&message[..], &["--rate", &rate, "--size", BYTES, "--after", GATE]].concat();
     let mut talker = near.node(talking, "talker", &words, &[]);
     // A volatile reader is owed nothing that was written before it had found the writer.
     [&mut talker, &mut listener].into_iter().for_each(|peer| says(peer, "matched 1"));
@@ -84,7 +95,7 @@ fn exchange(talking: Origin, listening: Origin, loss: Loss, count: usize) -> Out
         in_time += 1;
     }
     let (mut arrived, mut took, end) = (in_time, begun.elapsed(), within(LONGEST));
-    while arrived < count && got(&mut listener, end) {
+    while loss.is_some() && arrived < count && got(&mut listener, end) {
         (arrived, took) = (arrived + 1, begun.elapsed());
     }
     Outcome { in_time, arrived, took }
@@ -99,38 +110,46 @@ fn median<T: Ord + Copy>(all: impl Iterator<Item = T>) -> T {
 #[test]
 fn long_reliable_messages_cross_lossy_cable() {
     for (listening, loss) in [(Origin::Cyclone, Loss::Packets), (Origin::FastDds, Loss::Datagrams)] {
-        assert_eq!(exchange(Origin::Runnel, listening, loss, 3).arrived, 3, "{listening}");
+        assert_eq!(exchange(Origin::Runnel, listening, Some(loss), 3).arrived, 3, "{listening}");
     }
+}
+
+/// The talkers of Runnel and of the listener's own vendor, by turns.
+fn print_figures(loss: Option<Loss>, rounds: usize) {
+    let path = loss.map_or("no loss, best effort".to_owned(), |loss| format!("{loss:?} lost, reliable"));
+    for listening in LISTENERS {
+        let mut outcomes = [Origin::Runnel, listening].map(|talking| (talking, Vec::new()));
+        for _ in 0..rounds {
+            for (talking, outcomes) in &mut outcomes {
+                outcomes.push(exchange(*talking, listening, loss, 30));
+            }
+        }
+        for (talking, outcomes) in outcomes {
+            let in_time = median(outcomes.iter().map(|outcome| outcome.in_time));
+            let arrived = median(outcomes.iter().map(|outcome| outcome.arrived));
+            let took = median(outcomes.iter().map(|outcome| outcome.took)).as_secs_f64();
+            let each: Vec<_> = outcomes.iter().map(|outcome| outcome.in_time).collect();
+            println!(
+                "{path}, {talking} to {listening}: {in_time} in time {each:?}, {arrived} after {took:.2} s"
+            );
+        }
+    }
+}
+
+fn rounds() -> usize {
+    std::env::var("ROUNDS").map_or(7, |rounds| rounds.parse().expect("a number of rounds"))
 }
 
 #[test]
 #[ignore = "takes half an hour: bench/ros2.sh large_lossy"]
 fn figures_of_long_messages_over_lossy_cable() {
-    let rounds = std::env::var("ROUNDS").map_or(7, |rounds| rounds.parse().expect("a number of rounds"));
-    let listeners = [
-        Origin::Cyclone,
-        Origin::Cyclone11,
-        Origin::FastDds,
-        Origin::Ros2(Distro::Jazzy),
-        Origin::Ros2(Distro::Kilted),
-    ];
-    println!("30 messages, 10 % of packets or datagrams lost, medians of {rounds} rounds:");
-    for loss in [Loss::Packets, Loss::Datagrams] {
-        for listening in listeners {
-            let mut outcomes = [Origin::Runnel, listening].map(|talking| (talking, Vec::new()));
-            for _ in 0..rounds {
-                for (talking, outcomes) in &mut outcomes {
-                    outcomes.push(exchange(*talking, listening, loss, 30));
-                }
-            }
-            for (talking, outcomes) in outcomes {
-                let in_time = median(outcomes.iter().map(|outcome| outcome.in_time));
-                let arrived = median(outcomes.iter().map(|outcome| outcome.arrived));
-                let took = median(outcomes.iter().map(|outcome| outcome.took)).as_secs_f64();
-                println!(
-                    "{loss:?}, {talking} to {listening}: {in_time} in time, {arrived} after {took:.2} s"
-                );
-            }
-        }
-    }
+    println!("30 messages, 10 % of packets or datagrams lost, medians of {} rounds:", rounds());
+    [Loss::Packets, Loss::Datagrams].into_iter().for_each(|loss| print_figures(Some(loss), rounds()));
+}
+
+#[test]
+#[ignore = "takes ten minutes: bench/ros2.sh large_best_effort"]
+fn figures_of_long_best_effort_messages() {
+    println!("30 messages, medians of {} rounds:", rounds());
+    print_figures(None, rounds());
 }

@@ -4,20 +4,45 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use interop::{Master, Ros1Graph, Server};
+use interop::{Master, Ros1Graph, Server, projects};
 use runnel_testkit::process::{Peer, within};
 use tempfile::TempDir;
 
 /// Seconds that a lap and all before it may take on a busy host.
 const LAP: u64 = 120;
 
-/// `line_trace` for a target of Rust's, built as [docs/line-tracer.md](../../../docs/line-tracer.md) says.
+/// `line_trace` for a target of Rust's. [docs/line-tracer.md](../../../../docs/line-tracer.md) builds it in this repository:
+/// so does `./test --full`. Otherwise a project builds it of the crates that `docs` has had built for that target.
 fn built_for(target: &str) -> PathBuf {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let arguments = ["build", "--release", "--target", target, "-p", "line_trace"];
-    let built = Command::new("cargo").args(arguments).current_dir(&repository).output().expect("cargo runs");
+    let mut command = Command::new("cargo");
+    command.args(["build", "--release", "--target", target]);
+    let results = if interop::is_full() {
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        command.args(["-p", "line_trace"]).current_dir(&repository);
+        repository.join("target")
+    } else {
+        projects::share_builds(command.current_dir(project()));
+        projects::built()
+    };
+    let built = command.output().expect("cargo runs");
     assert!(built.status.success(), "run ./test: {}", String::from_utf8_lossy(&built.stderr));
-    repository.join("target").join(target).join("release/line_trace")
+    results.join(target).join("release/line_trace")
+}
+
+/// A project of the program's source. It reaches this repository's crates by the path by which all projects do.
+fn project() -> PathBuf {
+    let repository = projects::folder().join(projects::REPOSITORY);
+    let repository = repository.display();
+    let folder = projects::built().join("static_robot");
+    let manifest = format!(
+        "[workspace]\n[package]\nname = 'static_robot'\nedition = '2024'\n\
+         [[bin]]\nname = 'line_trace'\npath = '{repository}/apps/line_trace/src/main.rs'\n\
+         [dependencies]\nline_trace.path = '{repository}/apps/line_trace'\n\
+         runnel.path = '{repository}/crates/runnel'\n"
+    );
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("Cargo.toml"), manifest).expect("a file");
+    folder
 }
 
 /// Has the robot drive a lap, seen by the same program; `run` starts it with arguments.

@@ -8,19 +8,41 @@ use std::collections::BTreeSet;
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::thread;
+use std::time::Instant;
 
 use hostile_ros1::HostileRos1;
 use runnel::core::sanitize::is_unsafe;
 use runnel_testkit::namespace::require_private_network;
+use runnel_testkit::process::within;
+use serde_json::Value as Json;
 
 /// A domain that no other test uses.
 const DOMAIN: u16 = 93;
 
+/// That of the test whose only hostile peer of ROS 2 is found by its values.
+const VALUES_DOMAIN: u16 = 94;
+
 /// What a line that peers forge would begin with.
 const FORGED: &str = "[ERROR] forged";
 
-/// Seconds after which a command that goes on is told to end.
+/// Seconds after which a command that goes on until it is told to end is told so.
 const TIME: &str = "6";
+
+/// Seconds after which a command that ends by itself is told to end: longer than any takes on a busy machine.
+const LONG_TIME: &str = "60";
+
+/// Commands that go on until they are told to end. `topic echo` does so without a count.
+const ENDLESS: &[&str] = &[
+    "master",
+    "topic bw",
+    "topic delay",
+    "topic hz",
+    "ros1 roscore",
+    "ros1 rosmaster",
+    "ros1 rostopic bw",
+    "ros1 rostopic delay",
+    "ros1 rostopic hz",
+];
 
 /// Each command, with the lines by which it meets the hostile peers. Those without lines show nothing of peers: they show this
 /// program's own texts, files of the user, or processes that they start themselves.
@@ -209,12 +231,11 @@ fn json_and_csv_decode_to_the_peers_text() {
     let peer = HostileRos1::start(&evil);
     let answer = |line: &str| {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        String::from_utf8(output_of(&words, &peer.uri).stdout).expect("it is UTF-8")
+        String::from_utf8(output_of(&words, &peer.uri, DOMAIN).stdout).expect("it is UTF-8")
     };
-    let json: serde_json::Value = serde_json::from_str(&answer("param get /p --json")).expect("it is JSON");
+    let json: Json = serde_json::from_str(&answer("param get /p --json")).expect("it is JSON");
     assert_eq!(json["plain"], evil.as_str());
-    let json: serde_json::Value =
-        serde_json::from_str(&answer("topic echo /t -n 1 --ros1 --json")).expect("it is JSON");
+    let json: Json = serde_json::from_str(&answer("topic echo /t -n 1 --ros1 --json")).expect("it is JSON");
     assert_eq!(json["data"], evil.as_str());
     let cell = answer("topic echo /t -n 1 --csv --full-length --ros1");
     let cell = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix("\"\n")).expect("it is quoted");
@@ -222,9 +243,42 @@ fn json_and_csv_decode_to_the_peers_text() {
     assert_eq!(text, evil);
 }
 
+#[test]
+fn json_decodes_to_names_of_ros2_peers() {
+    require_private_network();
+    let evil = evil(true).replace('\0', "");
+    hostile_ros2::start(VALUES_DOMAIN, &evil);
+    let answer = |line: &str| -> Json {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        // No master is there.
+        let output = output_of(&words, "http://127.0.0.1:9", VALUES_DOMAIN);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line}: {error}: {output:?}"))
+    };
+    // On a busy host a command may have listened for too short a time.
+    let answer_with = |line: &str, is_there: &dyn Fn(&Json) -> bool| {
+        let deadline = within(60);
+        let answers = std::iter::repeat_with(|| answer(line));
+        let there = answers.take_while(|_| Instant::now() < deadline).find(is_there);
+        there.unwrap_or_else(|| panic!("{line}: {evil:?} is not in {}", answer(line)))
+    };
+    let name = format!("/{evil}/m{evil}");
+    let is_listed = |found: &Json, value: &str, field: &str| {
+        let mut found = found.as_array().into_iter().flatten();
+        found.any(|one| *one == value || one[field] == value)
+    };
+    answer_with("node list --json --ros2 -a", &|nodes| is_listed(nodes, &name, "node"));
+    let info =
+        answer_with("topic info /v -v --json --ros2", &|info| !info["ros2"]["publishers"][0].is_null());
+    let publisher = &info["ros2"]["publishers"][0];
+    let said = [&publisher["node"], &publisher["type"], &publisher["participant"]["enclave"]];
+    assert_eq!(said, [name.as_str(), evil.as_str(), &format!("/{evil}")]);
+    let topic = format!("/t{evil}");
+    answer_with("topic list --json --ros2", &|topics| is_listed(topics, &topic, "name"));
+}
+
 /// What a command lets through, if it does, and whether it shows something of its peers.
 fn run(words: &[String], master: &str) -> (Option<String>, bool) {
-    let output = output_of(words, master);
+    let output = output_of(words, master, DOMAIN);
     let streams = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let clears = words.iter().any(|word| word == "-c") && words.iter().any(|word| word == "echo");
     let leak = streams.iter().find_map(|text| {
@@ -244,12 +298,19 @@ fn run(words: &[String], master: &str) -> (Option<String>, bool) {
     (leak, is_shown)
 }
 
-/// What a command says in the graph of that master and of the hostile participant, if there is one.
-fn output_of(words: &[String], master: &str) -> Output {
+fn is_endless(words: &[String]) -> bool {
+    let line = words.iter().filter(|word| *word != "-vv").map(String::as_str).collect::<Vec<_>>().join(" ");
+    let counts = words.iter().any(|word| word == "-n");
+    ENDLESS.iter().any(|path| line.starts_with(path)) || (line.starts_with("topic echo") && !counts)
+}
+
+/// What a command says in the graph of that master and in that domain.
+fn output_of(words: &[String], master: &str, domain: u16) -> Output {
     let mut command = Command::new("timeout");
-    command.args(["-s", "INT", "-k", "20", TIME, env!("CARGO_BIN_EXE_runnel")]).args(words);
+    let time = if is_endless(words) { TIME } else { LONG_TIME };
+    command.args(["-s", "INT", "-k", "20", time, env!("CARGO_BIN_EXE_runnel")]).args(words);
     command.stdin(Stdio::null());
-    command.env("ROS_MASTER_URI", master).env("ROS_DOMAIN_ID", DOMAIN.to_string());
+    command.env("ROS_MASTER_URI", master).env("ROS_DOMAIN_ID", domain.to_string());
     for variable in ["ROS_IP", "ROS_HOSTNAME", "ROS_NAMESPACE", "RUNNEL_LOG", "ROS_LOG_DIR"] {
         command.env_remove(variable);
     }

@@ -1,6 +1,6 @@
 //! `runnel action find`
 
-use super::actions::actions;
+use crate::actions::actions;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;

@@ -1,6 +1,6 @@
 //! `runnel action info`
 
-use super::actions::{Action, action};
+use crate::actions::{Action, action};
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;

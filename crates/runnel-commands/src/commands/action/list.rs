@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::actions::actions;
+use crate::actions::actions;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, is_within};

@@ -1,13 +1,11 @@
 //! `runnel action`
 
-mod actions;
 mod find;
 mod info;
 mod list;
 mod send_goal;
 mod type_name;
 
-pub use actions::actions;
 use clap::Subcommand;
 
 use crate::error::CliError;

@@ -13,14 +13,16 @@ use runnel::io::{Reactor, clock};
 use runnel::{Context, DynamicActionClient, DynamicGoalHandle, GoalOutcome, GoalStatus};
 use serde_json::json;
 
-use super::actions::actions;
+use crate::actions::actions;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::messages::typed_message;
 use crate::output::{self, Output};
 use crate::session::Session;
 use crate::streaming::{GLANCE, lock};
 use crate::types::{Types, type_name};
+use crate::value_parsers;
 
 /// How long a goal that was cancelled may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -54,7 +56,7 @@ pub struct Args {
 
     /// How long to wait at most for the server and then for the result, after which the goal is cancelled [default: as
     /// long as it takes]
-    #[arg(long, value_name = "SECONDS", value_parser = crate::commands::seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = value_parsers::seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
 }
 
@@ -86,8 +88,7 @@ fn schema(types: &Types, typed: &str) -> Result<ActionSchema, CliError> {
 }
 
 fn goal(schema: &ActionSchema, values: &[String]) -> Result<DynamicMessage, CliError> {
-    let values: Vec<&str> = values.iter().map(String::as_str).collect();
-    yaml::from_yaml_args(&schema.goal, &values, clock::realtime()).map_err(|error| {
+    typed_message(&schema.goal, values).map_err(|error| {
         let name = &schema.name;
         CliError::Usage(format!("not a goal of {name}: {error} (see 'runnel interface show {name}')"))
     })

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::actions::action;
+use crate::actions::action;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;

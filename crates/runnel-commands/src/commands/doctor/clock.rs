@@ -1,8 +1,9 @@
 //! What may be wrong with time: simulated time that nobody tells, and hosts whose clocks differ.
 
-use super::finding::{Area, Finding, listed};
+use super::finding::{Area, Finding};
 use super::found::{ClockFound, GraphFound, Heard, Stamp};
 use super::gather::CLOCK;
+use crate::output::listed;
 
 /// How far a stamp may lie from this host's clock, in seconds.
 const TOLERANCE: f64 = 1.0;

@@ -119,18 +119,6 @@ fn clean(text: &str) -> String {
     }
 }
 
-/// Several names in a sentence: `/a`, `/a and /b`, `/a, /b and 4 more`.
-pub fn listed<T: AsRef<str>>(names: &[T], most: usize) -> String {
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    match names.split_at_checked(most) {
-        Some((shown, rest)) if !rest.is_empty() => format!("{} and {} more", shown.join(", "), rest.len()),
-        _ => match names.split_last() {
-            Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
-            _ => names.concat(),
-        },
-    }
-}
-
 /// The words on lines of at most [`WIDTH`] columns. A word that is longer has a line of its own.
 pub fn wrapped(words: &str, first: &str, indent: &str) -> String {
     let (mut text, mut line) = (String::new(), first.to_owned());
@@ -196,12 +184,5 @@ mod tests {
             (Severity::Info, Area::Here),
         ];
         assert_eq!(order, expected);
-    }
-
-    #[test]
-    fn names_read_as_a_sentence() {
-        assert_eq!(listed(&["/a"], 3), "/a");
-        assert_eq!(listed(&["/a", "/b", "/c"], 3), "/a, /b and /c");
-        assert_eq!(listed(&["/a", "/b", "/c"], 1), "/a and 2 more");
     }
 }

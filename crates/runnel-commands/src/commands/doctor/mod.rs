@@ -1,6 +1,5 @@
 //! `runnel doctor`
 
-pub mod alike;
 mod clock;
 pub mod finding;
 mod found;

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use runnel::io::lookup::is_loopback;
 use runnel::ros1::rpc::Uri;
 
-use super::finding::{Area, Finding, listed};
+use super::finding::{Area, Finding};
 use super::found::{GraphFound, Here, NodeFound, Trouble};
 use crate::graph::names_of;
+use crate::output::listed;
 
 /// How many topics are named in a finding.
 const NAMED: usize = 3;

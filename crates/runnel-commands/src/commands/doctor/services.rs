@@ -1,7 +1,8 @@
 //! What may be wrong with services: servers that are gone, or that are others than the master says.
 
-use super::finding::{Area, Finding, listed};
+use super::finding::{Area, Finding};
 use super::found::{GraphFound, Refusal, Served, ServiceFound, Trouble};
+use crate::output::listed;
 
 /// How many nodes are named in a finding.
 const NAMED: usize = 3;

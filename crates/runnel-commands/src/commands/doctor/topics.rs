@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::alike::alike;
-use super::finding::{Area, Finding, Severity, listed};
+use super::finding::{Area, Finding, Severity};
 use super::found::{GraphFound, NodeFound, Offer, Offered, Refusal, Trouble};
 use super::gather::CLOCK;
+use crate::output::listed;
+use crate::similar::is_similar;
 
 /// How many nodes or topics are named in a finding.
 const NAMED: usize = 6;
@@ -165,7 +166,7 @@ fn meant(topic: &str, graph: &GraphFound, unheard: &mut Vec<String>) -> Option<F
         let of = |topic: &str| graph.types.get(topic).map(String::as_str).filter(|of| *of != "*");
         of(topic).zip(of(other)).is_none_or(|(one, other)| one == other)
     };
-    let fits = |other: &&String| alike(topic, other) && same_type(other);
+    let fits = |other: &&String| is_similar(topic, other) && same_type(other);
     let pair = unheard.iter().position(|other| fits(&other));
     let other = match pair {
         Some(index) => unheard.remove(index),

@@ -3,9 +3,9 @@
 use runnel::core::schema::Generation;
 use serde_json::json;
 
-use super::found::Found;
 use crate::completion;
 use crate::error::CliError;
+use crate::interfaces::Found;
 use crate::output::lines;
 use crate::session::Session;
 

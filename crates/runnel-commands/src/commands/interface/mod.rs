@@ -1,6 +1,5 @@
 //! `runnel interface`
 
-pub mod found;
 mod known;
 mod list;
 mod md5;
@@ -14,7 +13,6 @@ use crate::error::CliError;
 use crate::session::Session;
 
 pub use known::Only;
-pub use show::{definition_text, full_type};
 
 /// Look at message, service and action types (rosmsg, rossrv, ros2 interface)
 #[derive(Debug, Subcommand)]

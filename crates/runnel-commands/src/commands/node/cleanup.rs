@@ -1,13 +1,13 @@
 //! `runnel node cleanup`
 
-use std::collections::BTreeMap;
 use std::io::{self, BufRead, IsTerminal};
 
 use serde_json::json;
 
 use super::ping::silent_nodes;
 use crate::error::CliError;
-use crate::graph::{Graph, names_of};
+use crate::graph::Graph;
+use crate::nodes::unregister;
 use crate::output::{shown, tell};
 use crate::session::Session;
 
@@ -48,23 +48,4 @@ fn confirmed(silent: &[(String, String)]) -> Result<bool, CliError> {
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
-}
-
-/// Removes all that the master knows of a node.
-pub fn unregister(graph: &Graph<'_>, node: &str) -> Result<(), CliError> {
-    let state = graph.system_state()?;
-    let uri = graph.node_uri(node)?.unwrap_or_default();
-    let held = |holders: &BTreeMap<String, Vec<String>>| names_of(holders, node);
-    for topic in held(&state.publishers) {
-        graph.unregister(node, "unregisterPublisher", &topic, &uri)?;
-    }
-    for topic in held(&state.subscribers) {
-        graph.unregister(node, "unregisterSubscriber", &topic, &uri)?;
-    }
-    for service in held(&state.services) {
-        if let Some(uri) = graph.service_uri(&service)? {
-            graph.unregister(node, "unregisterService", &service, &uri)?;
-        }
-    }
-    Ok(())
 }

@@ -11,6 +11,7 @@ use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Connection, Graph, SystemState, names_of};
 use crate::graphs::{Listening, Sight, Which};
+use crate::nodes::{connection_text, direction};
 use crate::output::{lines, shown};
 use crate::session::Session;
 
@@ -206,37 +207,6 @@ fn typed_topic((topic, type_name): &(String, Option<String>)) -> String {
     format!(" * {topic} [{}]", type_name.as_deref().unwrap_or("unknown type"))
 }
 
-/// A connection, with the name of the node whose address stands in it.
-pub fn connection_text(connection: &Connection, peer: Option<&str>) -> String {
-    let [topic, transport] = [&connection.topic, &connection.transport].map(|text| shown(text));
-    let socket = socket_text(&connection.details).map(|text| format!(" {text}")).unwrap_or_default();
-    let to = peer.map_or_else(|| connection.peer.clone(), |name| format!("{name} ({})", connection.peer));
-    let (to, socket, direction) = (shown(&to), shown(&socket), direction(connection));
-    format!(
-        " * topic: {topic}\n    * to: {to}\n    * direction: {direction}{socket}\n    * transport: {transport}\n"
-    )
-}
-
-fn direction(connection: &Connection) -> &'static str {
-    match connection.direction.as_str() {
-        "i" => "inbound",
-        "o" => "outbound",
-        _ => "unknown",
-    }
-}
-
-/// `(PORT - ADDRESS) [SOCKET]` of `TCPROS connection on port PORT to [ADDRESS on socket SOCKET]`.
-fn socket_text(details: &str) -> Option<String> {
-    let (_, rest) = details.split_once(" connection on port ")?;
-    let (port, rest) = rest.split_once(" to [")?;
-    let (address, socket) = rest.strip_suffix(']')?.rsplit_once(" on socket ")?;
-    // rospy leaves out the numbers of sockets that it has closed.
-    [port, socket]
-        .iter()
-        .all(|number| number.parse::<u32>().is_ok())
-        .then(|| format!("({port} - {address}) [{socket}]"))
-}
-
 fn connection_json(connection: &Connection, peers: &BTreeMap<String, String>) -> Json {
     json!({
         "topic": connection.topic,
@@ -245,34 +215,4 @@ fn connection_json(connection: &Connection, peers: &BTreeMap<String, String>) ->
         "transport": connection.transport,
         "details": connection.details,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_connection_reads_as_rosnode_prints_it() {
-        let connection = Connection {
-            id: 1,
-            peer: "http://a:1/".into(),
-            direction: "i".into(),
-            transport: "TCPROS".into(),
-            topic: "/chatter".into(),
-            connected: true,
-            details: "TCPROS connection on port 40001 to [127.0.0.1:5 on socket 9]".into(),
-        };
-        let expected = " * topic: /chatter\n    * to: /talker (http://a:1/)\n    \
-                        * direction: inbound (40001 - 127.0.0.1:5) [9]\n    * transport: TCPROS\n";
-        assert_eq!(connection_text(&connection, Some("/talker")), expected);
-    }
-
-    #[test]
-    fn details_of_another_form_are_left_out() {
-        for details in
-            ["", "TCPROS", "x connection on port 1 to [a]", "x connection on port 1 to [a on socket None]"]
-        {
-            assert_eq!(socket_text(details), None, "{details}");
-        }
-    }
 }

@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 use runnel::{NodeInfo, Ros2Graph};
 use serde_json::{Value as Json, json};
 
-use crate::commands::doctor::finding::listed as listed_names;
-use crate::commands::topic::place;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::is_within;
-use crate::graphs::{Listening, Sight, Which, is_hidden, keys, words};
-use crate::output::{columns, shown};
+use crate::graphs::{Listening, Sight, Which, is_hidden, keys, place, words};
+use crate::output::{self, columns, tabbed};
 use crate::session::Session;
 
 /// List nodes
@@ -106,7 +104,7 @@ fn listed(ros1: &BTreeSet<&str>, ros2: &Ros2Graph, hidden: bool) -> Vec<Listed> 
 fn note_of_doubles(nodes: &[Listed]) -> Option<String> {
     let doubles: Vec<String> =
         nodes.iter().filter(|node| node.ros2.len() > 1).map(|node| node.name.clone()).collect();
-    let named = listed_names(&doubles, NAMED);
+    let named = output::listed(&doubles, NAMED);
     (!doubles.is_empty())
         .then(|| format!("several nodes of ROS 2 are called {named}, which confuses tools and parameters"))
 }
@@ -135,8 +133,7 @@ impl Listed {
         let ros1 = self.ros1.then(|| uri.unwrap_or("unknown address"));
         let places = ros1.into_iter().chain(self.ros2.iter().map(String::as_str));
         places
-            .map(shown)
-            .map(|place| if alone { place.into_owned() } else { format!("{place} \t{}", shown(&self.name)) })
+            .map(|place| if alone { tabbed([place]) } else { tabbed([&format!("{place} "), &self.name]) })
             .collect()
     }
 

@@ -1,10 +1,10 @@
 //! `runnel node`
 
-pub mod cleanup;
-pub mod info;
+mod cleanup;
+mod info;
 mod kill;
 mod list;
-pub mod ping;
+mod ping;
 mod ros2;
 
 use clap::Subcommand;

@@ -10,7 +10,8 @@ use super::unknown_to_master;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, NODE_DEADLINE};
-use crate::output::{Output, shown};
+use crate::nodes::{milliseconds, ping_reply};
+use crate::output::Output;
 use crate::session::Session;
 
 /// See whether nodes answer
@@ -78,15 +79,10 @@ fn ping(graph: &Graph<'_>, node: &str, uri: &str, output: Output) -> Result<Dura
     let time = milliseconds(took);
     match answer {
         Ok(_) if output.json => output.json(&json!({ "node": node, "uri": uri, "milliseconds": time }))?,
-        Ok(_) => output.paragraph(&format!("xmlrpc reply from {}\ttime={time:.6}ms", shown(uri)))?,
+        Ok(_) => output.paragraph(&ping_reply(uri, time))?,
         Err(error) => return Err(CliError::Failed(format!("node {node} does not answer at {error}"))),
     }
     Ok(took)
-}
-
-/// A time in milliseconds.
-pub fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
 }
 
 fn ping_all(session: &Session) -> Result<(), CliError> {

@@ -6,7 +6,7 @@ use runnel::core::names::DdsTopic;
 use runnel::{EndpointInfo, EndpointType, Ros2Graph};
 use serde_json::{Value as Json, json};
 
-use crate::commands::topic::place;
+use crate::graphs::place;
 use crate::output::{lines, shown};
 
 /// Names with their types.

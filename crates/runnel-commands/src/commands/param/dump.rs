@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::yaml;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output;
+use crate::params::yaml;
 use crate::session::Session;
 
 /// Write all parameters, or those below a name, as a YAML file

@@ -1,9 +1,9 @@
 //! `runnel param get`
 
-use super::yaml;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::params::yaml;
 use crate::session::Session;
 
 /// Print a parameter, or all below a name, in YAML

@@ -1,13 +1,11 @@
 //! `runnel param load`
 
-use std::fs;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::yaml;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::params::{file_text, yaml};
 use crate::session::Session;
 
 /// Set what a YAML file holds, beside what is set already
@@ -24,22 +22,12 @@ pub struct Args {
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let namespace = session.resolve(&args.namespace)?;
-    let text = read(&args.file).map_err(|error| failed(&args.file, &error.to_string()))?;
+    let text = file_text(&args.file).map_err(|error| failed(&args.file, &error.to_string()))?;
     let value = yaml::from_text(&text).map_err(|error| failed(&args.file, &error.to_string()))?;
     let leaves = yaml::leaves(&namespace, value).map_err(|error| failed(&args.file, &error))?;
     let context = session.asking()?;
     let graph = Graph::new(&context);
     leaves.into_iter().try_for_each(|(name, value)| graph.set_param(&name, value))
-}
-
-/// The text of a file; `-` is standard input.
-pub fn read(file: &Path) -> io::Result<String> {
-    if file.as_os_str() != "-" {
-        return fs::read_to_string(file);
-    }
-    let mut text = String::new();
-    io::stdin().read_to_string(&mut text)?;
-    Ok(text)
 }
 
 fn failed(file: &Path, why: &str) -> CliError {

@@ -4,17 +4,13 @@ mod delete;
 mod dump;
 mod get;
 mod list;
-pub mod load;
-mod read;
+mod load;
 mod set;
-pub mod yaml;
 
 use clap::Subcommand;
 
 use crate::error::CliError;
 use crate::session::Session;
-
-pub use yaml::leaves;
 
 /// Read and set parameters of ROS 1 (rosparam, ros2 param)
 #[derive(Debug, Subcommand)]

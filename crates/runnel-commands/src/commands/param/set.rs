@@ -1,9 +1,9 @@
 //! `runnel param set`
 
-use super::yaml;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::params::yaml;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\

@@ -3,17 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use runnel::core::dynamic::DynamicMessage;
-use runnel::core::schema::Schema;
 use runnel::core::yaml;
-use runnel::io::clock;
 
-use super::probe;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output;
+use crate::services::{FOREVER, probe, request};
 use crate::session::Session;
+use crate::value_parsers;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,12 +37,9 @@ pub struct Args {
     wait: bool,
 
     /// How long to wait at most for the service, and then for the response [default: as long as it takes]
-    #[arg(long, value_name = "SECONDS", value_parser = crate::commands::seconds, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", value_parser = value_parsers::seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
 }
-
-/// How long to wait for a service if nothing else is said: as good as for ever.
-pub const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let service = session.resolve(&args.service)?;
@@ -66,13 +61,4 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let response = node.create_dynamic_client(&service, &schema)?.call(&request, args.timeout)?;
     let text = || yaml::to_yaml(&response, &yaml::EchoOptions::default());
     session.output.answer(text, || yaml::to_json(&response))
-}
-
-/// The request that the values mean now.
-pub fn request(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, CliError> {
-    let values: Vec<&str> = values.iter().map(String::as_str).collect();
-    yaml::from_yaml_args(schema, &values, clock::realtime()).map_err(|error| {
-        let name = &schema.def.name;
-        CliError::Usage(format!("not a {name}: {error} (see 'runnel interface show' of the service's type)"))
-    })
 }

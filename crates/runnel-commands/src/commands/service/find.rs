@@ -1,10 +1,10 @@
 //! `runnel service find`
 
-use super::probe;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::lines;
+use crate::services::probe;
 use crate::session::Session;
 use crate::types::type_name;
 

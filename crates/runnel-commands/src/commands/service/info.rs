@@ -1,13 +1,12 @@
 //! `runnel service info`
 
-use runnel::core::schema::ServiceSchema;
 use serde_json::json;
 
-use super::probe;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
 use crate::output::lines;
+use crate::services::{arguments, probe};
 use crate::session::Session;
 
 /// Show who provides a service, where, of which type and with which arguments
@@ -41,9 +40,4 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
             "arguments": arguments,
         })
     })
-}
-
-/// The fields of a request.
-pub fn arguments(schema: &ServiceSchema) -> Vec<String> {
-    schema.request.def.fields.iter().map(|field| field.name.clone()).collect()
 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Value as Json, json};
 
-use super::probe;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::{Graph, is_within};
 use crate::output::lines;
+use crate::services::probe;
 use crate::session::Session;
 
 /// List services

@@ -6,19 +6,10 @@ mod info;
 mod list;
 mod type_name;
 
-use std::time::Duration;
-
 use clap::Subcommand;
-use runnel::{Node, ServiceInfo};
 
 use crate::error::CliError;
 use crate::session::Session;
-
-pub use call::{FOREVER, request};
-pub use info::arguments;
-
-/// How long a node may take to say of which type its service is.
-const PROBE: Duration = Duration::from_secs(3);
 
 /// Look at services of ROS 1, and call them (rosservice, ros2 service)
 #[derive(Debug, Subcommand)]
@@ -38,9 +29,4 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
         Command::Find(args) => find::run(&args, session),
         Command::Call(args) => call::run(&args, session),
     }
-}
-
-/// Who provides a service, and of which type.
-pub fn probe(node: &Node, service: &str) -> Result<ServiceInfo, CliError> {
-    Ok(node.service_info(service, PROBE)?)
 }

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::probe;
 use crate::completion;
 use crate::error::CliError;
 use crate::output::shown;
+use crate::services::probe;
 use crate::session::Session;
 
 /// Print a service's type

@@ -1,24 +1,12 @@
 //! `runnel topic delay`
 
-use std::sync::{Arc, Mutex};
-
-use runnel::core::dynamic::{DynamicError, DynamicMessage, ValueRef};
-use runnel::core::schema::Schema;
-use runnel::io::clock;
-use runnel::{Context, RawMessage, Time};
-use serde_json::json;
-
-use super::measure::{Measured, PERIOD, subscribed};
-use super::statistics::{Delays, Summary, WIDEST};
+use super::listen::ListenArgs;
 use super::subject;
-use super::transport::{Asked, tell_lost};
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::{Listening, Sight, Which};
-use crate::output::Output;
+use crate::measure::delay;
+use crate::measure::statistics::WIDEST;
 use crate::session::Session;
-use crate::streaming::{Ending, lock};
-use crate::types::ReceivedTypes;
 
 /// Show how old messages are when they arrive, by the stamps in their headers
 #[derive(Debug, clap::Args)]
@@ -32,122 +20,13 @@ pub struct Args {
     window: usize,
 
     #[command(flatten)]
-    asked: Asked,
-
-    #[command(flatten)]
-    which: Which,
-
-    #[command(flatten)]
-    listening: Listening,
+    listen: ListenArgs,
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     subject::check(session, [&args.topic])?;
-    let sight = Sight::running(session, args.which, &args.listening)?;
+    let sight = args.listen.sight(session)?;
     let topic = subject::topic(session, &sight, &args.topic)?;
-    let of = Measured::asked(args.window, &args.asked);
-    measure(session, sight.context(), topic, of, report)
-}
-
-/// Measures a topic, and reports once a second until the user ends it.
-pub fn measure(
-    session: &Session,
-    context: &Context,
-    topic: String,
-    of: Measured,
-    mut report: impl FnMut(Output, &str, Option<(Summary, usize)>) -> Result<(), CliError> + Send + 'static,
-) -> Result<(), CliError> {
-    let node = session.node(context, "delay")?;
-    let ending = Ending::of(context);
-    let delays = Arc::new(Mutex::new(Delays::new(of.window)));
-    let (count, end) = (Arc::clone(&delays), ending.clone());
-    let mut types = ReceivedTypes::new(session.types_loader());
-    let take = move |message: &RawMessage<'_>| match stamp(message, &mut types) {
-        Ok(Some(stamp)) => lock(&count).arrived((clock::realtime() - stamp).as_secs_f64()),
-        Ok(None) => {}
-        Err(error) => end.unless_ok(Err(error)),
-    };
-    let subscription = node.create_raw_subscription(&topic, None, of.options(), take)?;
-    subscribed(session.output, &topic)?;
-    let (output, end) = (session.output, ending.clone());
-    let _timer = node.create_timer(PERIOD, move || {
-        let news = lock(&delays).news();
-        end.unless_ok(report(output, &topic, news));
-    });
-    let ended = ending.wait();
-    tell_lost([&subscription]);
-    ended
-}
-
-/// When a message was stamped. One that does not say is passed over with a word about it.
-fn stamp(message: &RawMessage<'_>, types: &mut ReceivedTypes) -> Result<Option<Time>, CliError> {
-    let schema = types.of(message)?;
-    let Some(header) = header_field(&schema) else {
-        let name = &schema.def.name;
-        return Err(CliError::Failed(format!(
-            "{name} does not begin with a header: its delay cannot be known"
-        )));
-    };
-    let stamp = stamp_in(message.decode(&schema), header);
-    let told = stamp.inspect_err(|why| log::warn!("message of publisher {}: {why}", message.publisher()));
-    Ok(told.ok())
-}
-
-fn stamp_in(message: Result<DynamicMessage, DynamicError>, header: &str) -> Result<Time, String> {
-    match message.map_err(|error| error.to_string())?.get(&format!("{header}.stamp")) {
-        Ok(ValueRef::Time(stamp)) => Ok(stamp),
-        _ => Err("the header has no stamp".into()),
-    }
-}
-
-fn header_field(schema: &Schema) -> Option<&str> {
-    schema.def.fields.first().filter(|_| schema.def.has_header()).map(|field| field.name.as_str())
-}
-
-/// Prints the ages, or that no messages came.
-pub fn report(output: Output, topic: &str, news: Option<(Summary, usize)>) -> Result<(), CliError> {
-    match news {
-        Some((summary, window)) if output.json => output.json(&to_json(topic, &summary, window)),
-        Some((summary, window)) => output.paragraph(&text(&summary, window)),
-        None if output.json => Ok(()),
-        None => output.line("no new messages"),
-    }
-}
-
-fn text(summary: &Summary, window: usize) -> String {
-    let Summary { mean, min, max, std_dev } = summary;
-    format!(
-        "average delay: {mean:.3}\n\tmin: {min:.3}s max: {max:.3}s std dev: {std_dev:.5}s window: {window}"
-    )
-}
-
-fn to_json(topic: &str, summary: &Summary, window: usize) -> serde_json::Value {
-    let Summary { mean, min, max, std_dev } = summary;
-    json!({ "topic": topic, "delay": mean, "min": min, "max": max, "std_dev": std_dev, "window": window })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::types::Types;
-
-    #[test]
-    fn a_message_that_cannot_be_read_has_no_stamp_and_says_why() {
-        let types = Types::new(&[]).expect("no folder to read");
-        let schema = types.message("geometry_msgs/PointStamped").expect("built in");
-        let mut message = DynamicMessage::default_of(&schema).expect("a small one");
-        message.set("header.stamp", Time { sec: 1, nanosec: 2 }).expect("there is one");
-        let bytes = message.to_bytes();
-        let stamp_in = |bytes| stamp_in(DynamicMessage::decode(&schema, bytes), "header");
-        assert_eq!(stamp_in(&bytes), Ok(Time { sec: 1, nanosec: 2 }));
-        let why = stamp_in(&bytes[1..]).expect_err("too short");
-        assert!(why.contains("field "), "{why}");
-    }
-
-    #[test]
-    fn it_reads_as_rostopic_prints_it() {
-        let summary = Summary { mean: 0.0012, min: 0.001, max: 0.0015, std_dev: 0.000_11 };
-        let expected = "average delay: 0.001\n\tmin: 0.001s max: 0.002s std dev: 0.00011s window: 3";
-        assert_eq!(text(&summary, 3), expected);
-    }
+    let of = args.listen.measured(args.window);
+    delay::measure(session, sight.context(), topic, of, delay::report)
 }

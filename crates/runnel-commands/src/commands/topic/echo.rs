@@ -7,12 +7,13 @@ use runnel::core::yaml::{self, EchoOptions};
 use runnel::{EndpointInfo, EndpointType, Node, QoS, RawMessage, Subscription, SubscriptionOptions};
 
 use super::excuses::Excuses;
+use super::listen::ListenArgs;
 use super::qos::matching;
 use super::subject::{self, Subject};
-use super::transport::{Asked, tell_lost};
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::{Listening, Sight, Which};
+use crate::graphs::Sight;
+use crate::measure::tell_lost;
 use crate::output::{Output, counted, json_text};
 use crate::session::Session;
 use crate::streaming::Ending;
@@ -72,13 +73,7 @@ pub struct Args {
     truncate_length: usize,
 
     #[command(flatten)]
-    asked: Asked,
-
-    #[command(flatten)]
-    which: Which,
-
-    #[command(flatten)]
-    listening: Listening,
+    listen: ListenArgs,
 }
 
 /// The form of what is printed.
@@ -104,14 +99,14 @@ struct Printer {
 
 pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
     subject::check(session, [&args.topic])?;
-    let sight = Sight::running(session, args.which, &args.listening)?;
+    let sight = args.listen.sight(session)?;
     let context = sight.context();
     let subject = Subject::find(session, &sight, &args.topic)?;
     let node = session.node(context, "echo")?;
     let ending = Ending::of(context);
     let schema = args.type_name.as_ref().map(|name| session.types()?.message_in(sight.generation(), name));
     let schema = schema.transpose()?;
-    let qos = args.asked.over(best_qos(&sight, &subject.topic, schema.is_some()));
+    let qos = args.listen.over(best_qos(&sight, &subject.topic, schema.is_some()));
     let printer = Printer::new(args, subject.field, session)?;
     let subscription = subscribe(&node, &subject.topic, schema.as_deref(), qos, printer, ending.clone())?;
     ending.wait()?;

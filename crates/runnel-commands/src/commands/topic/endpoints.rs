@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use super::links::Links;
 use super::qos;
 use crate::error::CliError;
+use crate::graphs::place;
 use crate::output::{lines, shown};
 
 /// How many pairs that do not meet are told of.
@@ -146,13 +147,6 @@ impl<'a> Endpoints<'a> {
             "incompatible": self.strangers(),
         })
     }
-}
-
-/// Whose implementation a participant is and where.
-pub fn place(participant: &ParticipantInfo) -> String {
-    let here = if participant.is_same_host { " (this host)" } else { "" };
-    let at = participant.addresses.first().map_or(String::new(), |address| format!(" at {address}"));
-    format!("{}{at}{here}", participant.vendor)
 }
 
 fn participant_json(participant: &ParticipantInfo) -> Json {

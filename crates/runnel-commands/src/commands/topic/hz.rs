@@ -1,21 +1,12 @@
 //! `runnel topic hz`
 
-use std::sync::{Arc, Mutex};
-
-use runnel::io::clock;
-use runnel::{Context, RawMessage};
-use serde_json::json;
-
-use super::measure::{Measured, PERIOD, subscribed};
-use super::statistics::{Intervals, Summary, WIDEST};
+use super::listen::ListenArgs;
 use super::subject;
-use super::transport::{Asked, tell_lost};
 use crate::completion;
 use crate::error::CliError;
-use crate::graphs::{Listening, Sight, Which};
-use crate::output::{Output, table};
+use crate::measure::rate;
+use crate::measure::statistics::WIDEST;
 use crate::session::Session;
-use crate::streaming::{Ending, lock};
 
 /// Show how often messages arrive
 #[derive(Debug, clap::Args)]
@@ -29,125 +20,13 @@ pub struct Args {
     window: usize,
 
     #[command(flatten)]
-    asked: Asked,
-
-    #[command(flatten)]
-    which: Which,
-
-    #[command(flatten)]
-    listening: Listening,
+    listen: ListenArgs,
 }
-
-type Shared = Arc<Mutex<Intervals>>;
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     subject::check(session, &args.topics)?;
-    let sight = Sight::running(session, args.which, &args.listening)?;
+    let sight = args.listen.sight(session)?;
     let topics = subject::topics(session, &sight, &args.topics)?;
-    let of = Measured::asked(args.window, &args.asked);
-    measure(session, sight.context(), topics, of, report)
-}
-
-/// The times between the messages of each topic and how many there were, where some came since the last report.
-type News<'a> = [(&'a str, Option<(Summary, usize)>)];
-
-/// Measures topics, and reports once a second until the user ends it.
-pub fn measure(
-    session: &Session,
-    context: &Context,
-    topics: Vec<String>,
-    of: Measured,
-    report: fn(Output, &News<'_>) -> Result<(), CliError>,
-) -> Result<(), CliError> {
-    let node = session.node(context, "hz")?;
-    let ending = Ending::of(context);
-    let (mut subscriptions, mut measured) = (Vec::new(), Vec::new());
-    for topic in topics {
-        let intervals: Shared = Arc::new(Mutex::new(Intervals::new(of.window)));
-        let count = Arc::clone(&intervals);
-        let arrived = move |_: &RawMessage<'_>| lock(&count).arrived(clock::monotonic());
-        subscriptions.push(node.create_raw_subscription(&topic, None, of.options(), arrived)?);
-        subscribed(session.output, &topic)?;
-        measured.push((topic, intervals));
-    }
-    let (output, end) = (session.output, ending.clone());
-    let _timer = node.create_timer(PERIOD, move || {
-        let news = measured.iter().map(|(topic, intervals)| (topic.as_str(), lock(intervals).news()));
-        end.unless_ok(report(output, &news.collect::<Vec<_>>()));
-    });
-    let ended = ending.wait();
-    tell_lost(&subscriptions);
-    ended
-}
-
-/// Prints a few words for one topic, and a table for several.
-pub fn report(output: Output, measured: &News<'_>) -> Result<(), CliError> {
-    let news: Vec<_> = measured.iter().filter_map(|(topic, news)| Some((*topic, (*news)?))).collect();
-    if output.json {
-        return news
-            .iter()
-            .try_for_each(|(topic, (summary, window))| output.json(&to_json(topic, summary, *window)));
-    }
-    match news.as_slice() {
-        [] => output.line("no new messages"),
-        [(_, (summary, window))] if measured.len() == 1 => output.paragraph(&text(summary, *window)),
-        several => output.paragraph(&table(&COLUMNS, &rows(several))),
-    }
-}
-
-const COLUMNS: [&str; 6] = ["topic", "rate", "min", "max", "std dev", "window"];
-
-/// Messages a second.
-pub fn rate(summary: &Summary) -> f64 {
-    if summary.mean > 0.0 { 1.0 / summary.mean } else { 0.0 }
-}
-
-fn text(summary: &Summary, window: usize) -> String {
-    let Summary { min, max, std_dev, .. } = summary;
-    let rate = rate(summary);
-    format!(
-        "average rate: {rate:.3}\n\tmin: {min:.3}s max: {max:.3}s std dev: {std_dev:.5}s window: {window}"
-    )
-}
-
-fn rows(measured: &[(&str, (Summary, usize))]) -> Vec<Vec<String>> {
-    let row = |(topic, (summary, window)): &(&str, (Summary, usize))| {
-        let Summary { min, max, std_dev, .. } = summary;
-        let rate = format!("{:.3}", rate(summary));
-        let times = [format!("{min:.3}s"), format!("{max:.3}s"), format!("{std_dev:.5}s")];
-        [(*topic).to_owned(), rate].into_iter().chain(times).chain([window.to_string()]).collect()
-    };
-    measured.iter().map(row).collect()
-}
-
-fn to_json(topic: &str, summary: &Summary, window: usize) -> serde_json::Value {
-    let Summary { min, max, std_dev, .. } = summary;
-    json!({ "topic": topic, "rate": rate(summary), "min": min, "max": max, "std_dev": std_dev, "window": window })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TENTH: Summary = Summary { mean: 0.1, min: 0.09996, max: 0.2, std_dev: 0.000_014 };
-
-    #[test]
-    fn it_reads_as_rostopic_prints_it() {
-        let expected = "average rate: 10.000\n\tmin: 0.100s max: 0.200s std dev: 0.00001s window: 10";
-        assert_eq!(text(&TENTH, 10), expected);
-    }
-
-    #[test]
-    fn messages_that_come_at_once_have_no_rate() {
-        assert_eq!(rate(&Summary { mean: 0.0, ..TENTH }), 0.0);
-    }
-
-    #[test]
-    fn several_topics_make_a_table() {
-        let text = table(&COLUMNS, &rows(&[("/a", (TENTH, 10)), ("/long_one", (TENTH, 2))]));
-        let expected = "topic        rate     min     max   std dev  window\n\
-                        /a         10.000  0.100s  0.200s  0.00001s      10\n\
-                        /long_one  10.000  0.100s  0.200s  0.00001s       2\n";
-        assert_eq!(text, expected);
-    }
+    let of = args.listen.measured(args.window);
+    rate::measure(session, sight.context(), topics, of, rate::report)
 }

@@ -1,29 +1,26 @@
 //! `runnel topic`
 
-pub mod bw;
-pub mod delay;
+mod bw;
+mod delay;
 mod echo;
 mod endpoints;
 mod excuses;
 mod find;
-pub mod hz;
+mod hz;
 mod info;
 mod links;
 mod list;
-pub mod measure;
+mod listen;
 pub mod publish;
-pub mod qos;
-pub mod statistics;
+mod qos;
 mod subject;
-mod transport;
 mod type_name;
 
 use clap::Subcommand;
 
 use crate::error::CliError;
+use crate::measure::statistics::WIDEST;
 use crate::session::Session;
-pub use endpoints::place;
-use statistics::WIDEST;
 
 const EXAMPLES: &str = "\
 Examples:

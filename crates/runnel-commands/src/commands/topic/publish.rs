@@ -1,9 +1,8 @@
 //! `runnel topic pub`
 
-use std::io::{self, BufRead};
+use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use runnel::core::dynamic::DynamicMessage;
@@ -17,10 +16,12 @@ use super::qos::AskedQos;
 use crate::completion;
 use crate::error::CliError;
 use crate::graphs::{Listening, Sight, Topic, Which};
+use crate::messages::{documents, typed_message};
 use crate::output::{Output, counted};
 use crate::session::Session;
 use crate::streaming::GLANCE;
 use crate::types::Types;
+use crate::value_parsers;
 
 /// Messages that wait at most for a slow subscriber.
 const DEPTH: usize = 100;
@@ -70,7 +71,7 @@ pub struct Args {
     once: bool,
 
     /// Publish so many messages a second [default: 1]
-    #[arg(short, long, value_name = "HZ", value_parser = rate, conflicts_with = "once", allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "HZ", value_parser = value_parsers::rate, conflicts_with = "once", allow_negative_numbers = true)]
     rate: Option<f64>,
 
     /// Publish so many messages and end
@@ -82,7 +83,7 @@ pub struct Args {
     wait: Option<usize>,
 
     /// Stay for so long after the last message [default: 3 with -1 but not with --wait, otherwise 0]
-    #[arg(short, long, value_name = "SECONDS", value_parser = crate::commands::seconds, allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "SECONDS", value_parser = value_parsers::seconds, allow_negative_numbers = true)]
     keep_alive: Option<Duration>,
 
     /// Keep the last message for subscribers that come later; without -r, -n and -1 publish it only once
@@ -104,7 +105,7 @@ pub struct Args {
     which: Which,
 
     /// Listen for subscribers of ROS 2 for at least so long, where messages are few [default: 0.2]
-    #[arg(long, value_name = "SECONDS", value_parser = crate::commands::seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = value_parsers::seconds)]
     spin_time: Option<Duration>,
 }
 
@@ -182,8 +183,7 @@ fn known(types: &Types, name: &str) -> Result<Arc<Schema>, CliError> {
 
 /// The message that the values mean now.
 fn message(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, CliError> {
-    let values: Vec<&str> = values.iter().map(String::as_str).collect();
-    yaml::from_yaml_args(schema, &values, clock::realtime()).map_err(|error| match values.len() {
+    typed_message(schema, values).map_err(|error| match values.len() {
         0 | 1 => wrong_message(schema, &error),
         count => {
             let hint = format!("{count} texts are one for each field; a whole message is one text");
@@ -221,12 +221,6 @@ fn in_ros1_alone(topic: &Topic) -> usize {
     let of_ros2 = topic.ros2.as_ref().map_or(&[][..], |side| &side.subscribers);
     let of_ros1 = topic.ros1.iter().flat_map(|side| &side.subscribers);
     of_ros1.filter(|node| !of_ros2.contains(node)).count()
-}
-
-/// A rate of more than none.
-pub fn rate(text: &str) -> Result<f64, String> {
-    let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
-    rate.ok_or_else(|| "must be a number greater than 0".to_owned())
 }
 
 struct Job<'a> {
@@ -364,70 +358,6 @@ impl Job<'_> {
     fn tell_of_losses(&self) {
         if self.publisher.dropped() > 0 {
             log::warn!("dropped {} for slow subscribers", counted(self.publisher.dropped(), "message"));
-        }
-    }
-}
-
-/// The documents of a source such as standard input, which another thread reads: this one must see Ctrl-C while nobody
-/// types.
-pub fn documents<R: io::Read>(
-    source: impl FnOnce() -> R + Send + 'static,
-) -> Receiver<Result<String, CliError>> {
-    let (sender, receiver) = mpsc::sync_channel(1);
-    thread::spawn(move || {
-        let mut lines = io::BufReader::new(source()).lines();
-        while let Some(document) = next_document(&mut lines).transpose() {
-            let failed = document.is_err();
-            if sender.send(document).is_err() || failed {
-                break;
-            }
-        }
-    });
-    receiver
-}
-
-/// The lines until the next `---`, or until the end if there are any that say something.
-fn next_document(lines: &mut impl Iterator<Item = io::Result<String>>) -> Result<Option<String>, CliError> {
-    let mut document = String::new();
-    for line in lines {
-        let line = line?;
-        let ends = line.trim_end() == "---";
-        if ends && !document.trim().is_empty() {
-            return Ok(Some(document));
-        }
-        if !ends {
-            document.push_str(&line);
-            document.push('\n');
-        }
-        if document.len() > yaml::MAX_TEXT {
-            return Err(CliError::Failed(format!("a document exceeds {} bytes", yaml::MAX_TEXT)));
-        }
-    }
-    Ok(Some(document).filter(|document| !document.trim().is_empty()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn documents(text: &str) -> Vec<String> {
-        let mut lines = text.lines().map(|line| Ok(line.to_owned()));
-        std::iter::from_fn(|| next_document(&mut lines).expect("lines can be read")).collect()
-    }
-
-    #[test]
-    fn documents_are_what_stands_between_rules() {
-        assert_eq!(documents("a: 1\nb: 2\n---\nc: 3\n---\n"), ["a: 1\nb: 2\n", "c: 3\n"]);
-        assert_eq!(documents("---\nx\n"), ["x\n"]);
-        assert_eq!(documents("\n---\n \n---"), [""; 0]);
-        assert_eq!(documents(""), [""; 0]);
-    }
-
-    #[test]
-    fn a_rate_is_a_number_greater_than_0() {
-        assert_eq!(rate("0.5"), Ok(0.5));
-        for text in ["0", "-1", "x", "nan", "inf", ""] {
-            assert!(rate(text).is_err(), "{text}");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! What a command that listens is about.
 
-use crate::commands::doctor::alike::alike;
 use crate::error::CliError;
 use crate::graph::SystemState;
 use crate::graphs::Sight;
 use crate::session::Session;
+use crate::similar::is_similar;
 
 /// A topic, and perhaps a field of its messages.
 #[derive(Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ fn note_unless_published(session: &Session, state: &SystemState, topic: &str) {
 /// The topic that is spelt most like this one, as a question; empty if none is like it.
 pub fn meant(state: &SystemState, topic: &str) -> String {
     let topics = state.topics();
-    let similar = topics.iter().filter(|other| alike(topic, other));
+    let similar = topics.iter().filter(|other| is_similar(topic, other));
     let nearest = similar.min_by_key(|other| strsim::osa_distance(topic, other));
     nearest.map_or_else(String::new, |other| format!(" (did you mean {other}?)"))
 }

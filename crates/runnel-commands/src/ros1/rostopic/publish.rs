@@ -14,12 +14,13 @@ use runnel::io::clock;
 use runnel::{Context, DynamicPublisher, QoS, Rate};
 
 use super::Failure;
-use crate::commands::topic::publish::{documents, rate};
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::messages::{documents, typed_message};
 use crate::output::Output;
 use crate::session::Session;
 use crate::streaming::GLANCE;
+use crate::value_parsers;
 
 /// Messages that wait at most for a slow subscriber.
 const DEPTH: usize = 100;
@@ -55,7 +56,7 @@ pub struct Args {
     verbose: bool,
 
     /// Publish so many messages a second [default: 10 for those from a file or standard input]
-    #[arg(short, long, value_name = "HZ", value_parser = rate, conflicts_with = "once", allow_negative_numbers = true)]
+    #[arg(short, long, value_name = "HZ", value_parser = value_parsers::rate, conflicts_with = "once", allow_negative_numbers = true)]
     rate: Option<f64>,
 
     /// Publish one message and end
@@ -124,8 +125,7 @@ impl Args {
 
 /// The message that the values mean now.
 fn message(schema: &Arc<Schema>, values: &[String]) -> Result<DynamicMessage, Failure> {
-    let values: Vec<&str> = values.iter().map(String::as_str).collect();
-    yaml::from_yaml_args(schema, &values, clock::realtime()).map_err(|error| refused(schema, &error))
+    typed_message(schema, values).map_err(|error| refused(schema, &error))
 }
 
 /// Text that is no YAML is wrong usage; YAML that is no such message cannot be published.

@@ -4,11 +4,10 @@ use runnel::Context;
 
 use super::Failure;
 use super::subject::Subject;
-use crate::commands::topic::measure::Measured;
-use crate::commands::topic::statistics::{Summary, WIDEST};
-use crate::commands::topic::{bw, delay, hz};
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::measure::statistics::{Summary, WIDEST};
+use crate::measure::{Measured, bandwidth, delay, rate};
 use crate::output::{Output, shown};
 use crate::session::Session;
 
@@ -66,14 +65,14 @@ pub fn hz(args: &HzArgs, session: &Session) -> Result<(), Failure> {
         let Some(topic) = published(session, &context, typed)? else { return Ok(()) };
         topics.push(topic);
     }
-    let report = if topics.len() == 1 { hz::report } else { report_several };
-    Ok(hz::measure(session, &context, topics, all(args.window), report)?)
+    let report = if topics.len() == 1 { rate::report } else { report_several };
+    Ok(rate::measure(session, &context, topics, all(args.window), report)?)
 }
 
 pub fn bw(args: &BwArgs, session: &Session) -> Result<(), Failure> {
     let context = session.running()?;
     match published(session, &context, &args.topic)? {
-        Some(topic) => Ok(bw::measure(session, &context, topic, all(args.window))?),
+        Some(topic) => Ok(bandwidth::measure(session, &context, topic, all(args.window))?),
         None => Ok(()),
     }
 }
@@ -112,7 +111,7 @@ const COLUMNS: [&str; 6] = ["topic", "rate", "min_delta", "max_delta", "std_dev"
 
 fn row(topic: &str, (summary, window): &(Summary, usize)) -> [String; 6] {
     let Summary { min, max, std_dev, .. } = summary;
-    let figures = [hz::rate(summary), *min, *max, *std_dev].map(four_digits);
+    let figures = [rate::per_second(summary), *min, *max, *std_dev].map(four_digits);
     let [rate, min, max, std_dev] = figures;
     [shown(topic).into_owned(), rate, min, max, std_dev, window.to_string()]
 }

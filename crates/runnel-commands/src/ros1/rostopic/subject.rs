@@ -3,9 +3,9 @@
 use runnel::Context;
 use runnel::core::schema::{Arity, Schema};
 
-use crate::commands::interface::full_type;
 use crate::error::CliError;
 use crate::graph::Graph;
+use crate::interfaces::full_type;
 use crate::ros1::tell;
 use crate::session::Session;
 use crate::streaming::GLANCE;

@@ -14,6 +14,9 @@ use crate::xmlrpc::Value;
 const MASTER_PORT: u16 = 11311;
 const FIRST_PORT: u16 = 1000;
 
+/// A host name that has no address.
+pub(super) const UNKNOWN_HOST: &str = "nowhere";
+
 /// A call that a node got.
 pub(super) type Got = (String, Vec<Value>);
 
@@ -23,6 +26,8 @@ pub(super) struct FakeNode {
     pub(super) pid: i32,
     pub(super) listens: bool,
     pub(super) stopped: bool,
+    /// It closes a connection on which it is asked for its process number.
+    pub(super) tells_no_pid: bool,
     pub(super) got: Vec<Got>,
     /// Bytes that the master sent it, with 240 for each connection that it opened or tried to open.
     pub(super) bytes_received: usize,
@@ -46,6 +51,8 @@ pub(super) struct Network {
     pub(super) master: Master,
     pub(super) nodes: Vec<FakeNode>,
     links: Vec<Link>,
+    /// How often the master looked [`UNKNOWN_HOST`] up.
+    pub(super) lookups: usize,
 }
 
 pub(super) fn strings(list: &[&str]) -> Vec<Value> {
@@ -63,6 +70,7 @@ impl FakeNode {
             pid,
             listens: true,
             stopped: false,
+            tells_no_pid: false,
             got: Vec::new(),
             bytes_received: 0,
             bytes_sent: 0,
@@ -114,7 +122,7 @@ impl Network {
 
     pub(super) fn with(config: MasterConfig, nodes: usize) -> Self {
         let nodes = (0..nodes).map(|index| FakeNode::new(100 + index as i32)).collect();
-        Self { now: Instant(1), master: Master::new(config), nodes, links: Vec::new() }
+        Self { now: Instant(1), master: Master::new(config), nodes, links: Vec::new(), lookups: 0 }
     }
 
     /// Where a node is reached.
@@ -134,7 +142,8 @@ impl Network {
 
     fn call_over(&mut self, node: usize, method: &str, params: &[Value], keep_open: bool) -> Value {
         let to = Uri::parse("http://master:11311/").expect("an address");
-        let options = CallOptions { timeout: Duration::from_secs(5), keep_open };
+        let options =
+            CallOptions { timeout: Duration::from_secs(5), total_timeout: Duration::from_secs(5), keep_open };
         let call = self.nodes[node].peer.call(self.now, &to, method, params, options);
         self.settle();
         self.nodes[node].replies.remove(&call).expect("a reply of the master")
@@ -214,6 +223,7 @@ impl Network {
             }
             for index in 0..self.nodes.len() {
                 busy |= self.nodes[index].take_events();
+                self.close_on_questions(index);
                 self.nodes[index].answer_all(self.now);
                 while let Some(transmit) = self.nodes[index].peer.poll_transmit() {
                     busy = true;
@@ -227,8 +237,23 @@ impl Network {
         panic!("the network does not come to rest");
     }
 
+    fn close_on_questions(&mut self, node: usize) {
+        let FakeNode { tells_no_pid: true, unanswered, peer, .. } = &mut self.nodes[node] else { return };
+        let questions = unanswered.extract_if(.., |(_, method)| method == "getPid");
+        for (at_node, _) in questions.collect::<Vec<_>>() {
+            peer.handle_closed(self.now, at_node, None);
+            let is_asked = |link: &Link| (link.node, link.at_node) == (node, at_node);
+            let place = self.links.iter().position(is_asked).expect("an open connection");
+            self.master.handle_closed(self.now, self.links.remove(place).at_master, None);
+        }
+    }
+
     fn master_wants(&mut self, transmit: Transmit) {
         match transmit {
+            Transmit::Connect { conn, to } if to.host == UNKNOWN_HOST => {
+                self.lookups += 1;
+                self.master.handle_unresolved(self.now, conn, "unknown host");
+            }
             Transmit::Connect { conn, to } => match self.connect_to(&to) {
                 Some(node) => {
                     let peer = &mut self.nodes[node].peer;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::super::MasterEvent;
-use super::network::{Network, strings};
+use super::super::{MasterConfig, MasterEvent, UpdateFault};
+use super::network::{Network, UNKNOWN_HOST, strings};
+use crate::rpc::CallError;
 use crate::xmlrpc::Value;
 
 const ATTACKER: usize = 0;
@@ -100,14 +101,114 @@ fn node_that_answers_late_gets_what_was_withheld() {
     assert_eq!(net.got(0), [("paramUpdate".to_owned(), vec!["/master".into(), "/p/".into(), large])]);
 }
 
+/// Why updates could not be told, of the events since they were last asked for.
+fn failures(net: &mut Network) -> Vec<UpdateFault> {
+    let why = |event| if let MasterEvent::UpdateFailed { why, .. } = event { Some(why) } else { None };
+    net.events().into_iter().filter_map(why).collect()
+}
+
+fn set_large_param(net: &mut Network) -> (String, Vec<Value>) {
+    let large: Value = "x".repeat(100_000).into();
+    net.call(1, "setParam", &["/n1".into(), "/p".into(), large.clone()]);
+    ("paramUpdate".to_owned(), vec!["/master".into(), "/p/".into(), large])
+}
+
 #[test]
 fn address_that_never_answers_is_given_up() {
     let mut net = Network::new(2);
     net.nodes[0].stopped = true;
+    for service in 0..10 {
+        let name = format!("/s{service}");
+        net.call(0, "registerService", &strings(&["/n0", &name, "rosrpc://n0:1", &net.uri(0)]));
+    }
     net.call(0, "subscribeParam", &strings(&["/n0", &net.uri(0), "/p"]));
-    net.call(1, "setParam", &["/n1".into(), "/p".into(), "x".repeat(100_000).into()]);
+    set_large_param(&mut net);
     net.pass(2 * AN_HOUR);
-    let given_up = |event: &MasterEvent| matches!(event, MasterEvent::UpdateFailed { why, .. } if why.contains("1 updates are given up"));
-    assert!(net.events().iter().any(given_up));
+    let [why] = &failures(&mut net)[..] else { panic!("one report") };
+    let timed_out = |last: &CallError| matches!(last, CallError::TimedOut { .. });
+    assert!(matches!(why, UpdateFault::NeverAnswered { updates: 1, last } if timed_out(last)), "{why}");
     assert_eq!(net.master.lost_updates(), 1);
+}
+
+#[test]
+fn address_without_credit_is_asked_after_its_next_request() {
+    let mut net = Network::new(2);
+    net.nodes[0].stopped = true;
+    net.call(0, "subscribeParam", &strings(&["/n0", &net.uri(0), "/p"]));
+    let update = set_large_param(&mut net);
+    net.pass(2 * AN_HOUR);
+    assert_eq!((failures(&mut net), net.master.lost_updates()), (Vec::new(), 0));
+    net.nodes[0].unanswered_are_lost();
+    net.nodes[0].stopped = false;
+    net.call(0, "getParam", &strings(&["/n0", "/other"]));
+    assert_eq!(net.got(0), [update]);
+}
+
+#[test]
+fn host_without_an_address_costs_no_credit() {
+    let mut net = Network::new(2);
+    let uri = format!("http://{UNKNOWN_HOST}:1/");
+    net.call(0, "subscribeParam", &strings(&["/n", &uri, "/p"]));
+    set_large_param(&mut net);
+    net.pass(2 * AN_HOUR);
+    assert_eq!(net.lookups, 9, "all questions that precede giving up");
+    let [why] = &failures(&mut net)[..] else { panic!("one report") };
+    let untried = |last: &CallError| matches!(last, CallError::Unreachable { is_tried: false, .. });
+    assert!(matches!(why, UpdateFault::NeverAnswered { last, .. } if untried(last)), "{why}");
+    assert!(why.to_string().ends_with("cannot connect: unknown host"), "{why}");
+}
+
+#[test]
+fn node_that_tells_no_process_number_gets_updates() {
+    let mut net = Network::new(2);
+    net.nodes[0].tells_no_pid = true;
+    for topic in ["/s", "/t"] {
+        net.register(0, "registerSubscriber", topic);
+    }
+    net.pass(Duration::from_secs(10));
+    net.register(1, "registerPublisher", "/t");
+    assert_eq!(net.publishers(0, "/t"), [strings(&[&net.uri(1)]).into()]);
+    assert_eq!(net.master.withheld_updates(), 0);
+}
+
+#[test]
+fn failed_update_follows_the_answer_to_the_next_question() {
+    let mut net = Network::new(2);
+    net.nodes[0].stopped = true;
+    for topic in ["/s", "/t"] {
+        net.register(0, "registerSubscriber", topic);
+    }
+    net.register(1, "registerPublisher", "/t");
+    net.pass(Duration::from_secs(16));
+    assert_eq!(net.publishers(0, "/t").len(), 1);
+    assert_eq!((net.master.state.retries.len(), net.master.withheld_updates()), (0, 1));
+    net.nodes[0].unanswered_are_lost();
+    net.nodes[0].stopped = false;
+    net.pass(Duration::from_secs(5));
+    assert_eq!(net.publishers(0, "/t").len(), 1);
+}
+
+#[test]
+fn updates_withheld_from_forgotten_addresses_are_dropped() {
+    let mut config = MasterConfig::new("http://master:11311/", 1);
+    config.limits.nodes = 2;
+    let mut net = Network::with(config, 6);
+    for node in 2..6 {
+        net.nodes[node].stopped = true;
+        let (name, uri) = (format!("/n{node}"), net.uri(node));
+        net.call(node, "subscribeParam", &strings(&[&name, &uri, "/p"]));
+        set_large_param(&mut net);
+        net.call(node, "unsubscribeParam", &strings(&[&name, &uri, "/p"]));
+    }
+    net.register(1, "registerPublisher", "/t");
+    assert_eq!(net.master.lost_updates(), 4);
+    // A new node, and one where another was.
+    for node in [0, 2] {
+        net.nodes[node].unanswered_are_lost();
+        net.nodes[node].stopped = false;
+        net.register(node, "registerSubscriber", "/t");
+        net.register(1, "registerPublisher", "/t");
+        assert_eq!(net.publishers(node, "/t"), [strings(&[&net.uri(1)]).into()]);
+        net.call(node, "unregisterSubscriber", &strings(&[&format!("/n{node}"), "/t", &net.uri(node)]));
+    }
 }

@@ -14,9 +14,9 @@ use runnel_core::time::Instant;
 use crate::header::ConnectionHeader;
 use crate::net::{ConnId, Transmit};
 use crate::node::event::{LinkStats, NodeEvent, SubscriberLink};
+use crate::node::fault::{HandshakeFault, OfferFault, PeerFault};
 use crate::node::origin;
 use crate::node::{Caller, Conn, Limits, Linked, Node};
-use crate::told::told;
 use crate::udpros::{DATAGRAM, DATAGRAM_IPV6, Fragmenter, LONGEST, SHORTEST};
 use crate::xmlrpc::Value;
 
@@ -53,10 +53,11 @@ impl Node {
         topic: &str,
         offer: &[Value],
         offers: &[Value],
-    ) -> Result<(), String> {
+    ) -> Result<(), OfferFault> {
         let asking = self.check_offer(caller, topic, offer, offers);
-        let asking = asking.inspect_err(|why| {
-            self.tell_trouble(format!("{}: UDPROS subscriber of {topic}: {}", caller.peer, told(why)));
+        let asking = asking.inspect_err(|fault| {
+            let (topic, fault) = (topic.to_owned(), fault.clone());
+            self.tell_trouble(PeerFault::DatagramOffer { peer: caller.peer, topic, fault });
         })?;
         match asking.former {
             Some(former) => self.end_datagrams(former, topic),
@@ -75,19 +76,19 @@ impl Node {
         topic: &str,
         offer: &[Value],
         offers: &[Value],
-    ) -> Result<Asking, String> {
+    ) -> Result<Asking, OfferFault> {
         let [_, Value::Binary(header), Value::String(_), Value::Int(port), Value::Int(longest), ..] = offer
         else {
-            return Err("the offer is not [UDPROS, header, host, port, size]".to_owned());
+            return Err(OfferFault::NotAnOffer);
         };
-        let header = ConnectionHeader::parse(header).map_err(|error| error.to_string())?;
+        let header = ConnectionHeader::parse(header).map_err(HandshakeFault::from)?;
         let former = self.former_link(caller, topic, &header);
         let (of, subscriber) = self.check_subscriber(&header, former)?;
         if of != topic {
-            return Err(format!("its header is for topic {of}"));
+            return Err(OfferFault::OtherTopic(of));
         }
         let port = u16::try_from(*port).ok().filter(|port| *port != 0);
-        let port = port.ok_or("the offer has no port")?;
+        let port = port.ok_or(OfferFault::NoPort)?;
         // Not to the host that it names: anybody could have our datagrams sent to somebody who never asked for them. The
         // address that the call came from is its own, since the connection of the call stands.
         let mut to = caller.peer;
@@ -124,13 +125,13 @@ impl Node {
     }
 
     /// A link of datagrams costs its subscriber nothing and may outlive it, so the oldest gives way when there are many.
-    fn make_room_for(&mut self, ip: IpAddr) -> Result<(), String> {
+    fn make_room_for(&mut self, ip: IpAddr) -> Result<(), OfferFault> {
         let Limits { datagram_subscribers, datagram_subscribers_per_ip, .. } = self.config.limits;
         self.make_room_among(datagram_subscribers_per_ip, |of| of == ip)?;
         self.make_room_among(datagram_subscribers, |_| true)
     }
 
-    fn make_room_among(&mut self, limit: usize, counts: impl Fn(IpAddr) -> bool) -> Result<(), String> {
+    fn make_room_among(&mut self, limit: usize, counts: impl Fn(IpAddr) -> bool) -> Result<(), OfferFault> {
         let links = self.conns.iter().filter(|(_, role)| datagrams_to(role).is_some_and(&counts));
         if links.clone().count() < limit {
             return Ok(());
@@ -143,12 +144,9 @@ impl Node {
         };
         // Names grow, so the first is the oldest.
         let oldest = links.into_iter().find_map(standing);
-        let (conn, topic, node, address) = oldest.ok_or("too many subscribers ask for datagrams at once")?;
+        let (conn, topic, subscriber, address) = oldest.ok_or(OfferFault::TooManyAsking)?;
         self.end_datagrams(conn, &topic);
-        self.tell_trouble(format!(
-            "{address}: UDPROS link of subscriber [{}] of {topic} ended for a newer one: there are {limit}",
-            told(&node)
-        ));
+        self.tell_trouble(PeerFault::DatagramLinkDisplaced { address, subscriber, topic, limit });
         Ok(())
     }
 
@@ -202,11 +200,11 @@ fn datagrams_to(role: &Conn) -> Option<IpAddr> {
 }
 
 /// The longest datagrams for a subscriber at this address that takes no longer ones than this.
-fn agreed(longest: i32, ip: IpAddr) -> Result<usize, String> {
+fn agreed(longest: i32, ip: IpAddr) -> Result<usize, OfferFault> {
     let longest = usize::try_from(longest).unwrap_or(0);
     let packet = if ip.is_ipv6() { DATAGRAM_IPV6 } else { DATAGRAM };
     match longest {
-        ..SHORTEST => Err(format!("it takes no datagrams of {SHORTEST} bytes")),
+        ..SHORTEST => Err(OfferFault::DatagramsTooShort),
         // One packet of a datagram is lost less often than one of two.
         _ if (packet..=ETHERNET).contains(&longest) => Ok(packet),
         _ => Ok(longest.min(LONGEST)),

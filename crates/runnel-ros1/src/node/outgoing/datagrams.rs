@@ -12,7 +12,8 @@ use super::{Joining, Link};
 use crate::answer::Answer;
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::node::event::NodeEvent;
-use crate::node::timers::Timer;
+use crate::node::fault::{LinkFault, NextStep};
+use crate::node::timer::Timer;
 use crate::node::{Conn, Node};
 use crate::told::{brief, told};
 use crate::udpros::{DATAGRAM, DATAGRAM_IPV6};
@@ -41,10 +42,10 @@ pub(in crate::node) struct Offered {
 
 impl Address {
     /// Reads the answer to `requestTopic`.
-    pub(in crate::node) fn of(answer: &Value) -> Result<Self, String> {
-        let bad = || format!("its answer to requestTopic is not an address: {}", brief(answer));
+    pub(in crate::node) fn of(answer: &Value) -> Result<Self, LinkFault> {
+        let bad = || LinkFault::NotAnAddress(brief(answer));
         let granted = Answer::parse(answer).map_err(|_| bad())?.granted();
-        let protocol = granted.map_err(|why| format!("requestTopic: {why}"))?;
+        let protocol = granted.map_err(|why| LinkFault::RequestDeclined(told(why)))?;
         let [name, host, port, rest @ ..] = protocol.as_array().ok_or_else(bad)? else { return Err(bad()) };
         let port = port.as_int().and_then(|port| u16::try_from(port).ok()).ok_or_else(bad)?;
         let from = Endpoint { host: host.as_str().ok_or_else(bad)?.to_owned(), port };
@@ -131,27 +132,30 @@ impl Node {
                 let joining = Joining { conn, address, datagrams, token: None, rest: &[] };
                 self.join_publisher(topic, uri, &header, joining);
             }
-            Err(why) => {
+            Err(fault) => {
                 self.close_datagrams(conn);
-                self.datagrams_declined(now, topic, uri, &why);
+                self.datagrams_declined(now, topic, uri, fault.into());
             }
         }
     }
 
     /// There is no socket for the datagrams of a publisher, which may be so for a moment only.
     pub(in crate::node) fn no_datagrams(&mut self, now: Instant, topic: &str, uri: &str, why: &str) {
-        self.try_later(now, topic, uri, &format!("no datagrams: {why}"));
+        self.try_later(now, topic, uri, LinkFault::NoDatagramSocket(why.to_owned()));
     }
 
     /// A publisher has answered that it is not to be had with datagrams: it is asked for a connection.
-    pub(in crate::node) fn datagrams_declined(&mut self, now: Instant, topic: &str, uri: &str, why: &str) {
+    pub(in crate::node) fn datagrams_declined(
+        &mut self,
+        now: Instant,
+        topic: &str,
+        uri: &str,
+        fault: LinkFault,
+    ) {
         let Some(link) = self.link_mut(topic, uri) else { return };
         link.tcpros_only = true;
         self.ask_address(now, topic, uri);
-        self.tell_trouble(format!(
-            "publisher of {topic} at {uri}: no datagrams: {}; it is asked for TCPROS",
-            told(why)
-        ));
+        self.tell_link_trouble(topic, uri, fault, NextStep::AskForTcpros);
     }
 
     /// Somebody in this node wants all messages of a topic: links that are, or were to be, of datagrams are made anew.
@@ -173,7 +177,7 @@ impl Node {
             let Some(heard) = self.datagram_messages(topic, uri) else { continue };
             if let Some(link) = self.link_mut(topic, uri) {
                 link.silent = Some((until, heard));
-                self.timers.set(until, Timer::Link { topic: topic.to_owned(), uri: uri.clone() });
+                self.timers.schedule(Timer::Link { topic: topic.to_owned(), uri: uri.clone() }, until);
             }
         }
     }

@@ -6,8 +6,11 @@ use runnel_core::time::Instant;
 
 use super::link::{Link, LinkState};
 use crate::node::event::NodeEvent;
+use crate::node::fault::PeerFault;
 use crate::node::{Node, canonical};
-use crate::told::told;
+
+/// Addresses of one list that are told to be none: no log line holds more.
+const MOST_FAULTS: usize = 16;
 
 impl Node {
     /// The master has told of all publishers of a topic.
@@ -40,10 +43,8 @@ impl Node {
         let excess: Vec<&String> = new.iter().filter(|uri| !self.publisher_new(now, topic, uri)).collect();
         if let [first, others @ ..] = excess.as_slice() {
             let (limit, others) = (self.config.limits.publishers_per_topic, others.len());
-            let who = if others == 0 { first.to_string() } else { format!("{first} and {others} more") };
-            self.tell_trouble(format!(
-                "not linked: {who}, since topic {topic} has {limit} publishers already"
-            ));
+            let (topic, first) = (topic.to_owned(), first.to_string());
+            self.tell_trouble(PeerFault::TooManyPublishers { topic, first, others, limit });
         }
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         subscription.listed = listed.into_iter().filter(|uri| subscription.knows(uri)).collect();
@@ -67,15 +68,16 @@ impl Node {
 
     /// The URIs of a list in one way of writing, without those that are none.
     fn sound_uris(&mut self, topic: &str, uris: &[String]) -> BTreeSet<String> {
-        let (mut sound, mut odd) = (BTreeSet::new(), Vec::new());
+        let (mut sound, mut faults) = (BTreeSet::new(), Vec::new());
         for uri in uris {
             match canonical(uri) {
                 Ok(uri) => drop(sound.insert(uri)),
-                Err(error) => odd.push(error.to_string()),
+                Err(error) if faults.len() < MOST_FAULTS => faults.push(error),
+                Err(_) => {}
             }
         }
-        if !odd.is_empty() {
-            self.tell_trouble(format!("publishers of {topic}: {}", told(&odd.join("; "))));
+        if !faults.is_empty() {
+            self.tell_trouble(PeerFault::PublisherUris { topic: topic.to_owned(), faults });
         }
         sound
     }
@@ -99,7 +101,7 @@ impl Node {
         } else if let Some(Link { state, .. }) = subscription.links.remove(uri) {
             self.cancel_call_of(&state);
             if let Some(conn) = state.conn() {
-                self.conns.remove(&conn);
+                self.remove_conn(conn);
                 self.close(conn);
                 self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
             }

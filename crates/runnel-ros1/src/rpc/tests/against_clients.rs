@@ -1,7 +1,7 @@
 //! A peer as a server.
 
 use super::*;
-use crate::http::{self, vectors};
+use crate::http::{self, RequestError, vectors};
 use crate::xmlrpc::encode_call;
 
 fn small() -> RpcConfig {
@@ -27,7 +27,7 @@ fn called(peer: &mut RpcPeer) -> Vec<String> {
     events(peer).into_iter().map(method).collect()
 }
 
-fn refusals(peer: &mut RpcPeer) -> Vec<String> {
+fn refusals(peer: &mut RpcPeer) -> Vec<ClientFault> {
     let why = |event| match event {
         RpcEvent::Refused { why, .. } => Some(why),
         _ => None,
@@ -122,23 +122,42 @@ fn what_is_no_call_gets_a_fault_and_keeps_its_connection() {
     let why = "<string>byte 0: &lt;nil/&gt; is not a value in ROS</string>";
     assert!(answer.contains(why), "{answer}");
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("<fault>") && !closed);
-    assert!(matches!(&events(&mut peer)[..], [RpcEvent::Refused { .. }, RpcEvent::Called { .. }]));
+    assert!(matches!(
+        &events(&mut peer)[..],
+        [RpcEvent::Refused { why: ClientFault::BadCall(_), .. }, RpcEvent::Called { .. }]
+    ));
 }
 
 #[test]
 fn what_is_no_request_is_refused_and_closed() {
-    for (bytes, line) in [
-        (&b"GET / HTTP/1.1\r\n\r\n"[..], "HTTP/1.1 405 Method Not Allowed\r\n"),
-        (b"POST / HTTP/1.1\r\n\r\n", "HTTP/1.1 411 Length Required\r\n"),
-        (b"POST / HTTP/1.1\r\nContent-Length: 4097\r\n\r\n", "HTTP/1.1 413 Content Too Large\r\n"),
-        (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", "HTTP/1.1 501 Not Implemented\r\n"),
-        (b"\x16\x03\x01\n\n", "HTTP/1.1 400 Bad Request\r\n"),
+    for (bytes, line, why) in [
+        (
+            &b"GET / HTTP/1.1\r\n\r\n"[..],
+            "HTTP/1.1 405 Method Not Allowed\r\n",
+            RequestError::Method("GET".to_owned()),
+        ),
+        (b"POST / HTTP/1.1\r\n\r\n", "HTTP/1.1 411 Length Required\r\n", RequestError::NoLength),
+        (
+            b"POST / HTTP/1.1\r\nContent-Length: 4097\r\n\r\n",
+            "HTTP/1.1 413 Content Too Large\r\n",
+            RequestError::BodyTooLong { length: 4097, limit: 4096 },
+        ),
+        (
+            b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "HTTP/1.1 501 Not Implemented\r\n",
+            RequestError::TransferEncoding,
+        ),
+        (
+            b"\x16\x03\x01\n\n",
+            "HTTP/1.1 400 Bad Request\r\n",
+            RequestError::Malformed(httparse::Error::Token),
+        ),
     ] {
         let (mut peer, conn) = connected(small());
         peer.handle_data(seconds(1), conn, bytes);
         let (answer, closed) = sent(&mut peer, conn);
         assert!(answer.starts_with(line) && closed, "{answer}");
-        assert_eq!(refusals(&mut peer).len(), 1);
+        assert_eq!(refusals(&mut peer), [ClientFault::BadRequest(why)]);
         assert_eq!((peer.owns(conn), peer.poll_timeout()), (false, None));
     }
 }
@@ -166,7 +185,7 @@ fn a_client_that_sends_a_byte_a_minute_is_closed_at_the_deadline() {
     assert!(peer.owns(conn));
     peer.handle_timeout(seconds(10));
     assert_eq!(transmits(&mut peer), [Transmit::Close { conn }]);
-    assert_eq!(refusals(&mut peer), ["no whole request within 10s"]);
+    assert_eq!(refusals(&mut peer), [ClientFault::RequestTimedOut { within: Duration::from_secs(10) }]);
     assert_eq!(peer.poll_timeout(), None);
 }
 
@@ -236,7 +255,7 @@ fn a_client_is_refused_when_all_others_are_being_served() {
     }
     events(&mut peer);
     assert_eq!(peer.handle_accepted(seconds(0), somebody()), None);
-    assert_eq!(refusals(&mut peer).len(), 1);
+    assert_eq!(refusals(&mut peer), [ClientFault::TooManyConnections { open: 3 }]);
 }
 
 #[test]
@@ -247,7 +266,7 @@ fn bytes_sent_ahead_are_bounded() {
     assert!(peer.owns(conn));
     peer.handle_data(seconds(1), conn, b" ");
     assert!(!peer.owns(conn));
-    assert_eq!(refusals(&mut peer), ["sent more than 1024 bytes ahead of an answer"]);
+    assert_eq!(refusals(&mut peer), [ClientFault::PipelinedBeyondLimit { limit: 1024 }]);
 }
 
 #[test]

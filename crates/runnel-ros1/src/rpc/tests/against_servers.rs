@@ -4,10 +4,10 @@ use super::*;
 use crate::http::{self, vectors};
 use crate::xmlrpc::encode_response;
 
-const SERVER: &str = "http://robot:11311/RPC2";
+pub(super) const SERVER: &str = "http://robot:11311/RPC2";
 
-fn options(keep_open: bool) -> CallOptions {
-    CallOptions { timeout: Duration::from_secs(5), keep_open }
+pub(super) fn options(keep_open: bool) -> CallOptions {
+    CallOptions { timeout: Duration::from_secs(5), total_timeout: Duration::from_secs(5), keep_open }
 }
 
 fn call(peer: &mut RpcPeer, method: &str, keep_open: bool) -> CallId {
@@ -39,12 +39,12 @@ fn kept() -> (RpcPeer, ConnId) {
     (peer, conn)
 }
 
-fn answer(number: i32) -> Vec<u8> {
+pub(super) fn answer(number: i32) -> Vec<u8> {
     http::response(&encode_response(&Ok(number.into())).expect("encodes"), true)
 }
 
 /// The one thing that happened: a call is over.
-fn result(peer: &mut RpcPeer) -> (CallId, Result<Value, CallError>) {
+pub(super) fn result(peer: &mut RpcPeer) -> (CallId, Result<Value, CallError>) {
     match events(peer).pop() {
         Some(RpcEvent::Answered { call, result }) => (call, result),
         other => panic!("an answer, not {other:?}"),

@@ -36,7 +36,8 @@ impl Pump {
     }
 
     fn call(&mut self, from: usize, to: usize, method: &str, params: &[Value], keep_open: bool) -> CallId {
-        let options = CallOptions { timeout: Duration::from_secs(5), keep_open };
+        let options =
+            CallOptions { timeout: Duration::from_secs(5), total_timeout: Duration::from_secs(5), keep_open };
         let server = uri(&format!("http://peer:{}/", to + 1));
         self.peers[from].call(seconds(0), &server, method, params, options)
     }
@@ -204,7 +205,7 @@ proptest! {
     ) {
         let mut peer = RpcPeer::new(RpcConfig::default());
         let served = peer.handle_accepted(seconds(0), somebody()).expect("room");
-        let options = CallOptions { timeout: Duration::from_secs(5), keep_open: true };
+        let options = CallOptions { timeout: Duration::from_secs(5), total_timeout: Duration::from_secs(5), keep_open: true };
         peer.call(seconds(0), &uri("http://a:1"), "a", &[], options);
         let called = match peer.poll_transmit() {
             Some(Transmit::Connect { conn, .. }) => conn,

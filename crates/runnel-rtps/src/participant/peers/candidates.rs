@@ -4,6 +4,7 @@ use super::{Outbox, Peer, Standing, number_offset};
 use crate::announce::{ParticipantData, nearest};
 use crate::event::Event;
 use crate::evidence::Evidence;
+use crate::fault::PeerFault;
 use crate::participant::routes::{Ways, ways};
 use crate::participant::{DISCOVERY, Participant, Timer};
 use crate::reader::WriterSpec;
@@ -11,7 +12,6 @@ use crate::stored::Lend;
 use crate::wire::{GuidPrefix, VendorId};
 use crate::writer::{Gate, ReaderSpec};
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
@@ -28,7 +28,7 @@ const MOST_CREDIT: usize = 16 * 1024;
 const GREET_AGAIN: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(20)];
 
 /// How long a participant is on trial before it is told of us by announcements alone.
-const TRIAL: Duration = Duration::from_secs(3);
+pub(super) const TRIAL: Duration = Duration::from_secs(3);
 
 /// A candidate that has said more than announcements makes room for another only if it is older than this.
 const SETTLING: Duration = Duration::from_secs(1);
@@ -47,7 +47,8 @@ impl<P: Lend> Participant<P> {
             return self.refuse(now, metatraffic);
         }
         let prefix = data.prefix;
-        let number_offset = number_offset(self.config.secret, prefix, data.vendor);
+        let fresh = number_offset(self.config.secret, prefix, metatraffic.ip(), data.vendor);
+        let number_offset = self.offset_before_loss(prefix, metatraffic.ip()).unwrap_or(fresh);
         let peer = Peer {
             data,
             endpoints: BTreeMap::new(),
@@ -57,44 +58,47 @@ impl<P: Lend> Participant<P> {
             same_host,
             sources: Vec::from([from.ip()]),
             standing: Standing::Announced,
+            was_proved: false,
             number_offset,
+            guesses: Default::default(),
             is_elsewhere: false,
             credit: (len * CREDIT).min(MOST_CREDIT),
             is_talking: false,
             since: now,
+            order: self.peers.count,
             trial_ends: None,
             heard: now,
             evidence: Evidence::default(),
+            locators: Evidence::default(),
+            was_corrected: false,
             moves: None,
+            ends_unless_confirmed: None,
+            is_path_in_doubt: false,
             greet_again: None,
             reminded: None,
-            armed: None,
             word: None,
             outbox: Outbox::default(),
         };
-        self.peers.all.insert(prefix, peer);
-        self.peers.candidates.push_back(prefix);
+        self.peers.count += 1;
+        self.peers.restore(peer);
         self.greet(now, prefix);
     }
 
     /// The oldest candidate that has only announced itself makes room for another if there are as many as may be, or the
     /// oldest that has not proved itself for a while. One of another host displaces none of this one.
     fn make_room_for_candidate(&mut self, now: Instant, is_local: bool) -> bool {
-        if self.peers.candidates.len() < self.config.limits.candidates {
+        if self.peers.index.candidates() < self.config.limits.candidates {
             return true;
         }
-        let peer_of =
-            |prefix: &GuidPrefix| self.peers.get(*prefix).filter(|peer| is_local || !peer.same_host);
-        let find = |may_go: &dyn Fn(&Peer) -> bool| {
-            self.peers.candidates.iter().copied().find(|prefix| peer_of(prefix).is_some_and(may_go))
-        };
-        let silent = find(&|peer| !peer.is_talking);
-        let displaced = silent.or_else(|| find(&|peer| peer.since + SETTLING <= now));
+        let silent = self.peers.index.oldest(false, is_local);
+        let has_settled =
+            |prefix: &GuidPrefix| self.peers.get(*prefix).is_some_and(|peer| peer.since + SETTLING <= now);
+        let displaced = silent.or_else(|| self.peers.index.oldest(true, is_local).filter(has_settled));
         displaced.into_iter().for_each(|prefix| drop(self.lose(prefix)));
         displaced.is_some()
     }
 
-    /// A participant has sent a datagram: one that is not proved may cost so much more. False if it is not known from there.
+    /// A participant has sent a datagram: one that is not proved may cost so much more.
     pub(super) fn note_bytes(&mut self, now: Instant, prefix: GuidPrefix, len: usize) {
         let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.is_proved()) else { return };
         peer.credit = peer.credit.saturating_add(len * CREDIT).min(MOST_CREDIT);
@@ -154,16 +158,25 @@ impl<P: Lend> Participant<P> {
         from: SocketAddr,
         prefix: GuidPrefix,
     ) {
-        let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.standing.has_met()) else { return };
+        let Some(peer) = self.peers.get(prefix).filter(|peer| !peer.standing.has_met()) else { return };
+        let mut found = Ways { metatraffic: peer.metatraffic, user: peer.user };
         if !peer.is_at_its_addresses(&self.config) {
             match peer.known_ways(&self.config, from) {
-                Some(ways) => peer.take_ways(ways),
+                Some(ways) => found = ways,
                 None => return self.tell_of_elsewhere(from, prefix),
             }
         }
+        let is_elsewhere = found.metatraffic.ip() != peer.metatraffic.ip();
         let is_own = |ip: IpAddr| self.config.is_own(ip);
-        peer.same_host = is_own(peer.metatraffic.ip()) && is_own(from.ip());
-        peer.standing = Standing::OnTrial;
+        let same_host = is_own(found.metatraffic.ip()) && is_own(from.ip());
+        self.peers.alter(prefix, |peer| peer.take_ways(found));
+        if is_elsewhere {
+            self.renumber(prefix);
+        }
+        self.peers.alter(prefix, |peer| {
+            (peer.same_host, peer.standing) = (same_host, Standing::OnTrial);
+        });
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
         peer.trial_ends = Some(now + TRIAL);
         // It has heard of us.
         peer.outbox.announcement = false;
@@ -185,15 +198,16 @@ impl<P: Lend> Participant<P> {
             return self.refuse(now, address);
         }
         let Some(peer) = self.peers.get_mut(prefix) else { return };
-        peer.standing = Standing::Proved;
         (peer.trial_ends, peer.greet_again) = (None, None);
         peer.outbox.queued = false;
-        self.peers.candidates.retain(|candidate| *candidate != prefix);
+        peer.was_proved = true;
+        self.peers.alter(prefix, |peer| peer.standing = Standing::Proved);
         if vendor == VendorId::RUNNEL {
             self.take_place(now, prefix, address);
         }
         self.set_gates(now, prefix, Gate::Open);
         self.wake_discovery(prefix);
+        self.ask_for_endpoints(now, prefix);
     }
 
     /// Its trial is over: nothing is held for it any more, and it is told of us only when it announces itself.
@@ -205,7 +219,7 @@ impl<P: Lend> Participant<P> {
         self.arm_peer(prefix);
     }
 
-    fn set_gates(&mut self, now: Instant, prefix: GuidPrefix, gate: Gate) {
+    pub(super) fn set_gates(&mut self, now: Instant, prefix: GuidPrefix, gate: Gate) {
         let concerned = |(id, writer): (_, &mut crate::writer::Writer<_>)| {
             writer.set_gate(now, prefix, gate).then_some(id)
         };
@@ -233,11 +247,9 @@ impl<P: Lend> Participant<P> {
     fn tell_of_elsewhere(&mut self, from: SocketAddr, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         if !core::mem::replace(&mut peer.is_elsewhere, true) {
-            let to = peer.metatraffic;
-            self.tell(Event::Trouble(format!(
-                "{prefix} is not met: it says that it is reached at {to}, but is heard from {} only",
-                from.ip()
-            )));
+            let (announced, heard_from) = (peer.metatraffic, from.ip());
+            let fault = PeerFault::HeardElsewhere { participant: prefix, announced, heard_from };
+            self.tell(Event::Trouble(fault));
         }
     }
 
@@ -293,7 +305,7 @@ impl<P: Lend> Participant<P> {
 
     pub(super) fn disarm_peer(&mut self, peer: &Peer) {
         let prefix = peer.data.prefix;
-        self.timers.disarm(peer.armed, Timer::Peer(prefix));
-        self.timers.disarm(peer.outbox.armed, Timer::Discovery(prefix));
+        self.timers.cancel(&Timer::Peer(prefix));
+        self.timers.cancel(&Timer::Discovery(prefix));
     }
 }

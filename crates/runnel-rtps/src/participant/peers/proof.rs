@@ -1,21 +1,27 @@
 //! Proof of an address: the sequence numbers of our discovery writers begin at a random number of each peer's own.
 //!
 //! A heartbeat tells a reader the first number that there is, and its acknowledgement names that number. Somebody who sends
-//! from an address without receiving there does not know it. The number is made of a secret and the peer's prefix: a peer that
-//! we lose, and that has not lost us, finds its numbers continued.
+//! from an address without receiving there does not know it. The number is made of a secret, the peer's prefix and its address:
+//! a peer that we lose, and that has not lost us, finds its numbers continued. One that is reached elsewhere proves that anew.
 //!
 //! Tried with Fast DDS 2.9, 2.14 and 3, Cyclone DDS 0.10 and 11, RustDDS 0.15, Dust DDS 0.16 and Runnel: each acknowledges from
 //! the first number of the first heartbeat on. Fast DDS steps through all numbers before that one by one, and stands still for
 //! minutes where they are millions. embeddedRTPS (mROS 2) ignores the first number, as its source shows, and asks for number 1
-//! for ever. It and vendors that have not been tried are given the real numbers, which begin with 1: they prove no address by
-//! acknowledging them, but show that discovery reaches them.
+//! for ever. It and vendors that have not been tried are given the real numbers, which begin with 1: they count as proved when
+//! they acknowledge a sample of discovery, which somebody can do who does not receive.
 
-use super::Peer;
+use super::candidates::TRIAL;
+use super::{DISCOVERY, Peer, Standing};
 use crate::stored::Lend;
-use crate::wire::{AckNack, GuidPrefix, SequenceNumber, VendorId};
+use crate::wire::{AckNack, EntityId, GuidPrefix, SequenceNumber, VendorId};
+use crate::writer::Gate;
+use alloc::vec::Vec;
 use core::hash::Hasher;
 #[expect(deprecated, reason = "the hasher that replaces it is in std")]
 use core::hash::SipHasher;
+use core::net::IpAddr;
+use core::time::Duration;
+use runnel_core::time::Instant;
 
 /// Vendors whose readers begin with the first number that a heartbeat names, and how many bits that may have. Some count in 32
 /// bits how many samples they have lost. Fast DDS steps through all numbers before the first, one by one.
@@ -28,19 +34,65 @@ const BEGIN_ANYWHERE: [(VendorId, u32); 5] = [
 ];
 const FEW_BITS: u32 = 13;
 
-/// By how much the numbers of discovery that a participant is told exceed the real ones.
+/// How many different wrong numbers a participant may acknowledge in a while before none counts. A true peer may acknowledge
+/// some that it was told before it had another address.
+const MOST_WRONG: usize = 8;
+const WHILE: Duration = Duration::from_secs(3);
+
+/// What one that is to prove another address may cost before it sends anything from there.
+const CREDIT_OF_MOVE: usize = 1024;
+
+/// How many bits the random number of a participant may have, if it is told any.
+fn bits(prefix: GuidPrefix, vendor: VendorId) -> Option<u32> {
+    let (_, bits) = BEGIN_ANYWHERE.iter().find(|(of, _)| *of == vendor)?;
+    // Another may have announced it first, as of another vendor.
+    Some(if prefix.is_of(VendorId::FAST_DDS) { FEW_BITS } else { *bits })
+}
+
+/// By how much the numbers of discovery that a participant at an address is told exceed the real ones.
 #[expect(deprecated, reason = "the hasher that replaces it is in std")]
-pub(super) fn number_offset(secret: [u64; 2], prefix: GuidPrefix, vendor: VendorId) -> i64 {
-    let Some((_, bits)) = BEGIN_ANYWHERE.iter().find(|(of, _)| *of == vendor) else { return 0 };
+pub(super) fn number_offset(secret: [u64; 2], prefix: GuidPrefix, ip: IpAddr, vendor: VendorId) -> i64 {
+    let Some(bits) = bits(prefix, vendor) else { return 0 };
     let mut hasher = SipHasher::new_with_keys(secret[0], secret[1]);
     hasher.write(&prefix.0);
+    match ip {
+        IpAddr::V4(ip) => hasher.write(&ip.octets()),
+        IpAddr::V6(ip) => hasher.write(&ip.octets()),
+    }
     1 + (hasher.finish() >> (64 - bits)).cast_signed()
+}
+
+/// Wrong numbers that a participant has acknowledged of late.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Guesses {
+    bases: Vec<SequenceNumber>,
+    since: Instant,
+}
+
+impl Guesses {
+    /// Counts a wrong number, unless it is one that says that nothing has come yet, or the same again. True if it is one too
+    /// many.
+    fn note(&mut self, now: Instant, base: SequenceNumber) -> bool {
+        if self.since + WHILE <= now {
+            self.bases.clear();
+            self.since = now;
+        }
+        if base <= SequenceNumber::FIRST || self.bases.contains(&base) {
+            return false;
+        }
+        self.bases.push(base);
+        self.bases.len() == MOST_WRONG
+    }
+
+    fn are_too_many(&self, now: Instant) -> bool {
+        self.bases.len() >= MOST_WRONG && now < self.since + WHILE
+    }
 }
 
 impl Peer {
     /// True if its numbers can be guessed by trying thousands: one datagram is worth one try.
     pub(in crate::participant) fn is_guessable(&self) -> bool {
-        (1..=1 << FEW_BITS).contains(&self.number_offset)
+        bits(self.data.prefix, self.data.vendor) == Some(FEW_BITS)
     }
 
     /// True if an acknowledgement shows that the peer receives our discovery, whose last number is this one.
@@ -53,30 +105,94 @@ impl Peer {
 }
 
 impl<P: Lend> super::Participant<P> {
-    /// True if an acknowledgement of a participant that is not proved shows that it receives our discovery.
-    pub(in crate::participant) fn shows_receipt(&self, prefix: GuidPrefix, ack: &AckNack) -> bool {
-        let (Some(peer), Some(writer)) = (self.peers.get(prefix), self.writers.get(&ack.writer)) else {
+    /// The numbers of discovery that a participant is told are those for its vendor and address, which have been others. One
+    /// that has met us goes on from those that it knows: most readers never go back.
+    pub(super) fn renumber(&mut self, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.is_proved()) else { return };
+        let fresh = number_offset(self.config.secret, prefix, peer.metatraffic.ip(), peer.data.vendor);
+        if !peer.standing.has_met() {
+            peer.number_offset = fresh;
+            return;
+        }
+        peer.number_offset = if fresh == 0 { 0 } else { peer.number_offset.saturating_add(fresh) };
+        for (writer, reader) in DISCOVERY {
+            self.writers.get_mut(&writer).map(|of| of.leave(prefix.with(reader)));
+        }
+        self.join_discovery(prefix);
+    }
+
+    /// One that is proved is reached at another address, and has to prove that. Its links stay, and wait.
+    pub(super) fn put_on_trial_anew(&mut self, now: Instant, prefix: GuidPrefix) {
+        self.peers.alter(prefix, |peer| peer.standing = Standing::OnTrial);
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
+        (peer.trial_ends, peer.credit) = (Some(now + TRIAL), CREDIT_OF_MOVE);
+        peer.outbox.queued = false;
+        // It may have to reach us elsewhere as well.
+        peer.outbox.announcement = true;
+        peer.outbox.begin_asking(now);
+        self.set_gates(now, prefix, Gate::Waiting);
+        self.renumber(prefix);
+        self.arm_peer(prefix);
+    }
+
+    /// True if an acknowledgement of a participant that is not proved shows that it receives our discovery. One that tries
+    /// number after number is demoted, and shows nothing for a while.
+    pub(in crate::participant) fn shows_receipt(
+        &mut self,
+        now: Instant,
+        prefix: GuidPrefix,
+        ack: &AckNack,
+    ) -> bool {
+        let last = self.writers.get(&ack.writer).map(|writer| writer.history().last());
+        let (Some(peer), Some(last)) = (self.peers.get_mut(prefix), last) else { return false };
+        // The numbers of signs of life grow with time, and with them what could be guessed.
+        if !ack.writer.is_builtin()
+            || ack.writer == EntityId::MESSAGE_WRITER
+            || peer.guesses.are_too_many(now)
+        {
             return false;
-        };
-        ack.writer.is_builtin() && peer.is_proved_by(ack, writer.history().last())
+        }
+        let is_proved = peer.is_proved_by(ack, last);
+        let has_guessed = !is_proved && peer.number_offset != 0 && peer.guesses.note(now, ack.missing.base);
+        if has_guessed && peer.standing == Standing::OnTrial {
+            self.demote(now, prefix);
+        }
+        is_proved
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::net::Ipv4Addr;
+
+    const IP: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 
     #[test]
-    fn offset_depends_on_secret_and_prefix() {
-        let offset = |secret, prefix| number_offset(secret, GuidPrefix([prefix; 12]), VendorId::CYCLONE_DDS);
+    fn offset_depends_on_secret_prefix_and_address() {
+        let ip = IP;
+        let elsewhere =
+            number_offset([1, 2], GuidPrefix([3; 12]), [10, 0, 0, 3].into(), VendorId::CYCLONE_DDS);
+        let offset =
+            |secret, prefix| number_offset(secret, GuidPrefix([prefix; 12]), ip, VendorId::CYCLONE_DDS);
         assert_eq!(offset([1, 2], 3), offset([1, 2], 3));
         assert_ne!(offset([1, 2], 3), offset([1, 3], 3));
         assert_ne!(offset([1, 2], 3), offset([1, 2], 4));
+        assert_ne!(offset([1, 2], 3), elsewhere);
         assert!((1..=1 << 31).contains(&offset([1, 2], 3)));
     }
 
     #[test]
+    fn fast_dds_is_told_few_bits_whoever_announced_it() {
+        let mut prefix = GuidPrefix([3; 12]);
+        prefix.0[..2].copy_from_slice(&VendorId::FAST_DDS.0);
+        let of_vendor = |vendor| number_offset([1, 2], prefix, IP, vendor);
+        assert!((1..=1 << FEW_BITS).contains(&of_vendor(VendorId::RUNNEL)));
+        assert_eq!(of_vendor(VendorId::RUNNEL), of_vendor(VendorId::FAST_DDS));
+    }
+
+    #[test]
     fn untried_vendor_gets_real_numbers() {
-        assert_eq!(number_offset([1, 2], GuidPrefix([3; 12]), VendorId([13, 37])), 0);
+        assert_eq!(number_offset([1, 2], GuidPrefix([3; 12]), IP, VendorId([13, 37])), 0);
     }
 }

@@ -68,17 +68,14 @@ impl WriterProxy {
             return;
         }
         if !self.greeted {
-            self.greeted = true;
-            // One that has fewer samples than it had is another, whose name is the same. Ours tell of no more than they have
-            // sent by now, and that may have been overtaken.
-            let had = self.had.filter(|had| self.goes_on() || *had <= heartbeat.last.next());
-            self.advance_to(heartbeat.first.max(had.unwrap_or(self.next)));
-            self.begin_position(now);
+            self.begin_by_heartbeat(now, heartbeat);
         } else if !self.agrees(now, heartbeat) {
             return;
         } else if heartbeat.first > self.next {
             self.note_jump(now, self.next, heartbeat.first);
+            let before = self.lost;
             self.lose_before(heartbeat.first);
+            self.lost = before + self.position.hold_back_lost(self.lost - before);
         }
         self.position.note_told(now, heartbeat.last);
         self.believe_last(now, heartbeat);
@@ -87,6 +84,19 @@ impl WriterProxy {
         if self.is_missing_something() && self.retry.at.is_none_or(|at| at <= now) {
             self.owes_answer = true;
         }
+    }
+
+    /// The writer tells what it has, for the first time or since it was found again.
+    fn begin_by_heartbeat(&mut self, now: Instant, heartbeat: &Heartbeat) {
+        let has_been_there = |had: &SequenceNumber| *had <= heartbeat.last.next();
+        // One that has fewer samples than it had is another, whose name is the same. Ours tell of no more than they have
+        // sent by now, and that may have been overtaken, or what it had was forged: that is not confirmed, and it is asked.
+        let had = self.had.filter(|had| self.goes_on() || has_been_there(had));
+        match had.as_ref().is_none_or(has_been_there) {
+            true => self.position.confirm(now),
+            false => self.probe(now),
+        }
+        self.begin_at(now, heartbeat.first, had);
     }
 
     /// False if a HEARTBEAT was overtaken, or is counted otherwise than those before it and must be confirmed.

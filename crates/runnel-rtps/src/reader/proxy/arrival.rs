@@ -3,12 +3,12 @@
 use super::{Held, WriterProxy};
 use crate::evidence::{QUIET, Verdict};
 use crate::reader::fragments::Complete;
-use crate::wire::{DataFrag, SequenceNumber, Timestamp};
+use crate::wire::{DataFrag, EntityId, SequenceNumber, Timestamp};
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
 /// How many samples are held that came before one that is missing.
-const MOST_HELD: usize = 4096;
+pub(super) const MOST_HELD: usize = 4096;
 
 /// What holding a sample takes beside its bytes, in bytes and roughly.
 const HOLDING: usize = 128;
@@ -51,17 +51,46 @@ impl WriterProxy {
         self.forget_gap_of(number);
         self.position.note_known(now, number);
         if self.spec.guid.entity.is_builtin() {
-            self.position.note_sample(number, digest);
+            self.position.recent.note_of_discovery(number, digest, self.next);
         }
         self.fragments.forget(number);
         self.fragments.pass(number);
-        if !self.greeted || number > self.next || !has_room {
+        if !self.knows_next() || number > self.next || !has_room {
             return Arrival::Early;
         }
         self.note_repaired(now, number);
         self.position.confirm(now);
+        if self.tells_of_endpoints() {
+            self.position.rest_on_sample(now);
+        }
         self.deliver_up_to(now, number);
         Arrival::Deliver
+    }
+
+    /// What tells a sample from others that bear its number, where that is asked: of discovery without the time, since some
+    /// writers (embeddedRTPS) stamp each repeat with the time at which it is sent.
+    pub fn digest(&self, bytes: &[u8], stamp: Option<Timestamp>) -> u32 {
+        match self.spec.guid.entity.is_builtin() {
+            true => digest(bytes, None),
+            false if self.spec.reliable => 0,
+            false => digest(bytes, stamp),
+        }
+    }
+
+    /// A sample that has come is left for later: it is asked for again.
+    pub fn leave_for_later(&mut self, number: SequenceNumber) {
+        self.last = self.last.max(number);
+        self.note_missing();
+    }
+
+    /// True if the sample to be delivered next is known: the writer has said what it has, or it tells a discovery reader of
+    /// all that it has from the first, and some writers (embeddedRTPS) send HEARTBEATs only every 4 s.
+    fn knows_next(&self) -> bool {
+        self.greeted || self.spec.guid.entity.is_builtin() && self.had.is_none()
+    }
+
+    fn tells_of_endpoints(&self) -> bool {
+        [EntityId::PUBLICATIONS_WRITER, EntityId::SUBSCRIPTIONS_WRITER].contains(&self.spec.guid.entity)
     }
 
     /// A sample goes to the user. What follows it and was said not to come is skipped.
@@ -75,10 +104,11 @@ impl WriterProxy {
     }
 
     fn note_late(&mut self, now: Instant, number: SequenceNumber, digest: u32) {
-        if number < self.next && self.greeted {
+        if number < self.next && self.knows_next() {
             self.suspect(now, number);
-            self.reread_if_other(now, number, digest);
         }
+        // Also one that is held: another that was forged may wait in its place.
+        self.reread_if_other(now, number, digest);
     }
 
     fn forget_gap_of(&mut self, number: SequenceNumber) {
@@ -119,8 +149,12 @@ impl WriterProxy {
             return self.go_on_with(number, digest);
         }
         let is_far_behind = self.next.distance_from(number) > MOST_AHEAD && self.position.is_unconfirmed();
+        if !is_ahead && !is_far_behind && self.position.is_unconfirmed() {
+            // It may have been sent before the writer was left. If more such follow, the writer has gone back.
+            self.position.confirm(now);
+        }
         let is_late = !is_ahead && !self.position.is_quiet(now) && !is_far_behind;
-        if is_late || self.position.is_copy(number, digest) {
+        if is_late || self.position.recent.has_copy(number, digest) {
             return Arrival::Late;
         }
         self.follow_line(now, number, digest)
@@ -141,7 +175,7 @@ impl WriterProxy {
             self.position.begin_run();
         }
         if self.position.contradict(now, number) != Verdict::Restart {
-            self.position.note_sample(number, digest);
+            self.position.recent.note(number, digest);
             return Arrival::Deliver;
         }
         self.position.line = None;
@@ -157,7 +191,7 @@ impl WriterProxy {
         if self.last != SequenceNumber::ZERO {
             self.lost += u64::from(number.distance_from(self.next));
         }
-        self.position.note_sample(number, digest);
+        self.position.recent.note(number, digest);
         self.last = number;
         self.next = number.next();
         self.fragments.forget_before(self.next);
@@ -218,7 +252,7 @@ impl WriterProxy {
 
     /// The sample that was held and is the next now.
     pub fn take_held(&mut self) -> Option<(SequenceNumber, Complete)> {
-        if !self.greeted {
+        if !self.knows_next() {
             return None;
         }
         let Held { sample, .. } = self.held.remove(&self.next)?;
@@ -285,10 +319,13 @@ impl WriterProxy {
         is_late
     }
 
-    /// Lets go of samples that are held behind the last one that their writer has.
+    /// Lets go of samples that are held, or have begun, behind the last one that their writer has. The next one may be on its
+    /// way, in fragments.
     pub(super) fn let_go_behind(&mut self, last: SequenceNumber) {
+        self.fragments.forget_behind(last.next());
         let behind = self.held.split_off(&last.next());
         self.held_bytes -= behind.values().map(|held| held.sample.bytes.len()).sum::<usize>();
+        self.whole = self.whole.min(last);
     }
 
     /// A sample is longer than any that is taken: it is lost, and those behind it do not wait for it.
@@ -325,7 +362,7 @@ impl WriterProxy {
 }
 
 /// A number by which samples are told apart that bear the same number: of their length, ends and time.
-pub(crate) fn digest(bytes: &[u8], stamp: Option<Timestamp>) -> u32 {
+fn digest(bytes: &[u8], stamp: Option<Timestamp>) -> u32 {
     let (first, rest) = bytes.split_at(bytes.len().min(DIGESTED));
     let last = rest.get(rest.len().saturating_sub(DIGESTED)..).unwrap_or(&[]);
     let time = stamp

@@ -13,10 +13,9 @@ impl WriterProxy {
         if !self.spec.reliable {
             return;
         }
-        let was_greeted = self.greeted;
-        self.greeted |= gap.start <= self.next && self.had.is_none();
+        let begins = !self.greeted && gap.start <= self.next && self.had.is_none();
         let skips = gap.start <= self.next && gap.list.base > self.next || gap.list.base == self.next;
-        if was_greeted && skips {
+        if self.greeted && skips {
             self.note_jump(now, self.next, gap.list.base.max(self.next.next()));
         }
         self.add_gap(gap.start, gap.list.base);
@@ -25,11 +24,11 @@ impl WriterProxy {
         let range = (gap.start < gap.list.base).then(|| gap.list.base.previous());
         let last = gap.list.iter().last().or(range);
         self.last = last.map_or(self.last, |last| self.last.max(last));
-        if self.greeted {
+        if begins {
+            self.position.confirm(now);
+            self.begin_at(now, self.next, None);
+        } else if self.greeted {
             self.advance_to(self.next);
-        }
-        if self.greeted && !was_greeted {
-            self.begin_position(now);
         }
     }
 

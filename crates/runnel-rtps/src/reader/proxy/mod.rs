@@ -3,10 +3,14 @@
 mod answer;
 mod arrival;
 mod gaps;
+mod jump;
 mod position;
+mod recent;
+#[cfg(test)]
+mod tests;
 mod timing;
 
-pub(crate) use arrival::{Arrival, copied, digest};
+pub(crate) use arrival::{Arrival, copied};
 
 use super::budget::{Budgets, Claim};
 use super::fragments::{Complete, Fragments};
@@ -16,7 +20,8 @@ use alloc::collections::BTreeMap;
 use answer::Retry;
 use core::net::SocketAddr;
 use core::time::Duration;
-use position::{Jump, Position};
+use jump::Jump;
+use position::Position;
 use runnel_core::time::Instant;
 
 /// Of a sample that is wanted some fragments come more often than this: they are asked for again before.
@@ -70,8 +75,6 @@ pub(crate) struct WriterProxy {
     position: Position,
     /// It stands in line to answer.
     pub queued: bool,
-    /// When its timer goes off next.
-    pub armed: Option<Instant>,
 }
 
 /// A sample that waits for those before it.
@@ -129,7 +132,6 @@ impl WriterProxy {
             retry: Retry::new(),
             position: Position::default(),
             queued: false,
-            armed: None,
         }
     }
 
@@ -167,7 +169,7 @@ impl WriterProxy {
             writer: self.spec.guid,
             // One that has said nothing since it was found again had what it had before.
             next: if self.greeted { is_user.then_some(self.next) } else { self.had },
-            jump: self.position.jump().filter(|_| is_user),
+            jump: self.position.jump_to_resume().filter(|_| is_user),
             heartbeats: self.heartbeats,
             acknowledgements: self.acknowledgements,
         }
@@ -187,7 +189,7 @@ impl WriterProxy {
 
     /// Samples that the writer does not have any more and the reader never got, since this was last asked.
     pub fn take_lost(&mut self) -> u64 {
-        core::mem::take(&mut self.lost)
+        core::mem::take(&mut self.lost) + self.position.take_lost()
     }
 
     /// True if an answer is due.

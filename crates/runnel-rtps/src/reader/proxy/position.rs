@@ -6,9 +6,10 @@
 //! begun anew under its old name is followed that way.
 
 use super::WriterProxy;
+use super::jump::Jump;
+use super::recent::RecentSamples;
 use crate::evidence::{Evidence, QUIET, Verdict};
 use crate::wire::{Heartbeat, SequenceNumber};
-use alloc::collections::VecDeque;
 use core::time::Duration;
 use runnel_core::time::Instant;
 
@@ -20,25 +21,6 @@ const FAST_PROBES: u32 = 20;
 const MOST_PROBES: u32 = 80;
 const PATIENT_PAUSE: Duration = Duration::from_secs(1);
 
-/// How many datagrams confirm a jump.
-const CONFIRMATIONS: u32 = 3;
-
-/// How many samples are remembered to tell their copies from other samples of the same numbers.
-const MOST_RECENT: usize = 16;
-
-/// Samples that were skipped on the writer's word.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Jump {
-    from: SequenceNumber,
-    at: Instant,
-    /// It is not acknowledged before further datagrams have confirmed it.
-    is_doubtful: bool,
-    /// Samples behind it have gone to the user: what it skipped would come late.
-    delivered: bool,
-    confirmations: u32,
-    latest: Instant,
-}
-
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct Position {
@@ -46,10 +28,14 @@ pub(super) struct Position {
     next: Evidence,
     last: Evidence,
     jump: Option<Jump>,
+    /// The first number that the writer has named. One of discovery never names an earlier one, unless this was forged.
+    first: SequenceNumber,
     /// The last number that samples have shown, and that those before `known_at` had.
     known: SequenceNumber,
     known_at: Instant,
     known_before: SequenceNumber,
+    /// When a sample of discovery came that no HEARTBEAT has confirmed since.
+    unproved: Option<Instant>,
     /// The lowest number of what contradicts the position.
     contested: Option<SequenceNumber>,
     /// The writer's counts have begun anew.
@@ -58,19 +44,20 @@ pub(super) struct Position {
     pub(super) wants_heartbeat: bool,
     pub(super) probe_at: Option<Instant>,
     probes: u32,
-    /// Numbers and digests of the samples that came last.
-    recent: VecDeque<(SequenceNumber, u32)>,
+    pub(super) recent: RecentSamples,
     /// Where a writer goes on whose samples come once, as some that do not fit the position show, and when they came.
     pub(super) line: Option<(SequenceNumber, Instant)>,
     corrections: u32,
+    /// What jumps that are confirmed now have lost.
+    lost: u64,
     /// Everything that the writer has is being read again.
     rereads: bool,
 }
 
 impl Position {
-    /// What was skipped, and is in doubt.
-    pub(super) fn jump(&self) -> Option<Jump> {
-        self.jump
+    /// What was skipped, and is in doubt, when the writer is left: what came before the first position does not concern it then.
+    pub(super) fn jump_to_resume(&self) -> Option<Jump> {
+        self.jump.filter(|jump| !jump.is_first)
     }
 
     /// A writer is found again that was left after a jump.
@@ -108,14 +95,43 @@ impl Position {
         self.next.confirm(now);
         (self.probe_at, self.probes, self.contested) = (None, 0, None);
         let Some(jump) = &mut self.jump else { return };
-        if now > jump.latest {
-            (jump.confirmations, jump.latest) = (jump.confirmations + 1, now);
-        }
-        if jump.confirmations >= CONFIRMATIONS && jump.at + QUIET <= now {
+        if jump.confirm(now) {
+            self.lost += jump.lost;
             self.jump = None;
         } else if jump.is_doubtful {
             self.probe_at = Some(now + QUIET / 2);
         }
+    }
+
+    /// A sample of discovery shows that the writer has come so far; what it had said before may have been forged along with it.
+    pub(super) fn rest_on_sample(&mut self, now: Instant) {
+        self.unproved = Some(now);
+        self.probe_at = Some(now + QUIET);
+    }
+
+    /// A HEARTBEAT agrees. If it came along with a sample of discovery, one that comes by itself must do so as well.
+    fn confirm_by_heartbeat(&mut self, now: Instant) {
+        self.confirm(now);
+        match self.unproved {
+            Some(at) if at == now => self.probe_at = Some(now + QUIET),
+            _ => self.unproved = None,
+        }
+    }
+
+    /// Samples are lost by what a HEARTBEAT says. More than a true writer is likely to have dropped count once the jump is
+    /// confirmed. Gives those that count now.
+    pub(super) fn hold_back_lost(&mut self, lost: u64) -> u64 {
+        let is_unlikely = lost > u64::from(WINDOW);
+        let Some(jump) = self.jump.as_mut().filter(|jump| jump.is_doubtful && is_unlikely) else {
+            return lost;
+        };
+        jump.lost += lost;
+        0
+    }
+
+    /// Samples that count as lost now.
+    pub(super) fn take_lost(&mut self) -> u64 {
+        core::mem::take(&mut self.lost)
     }
 
     /// How far a HEARTBEAT says that the writer is.
@@ -128,22 +144,6 @@ impl Position {
     /// Samples go to the user.
     pub(super) fn note_delivered(&mut self) {
         self.jump.iter_mut().for_each(|jump| jump.delivered = true);
-    }
-
-    /// True if a sample of this number came a while ago with these bytes.
-    pub(super) fn is_copy(&self, number: SequenceNumber, digest: u32) -> bool {
-        self.recent.contains(&(number, digest))
-    }
-
-    pub(super) fn is_other(&self, number: SequenceNumber, digest: u32) -> bool {
-        self.recent.iter().any(|(of, other)| *of == number && *other != digest)
-    }
-
-    pub(super) fn note_sample(&mut self, number: SequenceNumber, digest: u32) {
-        if self.recent.len() >= MOST_RECENT {
-            self.recent.pop_front();
-        }
-        self.recent.push_back((number, digest));
     }
 
     /// True if samples have come of which none did for a while.
@@ -161,7 +161,7 @@ impl Position {
     }
 
     pub(super) fn begin_run(&mut self) {
-        self.next = Evidence::default();
+        self.next.begin_run();
     }
 
     pub(super) fn correct(&mut self) {
@@ -206,6 +206,11 @@ impl WriterProxy {
         }
     }
 
+    /// True if too few datagrams have shown where the writer stands.
+    pub fn is_in_doubt(&self) -> bool {
+        self.position.jump.is_some()
+    }
+
     /// What an acknowledgement may say has come: neither what a jump has skipped, nor what contradicts the position.
     pub(super) fn acknowledgeable(&self) -> SequenceNumber {
         let jump = self.position.jump.filter(|jump| jump.is_doubtful).map(|jump| jump.from);
@@ -218,10 +223,23 @@ impl WriterProxy {
         self.position.correct();
     }
 
-    /// The first that the writer has said is believed.
-    pub(super) fn begin_position(&mut self, now: Instant) {
-        self.position.confirm(now);
-        self.position.known = self.position.known.max(self.next.previous());
+    /// The writer says where it begins, for the first time or since it was found again after `had`. That is believed whatever
+    /// the number, and is a jump as any other: nothing but this one datagram has shown it.
+    pub(super) fn begin_at(&mut self, now: Instant, first: SequenceNumber, had: Option<SequenceNumber>) {
+        let before = self.next;
+        self.greeted = true;
+        // It was asked in vain for so long that what is missing would wait for that pause.
+        self.retry.stop();
+        self.advance_to(first.max(had.unwrap_or(before)));
+        self.position.first = first;
+        match had {
+            Some(had) if self.next == had => {}
+            Some(had) => self.note_jump(now, had, self.next),
+            None => {
+                self.position.jump = Some(Jump::of_first_position(now, before));
+                self.position.known = self.position.known.max(self.next.previous());
+            }
+        }
     }
 
     /// What is between `from` and `end` is skipped on the writer's word. If no earlier sample has shown that it has come so far, or some of
@@ -229,12 +247,11 @@ impl WriterProxy {
     pub(super) fn note_jump(&mut self, now: Instant, from: SequenceNumber, end: SequenceNumber) {
         let is_shown = end <= self.position.known_before(now).next();
         let has_begun = self.fragments.has_begun_before(end);
-        if self.position.jump.is_some() || self.beside {
+        if self.beside || self.position.jump.is_some_and(|jump| !jump.is_first) {
             return;
         }
-        let (is_doubtful, delivered) = (!is_shown || has_begun, false);
-        self.position.jump =
-            Some(Jump { from, at: now, is_doubtful, delivered, confirmations: 0, latest: now });
+        let is_doubtful = !is_shown || has_begun;
+        self.position.jump = Some(Jump::new(now, from, is_doubtful));
         if is_doubtful {
             self.position.probe_at = Some(now + QUIET);
         }
@@ -280,10 +297,11 @@ impl WriterProxy {
         self.is_named_once() && !self.position.counts_restarted
     }
 
-    /// False if a HEARTBEAT ends before the position, which it then counts against.
+    /// False if a HEARTBEAT ends before the position, or begins before what discovery was said to begin with: it counts against that.
     pub(super) fn agrees(&mut self, now: Instant, heartbeat: &Heartbeat) -> bool {
-        if heartbeat.last.next() >= self.next {
-            self.position.confirm(now);
+        let is_before_first = heartbeat.first < self.position.first && self.spec.guid.entity.is_builtin();
+        if heartbeat.last.next() >= self.next && !is_before_first {
+            self.position.confirm_by_heartbeat(now);
             return true;
         }
         if !self.may_go_back() {
@@ -302,17 +320,16 @@ impl WriterProxy {
     /// Goes back to before a jump, or to what the writer has if it has begun anew. What discovery tells is read again as a whole.
     fn go_back(&mut self, now: Instant, heartbeat: &Heartbeat) {
         let is_builtin = self.spec.guid.entity.is_builtin();
-        let is_there = |from: &SequenceNumber| *from >= heartbeat.first && *from <= heartbeat.last.next();
-        let before = self.position.jump.take().map(|jump| jump.from).filter(is_there);
+        let jump = self.position.jump.take().filter(|jump| jump.from <= heartbeat.last.next());
         let begins_anew = !self.goes_on();
-        match before.filter(|_| !is_builtin) {
-            Some(from) => self.return_to(from),
-            None if begins_anew || is_builtin => self.begin_anew(heartbeat.first),
-            None => return,
+        match jump.map(|jump| jump.from).filter(|_| !is_builtin) {
+            Some(from) if from >= heartbeat.first => self.return_to(from),
+            None if !begins_anew && !is_builtin => return,
+            _ => self.begin_anew(heartbeat.first),
         }
         self.last = heartbeat.last.max(self.next.previous());
         self.position.correct();
-        self.begin_position(now);
+        self.position.confirm(now);
         self.note_missing();
         self.owes_answer = true;
     }
@@ -323,14 +340,16 @@ impl WriterProxy {
         self.fragments.forget_all();
         (self.had, self.position.counts_restarted) = (None, false);
         self.lost_before = SequenceNumber::ZERO;
-        self.position.recent.clear();
+        self.position.recent = RecentSamples::default();
         self.return_to(first);
+        self.position.first = first;
         self.position.known = self.next.previous();
         self.position.rereads = true;
     }
 
     fn return_to(&mut self, next: SequenceNumber) {
         (self.next, self.whole, self.is_full) = (next, next.previous(), false);
+        self.lost_before = self.lost_before.min(next);
         self.gaps.clear();
         self.position.contested = None;
         self.retry.return_to(next.previous());
@@ -339,12 +358,17 @@ impl WriterProxy {
 
     /// A sample of discovery has come under a number by which another came: one of them was forged, and all is read again.
     pub(super) fn reread_if_other(&mut self, now: Instant, number: SequenceNumber, digest: u32) {
-        if self.spec.guid.entity.is_builtin() && self.position.is_other(number, digest) && self.greeted {
-            self.begin_anew(SequenceNumber::FIRST);
-            (self.greeted, self.last) = (false, SequenceNumber::ZERO);
+        if self.spec.guid.entity.is_builtin() && self.position.recent.has_other(number, digest) {
+            self.read_again(now);
             self.position.correct();
-            self.probe(now);
         }
+    }
+
+    /// Reads all again that a writer of discovery has.
+    pub fn read_again(&mut self, now: Instant) {
+        self.begin_anew(SequenceNumber::FIRST);
+        (self.greeted, self.last) = (false, SequenceNumber::ZERO);
+        self.probe(now);
     }
 
     /// How far the writer is by its latest HEARTBEAT. Less than was believed may have been overtaken by samples, unless it is far

@@ -31,7 +31,7 @@ impl ReaderProxy {
         let heard_of = ack.missing.iter().last().map_or(base.previous(), |last| last.max(base.previous()));
         self.flight.answered(now, heard_of);
         self.asked.retain(|number| *number >= base);
-        self.fragments_asked.retain(|(number, _)| *number >= base);
+        self.fragments_asked.forget_before(base);
         self.asked.extend(ack.missing.iter().filter(|number| *number < self.next));
         let is_echo = self.spec.echoes && self.acked >= self.last_due(history);
         self.heartbeat |= !ack.is_final && self.asked.is_empty() && !is_echo;

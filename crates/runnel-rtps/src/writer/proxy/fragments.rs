@@ -38,7 +38,14 @@ impl ReaderProxy {
 
     /// True if a GAP has room in a datagram, and a heartbeat behind it.
     pub(super) fn fits_gap<B: Bytes>(&self, out: &Datagram<B>) -> bool {
-        Self::is_empty(out) || out.len() + Gap::MOST_LEN + Heartbeat::LEN <= self.spec.datagram
+        let fits = Self::is_empty(out) || out.len() + Gap::MOST_LEN + Heartbeat::LEN <= self.spec.datagram;
+        fits && out.allows(Gap::MOST_LEN)
+    }
+
+    /// True if a datagram with a fragment costs no more than it may.
+    pub(super) fn may_add_fragment<B: Bytes>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
+        let len = change.payload.bytes().len().min(self.fragment_len().into());
+        out.allows(len + DataFrag::OVERHEAD + self.beside())
     }
 
     /// True if a sample needs not be cut.
@@ -76,6 +83,7 @@ impl ReaderProxy {
             (fragment, self.fragment_len()),
         );
         self.pacer.went(now, out.len());
+        self.fragments_sent = self.fragments_sent.saturating_add(1);
         self.fragments(change)
     }
 }

@@ -69,7 +69,7 @@ impl ReaderProxy {
         if let Some(at) = self.pacer.not_before(now) {
             return Some(at);
         }
-        let change = history.get(self.next)?;
+        let change = history.get(self.next).filter(|change| self.may_add_fragment(change, out))?;
         let count = self.put_fragment(now, change, self.fragment, ends, out);
         self.fragment += 1;
         if self.fragment > count {

@@ -1,6 +1,7 @@
 //! How far a reader of a writer is.
 
 mod acknowledgement;
+mod asked_fragments;
 mod flight;
 mod fragments;
 mod fresh;
@@ -18,8 +19,9 @@ use crate::datagram::{Bytes, Datagram};
 use crate::history::{Change, History};
 use crate::inline_qos;
 use crate::wire::{EntityId, Guid, Heartbeat, SequenceNumber};
-use alloc::collections::{BTreeSet, VecDeque};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use asked_fragments::AskedFragments;
 use core::net::SocketAddr;
 use core::time::Duration;
 use flight::{Flight, Last};
@@ -81,7 +83,9 @@ pub(crate) struct ReaderProxy {
     /// Samples from this one on reach it by another way.
     until: Option<SequenceNumber>,
     asked: BTreeSet<SequenceNumber>,
-    fragments_asked: VecDeque<(SequenceNumber, u32)>,
+    fragments_asked: AskedFragments,
+    /// How many fragments it was sent since it asked for some.
+    fragments_sent: u32,
     acknowledgements: Latest,
     nacks: Latest,
     /// It must be told what there is.
@@ -126,7 +130,8 @@ impl ReaderProxy {
             corrections: 0,
             until: None,
             asked: BTreeSet::new(),
-            fragments_asked: VecDeque::new(),
+            fragments_asked: AskedFragments::default(),
+            fragments_sent: 0,
             acknowledgements: Latest::default(),
             nacks: Latest::default(),
             heartbeat: spec.reliable,
@@ -202,7 +207,7 @@ impl ReaderProxy {
 
     /// True if it has been sent some fragments of a sample and waits for others.
     pub(super) fn is_amid(&self, number: SequenceNumber) -> bool {
-        let is_repaired = self.fragments_asked.front().is_some_and(|(asked, _)| *asked == number);
+        let is_repaired = self.fragments_asked.front().is_some_and(|(asked, _)| asked == number);
         self.next == number && self.fragment > 1 || is_repaired
     }
 
@@ -213,6 +218,8 @@ impl ReaderProxy {
     /// True if what it is to be sent and told is what the other is to be. Where one came later that is so once the samples
     /// before are held no more: the first would give up what it misses of them if it were told what the other is.
     pub(super) fn is_level_with<B>(&self, other: &Self, history: &History<B>) -> bool {
+        #[cfg(test)]
+        tests::COMPARISONS.with(|count| count.set(count.get() + 1));
         let plain = |proxy: &Self| proxy.asked.is_empty() && proxy.fragments_asked.is_empty();
         // Some have a port for each reader, and only those who acknowledge are waited for.
         let way = |proxy: &Self| (proxy.spec.address, proxy.spec.reliable);

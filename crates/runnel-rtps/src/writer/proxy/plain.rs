@@ -33,7 +33,7 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) -> bool {
         let len = Data::OVERHEAD + FILLER.len() + Heartbeat::LEN;
-        let has_room = Self::is_empty(out) || out.len() + len <= self.spec.datagram;
+        let has_room = (Self::is_empty(out) || out.len() + len <= self.spec.datagram) && out.allows(len);
         if has_room {
             Data::emit(out.out(), ends, number, &[], Payload::Value(&FILLER));
         }

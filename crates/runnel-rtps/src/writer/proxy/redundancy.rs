@@ -4,21 +4,24 @@
 //! arrived, but for the same fragment again only after its `NackDelay` (100 ms). A single lost repair therefore costs
 //! 100 ms, and a copy of it some microseconds.
 
-use crate::wire::FragmentSet;
-
 /// The most copies of a repair.
 const MOST_COPIES: usize = 3;
 
-/// How many copies of each requested fragment let the whole request arrive more often than not, at the loss that the
-/// request itself shows.
-pub(super) fn copies_against_loss(requested: &FragmentSet) -> usize {
-    let (mut count, mut last) = (0_u32, requested.base);
-    for fragment in requested.iter() {
-        (count, last) = (count + 1, fragment);
+/// How many fragments one request names at most.
+const RANGE: u32 = 256;
+
+/// From which loss on the fragments were not lost one by one: a whole run of them found no room in a socket, and neither would
+/// copies.
+const RUN: f64 = 0.75;
+
+/// How many copies of each requested fragment let the whole request arrive more often than not, at the loss that it shows: of
+/// so many fragments that were sent since the last request, as far as one names them.
+pub(super) fn copies_against_loss(requested: u32, sent: u32) -> usize {
+    let loss = f64::from(requested) / f64::from(sent.min(RANGE).max(requested).max(1));
+    if loss > RUN {
+        return 1;
     }
-    let range = last - requested.base + 1;
-    let loss = f64::from(count) / f64::from(range);
-    let expected_losses = |copies: usize| (0..copies).fold(f64::from(count), |left, _| left * loss);
+    let expected_losses = |copies: usize| (0..copies).fold(f64::from(requested), |left, _| left * loss);
     (1..MOST_COPIES).find(|copies| expected_losses(*copies) < 0.5).unwrap_or(MOST_COPIES)
 }
 
@@ -26,16 +29,17 @@ pub(super) fn copies_against_loss(requested: &FragmentSet) -> usize {
 mod tests {
     use super::*;
 
-    fn request(every: u32, range: u32) -> FragmentSet {
-        let mut set = FragmentSet::new(1);
-        (1..=range).step_by(every as usize).for_each(|fragment| assert!(set.insert(fragment)));
-        set
+    #[test]
+    fn copies_grow_with_the_loss_that_a_request_shows() {
+        let copies = [(3, 256), (26, 256), (86, 256), (128, 256)]
+            .map(|(requested, sent)| copies_against_loss(requested, sent));
+        assert_eq!(copies, [1, 2, 3, 3]);
     }
 
     #[test]
-    fn copies_grow_with_the_loss_that_a_request_shows() {
-        let copies = [(100, 256), (10, 256), (3, 256)]
-            .map(|(every, range)| copies_against_loss(&request(every, range)));
-        assert_eq!(copies, [1, 2, 3]);
+    fn run_of_lost_fragments_and_a_single_one_are_repaired_once() {
+        let copies = [(256, 256), (256, 1500), (200, 256), (1, 1500), (1, 1), (0, 0)]
+            .map(|(requested, sent)| copies_against_loss(requested, sent));
+        assert_eq!(copies, [1; 6]);
     }
 }

@@ -1,15 +1,13 @@
 //! Samples and fragments that a reader has been sent, and asks for.
 
+use super::asked_fragments::MOST;
 use super::redundancy::copies_against_loss;
 use super::{FIRST_REMINDER, ReaderProxy, put};
 use crate::datagram::{Bytes, Datagram};
 use crate::history::History;
 use crate::wire::{EntityId, NackFrag, SequenceNumber};
-use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 use runnel_core::time::Instant;
-
-/// How many fragments that a reader misses are remembered.
-const MOST_FRAGMENTS_ASKED: usize = 8192;
 
 impl ReaderProxy {
     /// It tells which fragments it misses. True if there is something to be sent to it.
@@ -22,15 +20,16 @@ impl ReaderProxy {
         let wanted = self.own_number(nack);
         let sent = |fragment| wanted < self.next || wanted == self.next && fragment < self.fragment;
         // Who asks for more does not always repeat what it has asked for, which may wait yet.
-        let of_it = self.fragments_asked.iter().filter(|(number, _)| *number == wanted);
-        let waiting: BTreeSet<u32> = of_it.map(|(_, fragment)| *fragment).collect();
-        let copies = if self.spec.asks_slowly { copies_against_loss(&nack.missing) } else { 1 };
+        let is_waiting = |fragment| self.fragments_asked.contains((wanted, fragment));
+        let fresh = nack.missing.iter().filter(|fragment| sent(*fragment) && !is_waiting(*fragment));
+        let fresh: Vec<u32> = fresh.collect();
+        let sent_since = core::mem::take(&mut self.fragments_sent);
+        let copies =
+            if self.spec.asks_slowly { copies_against_loss(fresh.len() as u32, sent_since) } else { 1 };
         // One after another rather than one beside the other: losses come in bursts.
         for _ in 0..copies {
-            let fresh = nack.missing.iter().filter(|fragment| sent(*fragment) && !waiting.contains(fragment));
-            self.fragments_asked.extend(fresh.map(|fragment| (wanted, fragment)));
+            fresh.iter().for_each(|fragment| self.fragments_asked.push((wanted, *fragment)));
         }
-        self.fragments_asked.truncate(MOST_FRAGMENTS_ASKED);
         !self.fragments_asked.is_empty()
     }
 
@@ -81,12 +80,16 @@ impl ReaderProxy {
         history: &History<B>,
         out: &mut Datagram<B>,
     ) -> Option<Instant> {
-        let (number, fragment) = self.fragments_asked.front().copied()?;
+        let (number, fragment) = self.fragments_asked.front()?;
         if let Some(at) = self.pacer.not_before(now) {
             return Some(at);
         }
+        let change = history.get(number);
+        if change.is_some_and(|change| !self.may_add_fragment(change, out)) {
+            return None;
+        }
         self.fragments_asked.pop_front();
-        match history.get(number) {
+        match change {
             Some(change) if fragment > self.fragments(change) => {}
             Some(change) => {
                 self.put_fragment(now, change, fragment, ends, out);
@@ -94,7 +97,7 @@ impl ReaderProxy {
                 self.heartbeat |= self.fragments_asked.is_empty();
             }
             None => {
-                self.fragments_asked.retain(|(other, _)| *other != number);
+                self.fragments_asked.forget(number);
                 self.tell_of_asked(number, ends, history, out);
             }
         }
@@ -105,8 +108,7 @@ impl ReaderProxy {
         let Some(change) = history.get(number) else { return };
         let count = self.fragments(change);
         let sent = if number == self.next { self.fragment } else { count + 1 };
-        self.fragments_asked.retain(|(other, _)| *other != number);
-        let room = MOST_FRAGMENTS_ASKED.saturating_sub(self.fragments_asked.len());
-        self.fragments_asked.extend((1..sent).map(|fragment| (number, fragment)).take(room));
+        self.fragments_asked.forget(number);
+        (1..sent).take(MOST).for_each(|fragment| self.fragments_asked.push((number, fragment)));
     }
 }

@@ -16,6 +16,11 @@ impl Bytes for Sample {
     }
 }
 
+std::thread_local! {
+    /// How often readers were asked whether they are equally far.
+    pub(super) static COMPARISONS: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
+}
+
 const ENDS: (EntityId, EntityId) = (EntityId::user_reader(1), EntityId::user_writer(1));
 const RATE: Rate = Rate { bytes_per_second: 1_000_000_000, burst: 1_000_000_000 };
 
@@ -65,7 +70,7 @@ fn a_fragment_that_was_not_sent_yet_is_no_repair() {
             &NackFrag { reader: ENDS.0, writer: ENDS.1, number, missing, count: 1 }
         )
     );
-    assert_eq!(proxy.fragments_asked, [(number, 2)]);
+    assert!(proxy.fragments_asked.iter().eq(&[(number, 2)]));
 }
 
 /// The submessages of the datagrams that are sent until nothing is left: how many fragments come with a heartbeat, which of
@@ -159,7 +164,7 @@ fn so_many_fragments_are_remembered_to_be_missing() {
     proxy.asked.insert(SequenceNumber::FIRST);
     fill(&mut proxy, &mut history);
     // One of them has been sent.
-    assert_eq!(proxy.fragments_asked.len(), 8191);
+    assert_eq!(proxy.fragments_asked.iter().count(), 8191);
 }
 
 #[test]
@@ -217,8 +222,79 @@ fn no_datagram_is_longer_than_its_readers_are_sent_whatever_it_brings() {
     (proxy.met_at, proxy.next) = (SequenceNumber(41), SequenceNumber(42));
     history.retain(|change| ![6, 7, 8, 20].contains(&change.number.0));
     proxy.asked.extend((1..=10).map(SequenceNumber));
-    proxy.fragments_asked.extend([(SequenceNumber(41), 2), (SequenceNumber(20), 1), (SequenceNumber(41), 3)]);
+    let asked = [(41, 2), (20, 1), (41, 3)].map(|(number, fragment)| (SequenceNumber(number), fragment));
+    asked.into_iter().for_each(|fragment| proxy.fragments_asked.push(fragment));
     let (bytes, longest) = sent(&mut proxy, &history);
     assert!(longest <= 300, "{longest} bytes");
     assert_eq!(gaps(&bytes).len(), 2);
+}
+
+/// The readers of one participant, of which a writer holds thousands.
+fn composed_with(gate: Gate) -> usize {
+    let qos = runnel_core::qos::QoS::keep_last(10);
+    let mut writer = crate::writer::Writer::<Sample>::new(ENDS.1, qos, 10);
+    for number in 1..=1000 {
+        let ReaderProxy { spec, .. } = proxy(1444);
+        let guid = spec.guid.prefix.with(EntityId::user_reader(number));
+        writer.join(ReaderSpec { guid, gate, reliable: false, ..spec });
+    }
+    let mut out = Datagram::new();
+    for _ in 0..4 {
+        writer.write(Instant(0), Timestamp::INVALID, Sample(vec![0; 100])).unwrap();
+        COMPARISONS.set(0);
+        while writer.compose(Instant(0), GuidPrefix([1; 12]), &mut out) == crate::writer::Composed::Ready {}
+    }
+    COMPARISONS.get()
+}
+
+#[test]
+fn thousands_of_readers_of_a_participant_are_compared_once_a_datagram() {
+    assert_eq!([Gate::Waiting, Gate::Closed].map(composed_with), [0; 2]);
+    // With the datagram, and to find that there is no other.
+    assert_eq!(composed_with(Gate::Open), 2 * 1000);
+}
+
+#[test]
+fn run_of_lost_fragments_and_a_single_one_are_repaired_without_copies() {
+    for lost in [1..2, 700..701, 300..556] {
+        let (mut proxy, history) = (proxy(1444), history(&[1_500_000]));
+        proxy.spec.asks_slowly = true;
+        heartbeats_among_fragments(&mut proxy, &history);
+        let mut missing = FragmentSet::new(lost.start);
+        assert!(lost.clone().all(|fragment| missing.insert(fragment)));
+        assert!(proxy.nack_fragments(Instant(0), &NackFrag { missing, ..request(0..0, 1) }));
+        assert_eq!(proxy.fragments_asked.iter().count(), lost.len(), "{lost:?}");
+    }
+}
+
+/// What is put into a datagram of which samples may take no more than this.
+fn filled_within(proxy: &mut ReaderProxy, history: &History<Sample>, limit: usize) -> usize {
+    let mut out = Datagram::new();
+    out.begin(GuidPrefix([1; 12]), GuidPrefix([2; 12]));
+    out.limit_samples(limit);
+    proxy.fill(Instant(0), ENDS, history, &mut 0, &mut out);
+    out.len()
+}
+
+#[test]
+fn what_an_unproved_peer_may_not_cost_waits() {
+    const LIMIT: usize = 40;
+    let (mut fresh, long) = (proxy(1444), history(&[5000]));
+    let mut repaired = fresh.clone();
+    repaired.next = SequenceNumber(2);
+    repaired.fragments_asked.push((SequenceNumber(1), 1));
+    let mut gap = proxy(1444);
+    let mut with_hole = history(&[8, 8, 8]);
+    with_hole.retain(|change| change.number.0 == 3);
+    gap.met_at = SequenceNumber(3);
+    gap.asked.insert(SequenceNumber(1));
+    let mut plain = gap.clone();
+    plain.spec.plain = Some(vec![]);
+    let cases =
+        [(&mut gap, &with_hole), (&mut plain, &with_hole), (&mut fresh, &long), (&mut repaired, &long)];
+    for (index, (proxy, history)) in cases.into_iter().enumerate() {
+        let len = filled_within(proxy, history, LIMIT);
+        assert!(len <= LIMIT + Heartbeat::LEN, "case {index}: {len} bytes");
+        assert!(filled_within(proxy, history, 2000) > 36 + Heartbeat::LEN, "case {index}: it waits");
+    }
 }

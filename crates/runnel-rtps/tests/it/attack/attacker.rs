@@ -11,7 +11,7 @@ use super::forge::{self, Field, Place, altered, places};
 use super::{Attack, Pair, Scene};
 use crate::net::{Captured, announcement, forged_prefix, secs};
 
-/// Forged datagrams that a report names.
+/// Forged datagrams that a report names, the last ones.
 const MOST_REPORTED: usize = 20;
 
 const OWN_HOST: [u8; 4] = [10, 9, 9, 9];
@@ -43,9 +43,10 @@ impl Scene {
         }
     }
 
-    fn forged(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
-        if self.forged.len() < MOST_REPORTED {
-            self.forged.push(Captured { from, to, bytes: bytes.to_vec() });
+    pub(super) fn forged(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
+        self.forged.push(Captured { from, to, bytes: bytes.to_vec() });
+        if self.forged.len() > MOST_REPORTED {
+            self.forged.remove(0);
         }
         self.net.send(from, to, bytes);
     }

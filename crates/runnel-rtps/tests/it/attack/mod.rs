@@ -3,8 +3,10 @@
 
 mod attacker;
 mod forge;
+mod mutations;
 mod steps;
 
+pub use mutations::play_mutations;
 pub use steps::{Attack, MAX_STEPS, STEP_LEN, Step, steps};
 
 use std::time::Duration;
@@ -25,20 +27,24 @@ const ANNOUNCE: Duration = Duration::from_secs(1);
 const RECOVERY: Duration = Duration::from_millis(2200);
 
 /// How long the links are watched then, and how long the last samples may take.
-const WATCH: Duration = Duration::from_secs(1);
+const WATCH: Duration = Duration::from_millis(200);
 const LAST: Duration = Duration::from_secs(1);
 
-/// An honest writer's pause between two samples.
+/// An honest writer's pause between two samples, and while links recover: what is slow must heal as soon.
 const PERIOD: Duration = Duration::from_millis(20);
+const SLOW_PERIOD: Duration = Duration::from_millis(100);
 
-/// Datagrams that a participant may send in a second of peace.
-const MOST_DATAGRAMS: usize = 3000;
+/// Datagrams that a participant may send while the links are watched.
+const MOST_DATAGRAMS: usize = 600;
 
 /// Numbers of samples that are published after the attacker's end.
 const AFTER: u32 = 1_000_000;
 
 /// Captured datagrams that the attacker has at hand.
 const CAPTURE: usize = 200;
+
+/// Events of a participant that a report names.
+const MOST_REPORTED: usize = 60;
 
 const LIMITS: (usize, usize) = (16, 32);
 
@@ -64,7 +70,7 @@ pub struct Scene {
     net: Net,
     links: Vec<Link>,
     published: u32,
-    /// What the attacker has sent, for the report.
+    /// What the attacker has sent last, for the report.
     forged: Vec<Captured>,
 }
 
@@ -74,8 +80,16 @@ pub struct Scene {
 /// When a participant does.
 pub fn play(input: &[u8], allowed: impl Fn(Attack) -> bool) -> Result<(), String> {
     let (seed, rest) = input.split_first().map_or((0, input), |(seed, rest)| (*seed, rest));
+    play_steps(seed, &steps(rest), allowed)
+}
+
+/// Plays steps, in the network of a seed.
+///
+/// # Errors
+/// As [`play`].
+pub fn play_steps(seed: u8, steps: &[Step], allowed: impl Fn(Attack) -> bool) -> Result<(), String> {
     let mut scene = Scene::new(seed.into());
-    let result = scene.play(&steps(rest), &allowed);
+    let result = scene.play(steps, &allowed);
     result.map_err(|why| format!("{why}\n{}", scene.report()))
 }
 
@@ -106,7 +120,7 @@ impl Scene {
         });
         let mut scene = Self { net, links, published: 0, forged: Vec::new() };
         for _ in 0..3 {
-            scene.publish_everywhere();
+            scene.publish_everywhere(PERIOD);
         }
         scene
     }
@@ -119,7 +133,7 @@ impl Scene {
         self.recover()
     }
 
-    /// The endpoints of each link, and what was forged.
+    /// The endpoints of each link, what was forged, and what the participants reported.
     fn report(&self) -> String {
         let mut lines = Vec::new();
         for (index, Link { node, writer, reader, .. }) in self.links.iter().enumerate() {
@@ -134,6 +148,11 @@ impl Scene {
                 Ok(submessage) => format!("    {submessage:?}").chars().take(600).collect(),
                 Err(why) => format!("    {why}"),
             }));
+        }
+        for node in &self.net.nodes {
+            lines.push(format!("events of {}:", node.address));
+            let from = node.events.len().saturating_sub(MOST_REPORTED);
+            lines.extend(node.events[from..].iter().map(|event| format!("    {event:?}")));
         }
         lines.join("\n")
     }
@@ -182,10 +201,10 @@ impl Scene {
         self.net.write(link.node, link.writer, &sample(self.published, link.len)).is_ok()
     }
 
-    /// Publishes once on each link; the error names a link that has no room.
-    fn publish_everywhere(&mut self) -> Option<usize> {
+    /// Publishes once on each link, and lets some time pass; the error names a link that has no room.
+    fn publish_everywhere(&mut self, pause: Duration) -> Option<usize> {
         let full = (0..self.links.len()).filter(|index| !self.publish(self.links[*index])).min();
-        self.net.run_for(PERIOD);
+        self.net.run_for(pause);
         full
     }
 
@@ -205,22 +224,23 @@ impl Scene {
     /// The attacker is gone: all links deliver again, everything once and in order.
     fn recover(&mut self) -> Result<(), String> {
         self.net.weather = Weather::FAIR;
+        self.net.capture_limit = 0;
         self.published = AFTER;
         let end = self.net.now + RECOVERY;
         while self.net.now < end {
-            self.publish_everywhere();
+            self.publish_everywhere(SLOW_PERIOD);
         }
         let (first, sent) = (self.published + 1, self.sent());
         let end = self.net.now + WATCH;
         while self.net.now < end {
-            if let Some(link) = self.publish_everywhere() {
+            if let Some(link) = self.publish_everywhere(PERIOD) {
                 return Err(format!("link {link}: its writer has no room: {}", self.state(link)));
             }
         }
         let (most, before) = (self.sent(), sent);
         let busiest = most.iter().zip(&before).map(|(after, before)| after - before).max().unwrap_or(0);
         if busiest > MOST_DATAGRAMS {
-            return Err(format!("{busiest} datagrams in a second"));
+            return Err(format!("{busiest} datagrams in {WATCH:?}"));
         }
         self.net.run_for(LAST);
         (0..self.links.len()).try_for_each(|link| self.check_delivery(link, first))

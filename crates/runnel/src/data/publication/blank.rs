@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use runnel_core::wire::Encoding;
+use runnel_core::wire::{Encoding, GrowingSink, NoMemory, try_reserve};
 use runnel_io::segment::SlotMut;
 
-use super::framed::frozen;
-use super::{Offer, Publication, Refused, State, Unfit, complain};
+use super::{Offer, Publication, Refused, State, complain};
 use crate::data::frames::SHORT;
-use crate::data::{LENGTH, LengthBeyondLimit, MAX_MESSAGE};
-use crate::ipc::Frame;
+use crate::error::Unfit;
+use crate::frame::{Frame, LENGTH, LengthBeyondLimit, MAX_MESSAGE};
 use crate::sync::lock;
 
 /// Memory for one message, with its length before it, to be written before it is published.
@@ -30,6 +29,14 @@ impl Blank {
         }
     }
 
+    /// What was written as a frame, which is written no more.
+    pub(super) fn frozen(self) -> Frame {
+        match self {
+            Self::Slot(slot, len) => Frame::Slot(slot.freeze(len)),
+            Self::Own(bytes) => Frame::Own(bytes),
+        }
+    }
+
     /// The same, to be written.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         match self {
@@ -40,7 +47,7 @@ impl Blank {
 }
 
 /// Appends what a message, of which these are the bytes, is in an encoding.
-pub(crate) type Translate<'a> = &'a dyn Fn(&[u8], Encoding, &mut Vec<u8>) -> Result<(), Unfit>;
+pub(crate) type Translate<'a> = &'a dyn Fn(&[u8], Encoding, &mut GrowingSink) -> Result<(), Unfit>;
 
 /// A message that was written in place, and what else is to be known to publish it.
 pub(crate) struct Filled<'a> {
@@ -49,6 +56,13 @@ pub(crate) struct Filled<'a> {
     pub(crate) encoding: Encoding,
     /// Has it in another one.
     pub(crate) translate: Translate<'a>,
+}
+
+/// Why a message cannot be written in place.
+#[derive(Debug)]
+pub(crate) enum NoBlank {
+    TooLong(LengthBeyondLimit),
+    NoMemory(NoMemory),
 }
 
 impl Filled<'_> {
@@ -69,16 +83,19 @@ impl Publication {
     /// and it is long.
     ///
     /// # Errors
-    /// When it is longer than any receiver accepts.
-    pub(crate) fn blank(&self, message: usize, encoding: Encoding) -> Result<Blank, LengthBeyondLimit> {
-        LengthBeyondLimit::check(message, MAX_MESSAGE)?;
+    /// When it is longer than any receiver accepts, or there is no memory for it.
+    pub(crate) fn blank(&self, message: usize, encoding: Encoding) -> Result<Blank, NoBlank> {
+        LengthBeyondLimit::check(message, MAX_MESSAGE).map_err(NoBlank::TooLong)?;
         let length = LENGTH + message;
         let slot = if encoding.is_ros1() { self.slot(length) } else { None };
         let mut blank = match slot {
             Some(slot) => Blank::Slot(slot, length),
             None => {
-                let resize = |bytes: &mut Vec<u8>| bytes.resize(length, 0);
-                Blank::Own(lock(&self.state).pool.taken(length <= SHORT, resize))
+                let mut resized = Ok(());
+                let resize = |bytes: &mut Vec<u8>| resized = try_resize(bytes, length);
+                let bytes = lock(&self.state).pool.taken(length <= SHORT, resize);
+                resized.map_err(|_| NoBlank::NoMemory(NoMemory { bytes: message }))?;
+                Blank::Own(bytes)
             }
         };
         if let Some(head) = blank.bytes_mut().first_chunk_mut() {
@@ -148,13 +165,13 @@ impl State {
         let in_ros2 = offer.is_heard_in_ros2();
         let translate = filled.translate;
         if filled.encoding.is_ros1() {
-            let translated = |out: &mut Vec<u8>| translate(filled.message(), Encoding::Xcdr1, out);
+            let translated = |out: &mut GrowingSink| translate(filled.message(), Encoding::Xcdr1, out);
             let cdr = if in_ros2 { Some(self.framed_cdr(false, translated)?) } else { None };
             return Ok(Frames { ros1: Some(self.frozen(filled.blank)), cdr });
         }
-        let translated = |out: &mut Vec<u8>| translate(filled.message(), Encoding::Ros1, out);
+        let translated = |out: &mut GrowingSink| translate(filled.message(), Encoding::Ros1, out);
         let ros1 = if as_bytes { Some(self.framed(false, translated)?) } else { None };
-        let mut cdr = Some(frozen(filled.blank));
+        let mut cdr = Some(filled.blank.frozen());
         if !in_ros2 {
             cdr.take().into_iter().for_each(|unheard| self.give_back(unheard));
         }
@@ -166,4 +183,15 @@ impl State {
         let message = cdr.as_ref().get(LENGTH..)?;
         self.framed(false, |out| translate(message, Encoding::Ros1, out)).ok()
     }
+}
+
+/// Makes a frame so long, whatever it holds then.
+fn try_resize(frame: &mut Vec<u8>, length: usize) -> Result<(), NoMemory> {
+    if frame.capacity() < length {
+        // What it holds would be copied for nothing.
+        *frame = Vec::new();
+        try_reserve(frame, length)?;
+    }
+    frame.resize(length, 0);
+    Ok(())
 }

@@ -1,11 +1,12 @@
 //! Messages as frames, with the numbers that ROS 1 gives them.
 
-use runnel_ros1::tcpros::frame;
+use runnel_core::wire::GrowingSink;
+use runnel_ros1::tcpros::try_frame;
 
-use super::{Blank, Outgoing, State, Unfit};
-use crate::data::LENGTH;
+use super::{Blank, Outgoing, State};
 use crate::data::frames::SHORT;
-use crate::ipc::Frame;
+use crate::error::Unfit;
+use crate::frame::{Frame, LENGTH};
 
 impl State {
     /// The message as a frame.
@@ -26,12 +27,25 @@ impl State {
     pub(super) fn framed(
         &mut self,
         short: bool,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Unfit>,
+        write: impl FnOnce(&mut GrowingSink) -> Result<(), Unfit>,
     ) -> Result<Frame, Unfit> {
-        let (seq, mut written) = (self.next_seq(), Ok(()));
+        let seq = self.next_seq();
+        self.pooled(short, write, |out| number(out, seq))
+    }
+
+    /// What is written as a frame of the pool, which `finish` has the last look at.
+    pub(super) fn pooled(
+        &mut self,
+        short: bool,
+        write: impl FnOnce(&mut GrowingSink) -> Result<(), Unfit>,
+        finish: impl FnOnce(&mut [u8]),
+    ) -> Result<Frame, Unfit> {
+        let mut written = Ok(());
         let bytes = self.pool.filled(short, |out| {
-            frame(out, |out| written = write(out));
-            number(out, seq);
+            if let Err(refused) = try_frame(out, |out| written = write(out)) {
+                written = Err(refused.into());
+            }
+            finish(out);
         });
         match written {
             Ok(()) => Ok(Frame::Own(bytes)),
@@ -45,20 +59,12 @@ impl State {
     /// What was written as a frame, which gets its number and is written no more.
     pub(super) fn frozen(&mut self, mut filled: Blank) -> Frame {
         number(filled.bytes_mut(), self.next_seq());
-        frozen(filled)
+        filled.frozen()
     }
 
     /// The `seq` of the next message, if it has a header.
     fn next_seq(&self) -> Option<u32> {
         self.options.has_header.then_some(self.seq)
-    }
-}
-
-/// What was written as a frame, which is written no more.
-pub(super) fn frozen(filled: Blank) -> Frame {
-    match filled {
-        Blank::Slot(slot, len) => Frame::Slot(slot.freeze(len)),
-        Blank::Own(bytes) => Frame::Own(bytes),
     }
 }
 

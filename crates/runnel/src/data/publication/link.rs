@@ -3,16 +3,15 @@
 use std::io::IoSlice;
 use std::sync::Arc;
 
-use litemap::LiteMap;
 use runnel_io::segment::Segment;
 use runnel_io::{Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{LinkStats, SubscriberLink};
 use runnel_ros1::tcpros::{Front, SendQueue};
 
-use crate::data::QueueBound;
 use crate::data::way::Way;
-use crate::ipc::{Frame, Sender};
+use crate::frame::{Frame, QueueBound};
+use crate::ipc::{Sender, Unread};
 
 /// Frames given to the kernel in one call.
 const BATCH: usize = 64;
@@ -113,19 +112,22 @@ impl Link {
     }
 
     /// Goes back to the connection, if the link had gone over to this session. `unread` has what the subscriber did not
-    /// read of each channel.
-    pub(super) fn fall_back(
-        &mut self,
-        reactor: &Reactor,
-        sender: &Arc<Sender>,
-        unread: &mut LiteMap<u32, Vec<u8>>,
-    ) {
+    /// read of each channel. Without memory for that, the link ends and is made anew.
+    pub(super) fn fall_back(&mut self, reactor: &Reactor, sender: &Arc<Sender>, unread: &mut Unread) {
         let Some(channel) = self.way.channel_of(sender) else { return };
         self.way.fall_back();
         self.stats.set_by_memory(false);
-        let completed = self.queue.send_again(unread.remove(&channel).unwrap_or_default());
-        self.stats.count(completed, 0);
-        self.flush(reactor);
+        match unread.take_stream(channel).and_then(|bytes| self.queue.send_again(bytes)) {
+            Ok(completed) => {
+                self.stats.count(completed, 0);
+                self.flush(reactor);
+            }
+            // The stream has a hole. The reactor tells of its end.
+            Err(_) => {
+                self.failed = true;
+                self.way.end();
+            }
+        }
     }
 
     /// Whether messages can be lent to the subscriber.

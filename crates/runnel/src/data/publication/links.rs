@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use litemap::LiteMap;
 use runnel_core::time::Instant;
 use runnel_io::{Datagrams, Stream, Token};
 use runnel_ros1::net::ConnId;
@@ -13,7 +12,7 @@ use runnel_ros1::udpros::Fragmenter;
 use super::link::Link;
 use super::{Publication, State, complain};
 use crate::data::datagrams::{DatagramLink, Refusals};
-use crate::ipc::Sender;
+use crate::ipc::{Sender, Unread};
 use crate::sync::lock;
 
 impl Publication {
@@ -96,7 +95,7 @@ impl Publication {
 
     /// The session is over: a link that had gone over to it goes back to its connection. `unread` has what the subscriber
     /// did not read of each channel.
-    pub(crate) fn fall_back(&self, conn: ConnId, sender: &Arc<Sender>, unread: &mut LiteMap<u32, Vec<u8>>) {
+    pub(crate) fn fall_back(&self, conn: ConnId, sender: &Arc<Sender>, unread: &mut Unread) {
         let mut state = lock(&self.state);
         let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) else { return };
         link.fall_back(&self.reactor, sender, unread);

@@ -8,10 +8,9 @@ use runnel_core::time::Instant;
 use runnel_io::clock;
 
 use super::{Publication, State};
-use crate::data::QueueBound;
 use crate::data::subscription::SubscriptionCore;
-use crate::ipc::Frame;
-use crate::logging::console;
+use crate::frame::{Frame, QueueBound};
+use crate::log_output::console;
 use crate::sync::lock;
 
 /// A graph in which a publication and a subscription of this process have met.

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use runnel_core::time::Instant;
 use runnel_io::{Token, clock};
 use runnel_rtps::wire::{EntityId, Guid};
 
@@ -17,10 +16,10 @@ use super::life::Life;
 use super::link::WAITING_SLOTS;
 use super::{Offer, Publication, State};
 use crate::data::way::Channel;
-use crate::data::{LENGTH, QueueBound};
-use crate::ipc::{Frame, SHORTEST, Sender, Tally, Unread};
+use crate::frame::{Frame, LENGTH, QueueBound};
+use crate::ipc::{SHORTEST, Sender, Tally, Unread};
 use crate::linger::Unarrived;
-use crate::rtps::Rtps;
+use crate::rtps::{Left, Rtps};
 use crate::sync::lock;
 
 /// How many bytes may be under way to a subscriber that keeps all and to its user: it holds no more than a few times that.
@@ -28,9 +27,6 @@ pub(crate) const MOST_UNDER_WAY: usize = 64 << 20;
 
 /// A message and its number.
 type Numbered = (u64, Frame);
-
-/// The same of one that did not get there, and when it was written if that counts.
-pub(crate) type Left = (u64, Option<Instant>, Frame);
 
 /// One subscriber that gets its messages by a channel.
 pub(super) struct SampleLink {

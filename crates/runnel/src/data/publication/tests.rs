@@ -1,14 +1,17 @@
+use std::any::TypeId;
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use super::super::qos_events::QosEvents;
-use super::super::ready::When;
+use super::super::received::SharedMessage;
 use super::super::subscription::{SubscriptionCore, SubscriptionSpec};
+use crate::error::Unfit;
+use crate::ready::When;
 use crate::rtps::Rtps;
 use crate::rtps::tests::{chatter, settings as rtps_settings, waker};
 use runnel_core::qos::QoS;
-use runnel_core::wire::Encoding;
+use runnel_core::wire::{Encoding, GrowingSink};
 use runnel_io::{Datagrams, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::SubscriberLink;
@@ -65,10 +68,10 @@ impl Outgoing for Ending {
     fn wire_len(&self) -> usize {
         0
     }
-    fn write(&self, _: &mut Vec<u8>) -> Result<(), Unfit> {
+    fn write(&self, _: &mut GrowingSink) -> Result<(), Unfit> {
         Ok(())
     }
-    fn write_cdr(&self, _: &mut Vec<u8>) -> Result<(), Unfit> {
+    fn write_cdr(&self, _: &mut GrowingSink) -> Result<(), Unfit> {
         Ok(())
     }
     fn write_slice(&self, out: &mut [u8]) -> bool {
@@ -202,11 +205,11 @@ impl Outgoing for Byte {
     fn wire_len(&self) -> usize {
         1
     }
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), Unfit> {
-        out.push(1);
+    fn write(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+        out.extend_from_slice(&[1]);
         Ok(())
     }
-    fn write_cdr(&self, _: &mut Vec<u8>) -> Result<(), Unfit> {
+    fn write_cdr(&self, _: &mut GrowingSink) -> Result<(), Unfit> {
         Ok(())
     }
     fn write_slice(&self, out: &mut [u8]) -> bool {
@@ -306,7 +309,7 @@ fn a_link_carries_the_message_by_which_it_is_learnt_that_rtps_does_no_longer_als
         let by_loan = heard_when_rtps_has_lost_it(|publication, offer| {
             let mut blank = publication.blank(1, encoding).unwrap();
             *blank.bytes_mut().last_mut().unwrap() = 1;
-            let translate = |bytes: &[u8], _: Encoding, out: &mut Vec<u8>| {
+            let translate = |bytes: &[u8], _: Encoding, out: &mut GrowingSink| {
                 out.extend_from_slice(bytes);
                 Ok(())
             };

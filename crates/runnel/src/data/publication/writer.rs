@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use runnel_core::wire::GrowingSink;
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::{Offer, Outgoing, Publication, State, Unfit};
-use crate::data::LENGTH;
+use super::{Offer, Outgoing, Publication, State};
 use crate::data::frames::SHORT;
-use crate::ipc::Frame;
+use crate::error::Unfit;
+use crate::frame::Frame;
 use crate::linger::Unarrived;
 use crate::rtps::{Rtps, Written};
 use crate::sync::lock;
@@ -110,21 +111,9 @@ impl State {
     pub(super) fn framed_cdr(
         &mut self,
         short: bool,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Unfit>,
+        write: impl FnOnce(&mut GrowingSink) -> Result<(), Unfit>,
     ) -> Result<Frame, Unfit> {
-        let mut written = Ok(());
-        let bytes = self.pool.filled(short, |out| {
-            out.extend_from_slice(&[0; LENGTH]);
-            written = write(out);
-            number_of_bytes(out);
-        });
-        match written {
-            Ok(()) => Ok(Frame::Own(bytes)),
-            Err(unfit) => {
-                self.pool.give_back(bytes);
-                Err(unfit)
-            }
-        }
+        self.pooled(short, write, |_| ())
     }
 }
 
@@ -148,13 +137,5 @@ impl Publication {
         }
         beside.into_iter().for_each(|frame| self.send_beside(state, id, offer, &frame));
         displaced.into_iter().for_each(|displaced| state.give_back(displaced));
-    }
-}
-
-/// Writes how many bytes follow where room was left for that.
-fn number_of_bytes(frame: &mut [u8]) {
-    let length = frame.len().saturating_sub(LENGTH) as u32;
-    if let Some(head) = frame.first_chunk_mut::<LENGTH>() {
-        *head = length.to_le_bytes();
     }
 }

@@ -2,19 +2,34 @@ use runnel_io::Listener;
 
 use super::*;
 
-#[test]
-fn a_client_that_takes_no_answers_may_ask_no_more() {
+/// A client that reads nothing, and the listener that it is connected to: the kernel takes connections before anybody accepts
+/// them.
+fn client(persistent: bool) -> (ClientLink, Listener) {
     let listener = Listener::bind(([127, 0, 0, 1], 0).into()).unwrap();
-    // The kernel takes connections before anybody accepts them; nobody reads this one.
     let stream = Arc::new(Stream::connect(listener.address()).unwrap());
     let reactor = Arc::new(Reactor::new().unwrap());
     reactor.add(&*stream, Token(1), Interest::Read).unwrap();
-    let client = ClientLink::new(reactor, Token(1), stream, true, Unsent::default(), Duration::from_secs(30));
+    let (unsent, linger) = (Unsent::default(), Duration::from_secs(30));
+    (ClientLink::new(reactor, Token(1), stream, persistent, unsent, linger), listener)
+}
+
+#[test]
+fn further_requests_of_a_connection_for_one_call_are_ignored() {
+    let (client, _listener) = client(false);
+    assert_eq!(client.admit(10), Admission::Accepted);
+    assert_eq!(client.admit(10), Admission::Ignored);
+    client.answer(10, Ok(&[1]));
+    assert_eq!(client.admit(10), Admission::Ignored);
+}
+
+#[test]
+fn a_client_that_takes_no_answers_may_ask_no_more() {
+    let (client, _listener) = client(true);
     let answer = vec![0; 1 << 20];
     let asked = (0..1000).take_while(|_| {
         let may = client.admit(10) == Admission::Accepted;
         if may {
-            client.answer(10, &answer);
+            client.answer(10, Ok(&answer));
         }
         may
     });

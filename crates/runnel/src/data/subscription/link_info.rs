@@ -5,12 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use runnel_core::wire::{DecodeError, Encoding, Wire, cdr, decode_into, decode_view};
-use runnel_io::clock;
 use runnel_ros1::node::LinkStats;
 
 use super::beside::Beside;
-use super::queue::Item;
-use crate::data::received::Received;
 
 /// See the module's documentation. What each message touches comes first.
 #[derive(Debug, Default)]
@@ -53,12 +50,6 @@ impl LinkInfo {
             type_hash: self.type_hash.clone(),
             malformed: AtomicU64::new(self.malformed.load(Ordering::Relaxed)),
         }
-    }
-
-    /// One of its messages that has come now. As its publisher's clock may be another, its life is counted from here on.
-    pub(super) fn item(self: &Arc<Self>, bytes: Received) -> Item {
-        let until = self.lifespan.map(|lifespan| clock::monotonic() + lifespan);
-        Item::Bytes { bytes, from: Arc::clone(self) }.until(until)
     }
 
     /// Reads one of its messages into a value.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
+use super::link_info::LinkInfo;
 use super::spares::Spares;
-use super::{LinkInfo, SharedMessage};
-use crate::data::QueueBound;
-use crate::data::received::Received;
+use crate::data::received::{Received, SharedMessage};
+use crate::frame::QueueBound;
 
 /// One message that waits.
 pub(super) enum Item {
@@ -39,6 +39,12 @@ pub(crate) struct Queue {
 }
 
 impl Item {
+    /// A message of a link that has come now. As its publisher's clock may be another, its life is counted from here on.
+    pub(super) fn of(from: &Arc<LinkInfo>, bytes: Received) -> Self {
+        let until = from.lifespan.map(|lifespan| clock::monotonic() + lifespan);
+        Self::Bytes { bytes, from: Arc::clone(from) }.until(until)
+    }
+
     /// Bytes that it takes in the queue; what is shared is the publisher's.
     fn bytes(&self) -> usize {
         match self {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::{Queue, SubscriptionCore};
-use crate::data::QueueBound;
+use crate::frame::QueueBound;
 use crate::rtps::Rtps;
 use crate::sync::lock;
 
@@ -81,8 +81,8 @@ mod tests {
     use super::super::{LinkInfo, SubscriptionSpec};
     use super::*;
     use crate::data::qos_events::QosEvents;
-    use crate::data::ready::{ReadyQueue, When};
     use crate::data::received::Received;
+    use crate::ready::{ReadyQueue, When};
     use runnel_io::Reactor;
 
     #[test]

@@ -11,12 +11,12 @@ use runnel_core::time::Instant;
 use runnel_io::{Listener, Reactor, clock};
 
 use super::*;
-use crate::data::ReadyQueue;
 use crate::driver::Engine;
 use crate::driver::engine::{Notice, Verbs};
 use crate::environment::{Graphs, Settings};
 use crate::ipc::Pool;
-use crate::ros_clock::Simulation;
+use crate::ready::ReadyQueue;
+use crate::simulation::Simulation;
 
 /// Longer than anything here takes; only a failure waits for it.
 const LONG: Duration = Duration::from_secs(60);

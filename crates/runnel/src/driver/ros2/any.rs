@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use runnel_core::qos::QoS;
+use runnel_ros1::told::told as as_logged;
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::{Driver, ReaderEnd, Ros2};
@@ -74,7 +75,7 @@ impl AnyEnd {
             return Err(format!(
                 "topic {}: publishers have more than {MOST_READERS} types, those of {} are not heard",
                 self.topic,
-                ros2_name(&told.dds_type)
+                as_logged(&ros2_name(&told.dds_type))
             ));
         }
         let id =

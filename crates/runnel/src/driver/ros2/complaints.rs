@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
+use runnel_ros1::told::told;
 use runnel_rtps::wire::{Guid, GuidPrefix};
 
 use super::{Driver, NodeKey};
@@ -29,9 +30,9 @@ struct Complaint {
 pub(super) struct Complaints(Vec<Complaint>);
 
 impl Complaints {
-    /// When the next is said whether or not a name has come.
+    /// When the next is said whether or not a name has come. All wait equally long, so it is the first.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.0.iter().map(|complaint| complaint.until).min()
+        self.0.first().map(|complaint| complaint.until)
     }
 }
 
@@ -75,7 +76,7 @@ impl Driver {
 
     fn say(&mut self, complaint: &Complaint) {
         let Complaint { node, about, before, after, .. } = complaint;
-        let who = self.ros2.graph.node_of(*about).map_or_else(|| about.to_string(), str::to_owned);
+        let who = self.ros2.graph.node_of(*about).map_or_else(|| about.to_string(), told);
         if let Some(node) = self.node_slot(*node) {
             node.warn_of_peer(format_args!("{before}{who}{after}"));
         }

@@ -136,7 +136,7 @@ impl Driver {
     }
 
     /// Reads what has come from a publisher so far.
-    fn read_all(&mut self, link: Key) {
+    pub(in crate::driver) fn read_all(&mut self, link: Key) {
         let begun = self.received_by(link);
         for _ in 0..READS {
             let before = self.received_by(link);

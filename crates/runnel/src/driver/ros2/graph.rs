@@ -14,9 +14,8 @@ use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use super::{Driver, Ros2};
-use crate::data::LENGTH;
-use crate::ipc::Frame;
-use crate::logging::console;
+use crate::frame::{Frame, LENGTH};
+use crate::log_output::console;
 use crate::rtps::Rtps;
 use known::{Known, KnownNode};
 

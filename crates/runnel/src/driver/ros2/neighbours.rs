@@ -12,9 +12,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
+use runnel_core::local_peer::LocalPeerId;
 use runnel_core::time::Instant;
+use runnel_core::timers::Timers;
 use runnel_io::{clock, host};
-use runnel_ros1::node::Meeting;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
 
 use crate::driver::Driver;
@@ -31,7 +32,11 @@ const HEAD: [u8; 5] = [0, 1, 0, 0, 1];
 
 /// Participants of Runnel that pairs have been met with, or that have told of themselves.
 #[derive(Default)]
-pub(super) struct Neighbours(HashMap<GuidPrefix, Neighbour>);
+pub(super) struct Neighbours {
+    known: HashMap<GuidPrefix, Neighbour>,
+    /// When each is told again.
+    due: Timers<GuidPrefix>,
+}
 
 /// See the module's documentation.
 struct Neighbour {
@@ -39,8 +44,7 @@ struct Neighbour {
     ours: u128,
     /// What it has told.
     theirs: Option<Told>,
-    /// When it is told again.
-    at: Option<Instant>,
+    /// The pause before it is told again.
     pause: Duration,
     /// The pairs with its endpoints, and what stands for each among the driver's sockets.
     pairs: HashMap<(EntityId, Guid), Option<Key>>,
@@ -93,22 +97,21 @@ fn token(secret: u128, reader: EntityId, writer: EntityId) -> u128 {
 impl Neighbours {
     /// When somebody is to be told again.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.0.values().filter_map(|neighbour| neighbour.at).min()
+        self.due.next_deadline()
     }
 
     /// What stands for a pair among the driver's sockets.
     pub(super) fn socket_of(&self, local: EntityId, remote: Guid) -> Option<Key> {
-        self.0.get(&remote.prefix)?.pairs.get(&(local, remote)).copied().flatten()
+        self.known.get(&remote.prefix)?.pairs.get(&(local, remote)).copied().flatten()
     }
 
-    fn known(&mut self, participant: GuidPrefix) -> Option<&mut Neighbour> {
-        if let Entry::Vacant(place) = self.0.entry(participant) {
+    fn get_or_add(&mut self, participant: GuidPrefix) -> Option<&mut Neighbour> {
+        if let Entry::Vacant(place) = self.known.entry(participant) {
             let random = || host::random().ok().map(u128::from);
             let ours = random()? << 64 | random()?;
-            let (theirs, at, pairs) = (None, None, HashMap::new());
-            place.insert(Neighbour { ours, theirs, at, pause: FIRST_PAUSE, pairs });
+            place.insert(Neighbour { ours, theirs: None, pause: FIRST_PAUSE, pairs: HashMap::new() });
         }
-        self.0.get_mut(&participant)
+        self.known.get_mut(&participant)
     }
 }
 
@@ -120,11 +123,12 @@ impl Driver {
         if !is_ours || VendorId([first, second]) != VendorId::RUNNEL || !self.has_sessions() {
             return;
         }
-        let Some(neighbour) = self.ros2.neighbours.known(remote.prefix) else { return };
+        let is_told = self.ros2.neighbours.due.deadline(&remote.prefix).is_some();
+        let Some(neighbour) = self.ros2.neighbours.get_or_add(remote.prefix) else { return };
         neighbour.pairs.insert((local, remote), None);
         if neighbour.theirs.is_some() {
             self.join_pair(local, remote);
-        } else if neighbour.at.is_none() {
+        } else if !is_told {
             neighbour.pause = FIRST_PAUSE;
             self.tell_neighbour(remote.prefix, clock::monotonic());
         }
@@ -132,7 +136,7 @@ impl Driver {
 
     /// They have parted: what came before that counts.
     pub(super) fn pair_parted(&mut self, local: EntityId, remote: Guid) {
-        let Some(neighbour) = self.ros2.neighbours.0.get_mut(&remote.prefix) else { return };
+        let Some(neighbour) = self.ros2.neighbours.known.get_mut(&remote.prefix) else { return };
         if let Some(Some(key)) = neighbour.pairs.remove(&(local, remote)) {
             self.end_pair(key);
         }
@@ -151,21 +155,22 @@ impl Driver {
 
     /// An endpoint of ours is gone.
     pub(super) fn pairs_of_endpoint_parted(&mut self, local: EntityId) {
-        let pairs = self.ros2.neighbours.0.values().flat_map(|neighbour| neighbour.pairs.keys());
+        let pairs = self.ros2.neighbours.known.values().flat_map(|neighbour| neighbour.pairs.keys());
         let of_it: Vec<(EntityId, Guid)> = pairs.filter(|(id, _)| *id == local).copied().collect();
         of_it.into_iter().for_each(|(local, remote)| self.pair_parted(local, remote));
     }
 
     /// A participant is gone.
     pub(super) fn neighbour_lost(&mut self, participant: GuidPrefix) {
-        let gone = self.ros2.neighbours.0.remove(&participant);
+        self.ros2.neighbours.due.cancel(&participant);
+        let gone = self.ros2.neighbours.known.remove(&participant);
         let pairs = gone.into_iter().flat_map(|neighbour| neighbour.pairs.into_values().flatten());
         pairs.for_each(|key| self.end_pair(key));
     }
 
     /// A reader of ours that keeps all has got a sample of so many bytes: its writer may wait for that.
     pub(super) fn pair_progressed(&mut self, reader: EntityId, writer: Guid, bytes: usize) {
-        let neighbour = self.ros2.neighbours.0.get(&writer.prefix);
+        let neighbour = self.ros2.neighbours.known.get(&writer.prefix);
         if let Some(Some(key)) = neighbour.and_then(|neighbour| neighbour.pairs.get(&(reader, writer))) {
             self.sample_given(*key, bytes);
         }
@@ -173,7 +178,7 @@ impl Driver {
 
     /// A reader of ours has room for more: the writers that wait for it are told.
     pub(super) fn tell_room_of(&mut self, reader: EntityId) {
-        let pairs = self.ros2.neighbours.0.values().flat_map(|neighbour| &neighbour.pairs);
+        let pairs = self.ros2.neighbours.known.values().flat_map(|neighbour| &neighbour.pairs);
         let keys: Vec<Key> = pairs.filter(|((id, _), _)| *id == reader).filter_map(|(_, key)| *key).collect();
         keys.into_iter().for_each(|key| self.tell_room(key));
     }
@@ -181,7 +186,7 @@ impl Driver {
     /// A publisher is known by its node's name from now on.
     pub(super) fn pair_renamed(&mut self, reader: EntityId, writer: Guid) {
         let named = self.ros2.readers.get(&reader).and_then(|end| end.links.get(&writer)).cloned();
-        let neighbour = self.ros2.neighbours.0.get(&writer.prefix);
+        let neighbour = self.ros2.neighbours.known.get(&writer.prefix);
         let key = neighbour.and_then(|neighbour| neighbour.pairs.get(&(reader, writer)).copied().flatten());
         if let (Some(named), Some(Socket::SampleInput(input))) =
             (named, key.and_then(|key| self.sockets.get_mut(key)))
@@ -199,10 +204,10 @@ impl Driver {
                 self.tell(participant, Told { process: 0, secret: 0 }, ANSWER)
             };
         }
-        let Some(neighbour) = self.ros2.neighbours.known(participant) else { return };
         if stage.knows {
-            neighbour.at = None;
+            self.ros2.neighbours.due.cancel(&participant);
         }
+        let Some(neighbour) = self.ros2.neighbours.get_or_add(participant) else { return };
         let changed = told.process != 0 && neighbour.theirs != Some(told);
         let ours = neighbour.ours;
         if stage.asks
@@ -217,7 +222,7 @@ impl Driver {
 
     /// The pairs with a participant are known by other tokens from now on, or for the first time.
     fn neighbour_changed(&mut self, participant: GuidPrefix, told: Told) {
-        let Some(neighbour) = self.ros2.neighbours.0.get_mut(&participant) else { return };
+        let Some(neighbour) = self.ros2.neighbours.known.get_mut(&participant) else { return };
         neighbour.theirs = Some(told);
         let pairs: Vec<(EntityId, Guid)> = neighbour.pairs.keys().copied().collect();
         let former: Vec<Key> = neighbour.pairs.values_mut().filter_map(Option::take).collect();
@@ -228,43 +233,43 @@ impl Driver {
     fn join_pair(&mut self, local: EntityId, remote: Guid) {
         let Some((socket, meeting)) = self.socket_of_pair(local, remote) else { return };
         let key = self.sockets.insert_with(|_| socket);
-        let neighbour = self.ros2.neighbours.0.get_mut(&remote.prefix);
+        let neighbour = self.ros2.neighbours.known.get_mut(&remote.prefix);
         neighbour.into_iter().for_each(|neighbour| {
             neighbour.pairs.insert((local, remote), Some(key));
         });
         self.meet(key, Some(meeting));
     }
 
-    fn socket_of_pair(&self, local: EntityId, remote: Guid) -> Option<(Socket, Meeting)> {
-        let neighbour = self.ros2.neighbours.0.get(&remote.prefix)?;
+    fn socket_of_pair(&self, local: EntityId, remote: Guid) -> Option<(Socket, LocalPeerId)> {
+        let neighbour = self.ros2.neighbours.known.get(&remote.prefix)?;
         let Told { process, secret } = neighbour.theirs?;
         if let Some(end) = self.ros2.readers.get(&local) {
-            let meeting = Meeting { process, token: token(neighbour.ours, local, remote.entity) };
+            let meeting = LocalPeerId { process, token: token(neighbour.ours, local, remote.entity) };
             let link = (end.input.clone(), end.links.get(&remote)?.clone());
             let rtps = self.ros2.rtps.clone()?;
             let input = SampleInput::new(link, rtps, (local, remote), meeting);
             return Some((Socket::SampleInput(input), meeting));
         }
         let publication = self.ros2.writers.get(&local)?.offer.upgrade()?.publication()?;
-        let meeting = Meeting { process, token: token(secret, remote.entity, local) };
+        let meeting = LocalPeerId { process, token: token(secret, remote.entity, local) };
         let output = SampleOutput { publication, writer: local, reader: remote, meeting, window: 0 };
         Some((Socket::SampleOutput(output), meeting))
     }
 
     /// Tells those again that have not said that they know.
     pub(super) fn tell_neighbours(&mut self, now: Instant) {
-        let due = |(participant, neighbour): (&GuidPrefix, &Neighbour)| {
-            neighbour.at.is_some_and(|at| at <= now).then_some(*participant)
-        };
-        let due: Vec<GuidPrefix> = self.ros2.neighbours.0.iter().filter_map(due).collect();
-        due.into_iter().for_each(|participant| self.tell_neighbour(participant, now));
+        for participant in self.ros2.neighbours.due.take_due(now) {
+            self.tell_neighbour(participant, now);
+        }
     }
 
     fn tell_neighbour(&mut self, participant: GuidPrefix, now: Instant) {
         let process = self.own_process();
-        let Some(neighbour) = self.ros2.neighbours.0.get_mut(&participant) else { return };
-        neighbour.at =
-            Some(now + neighbour.pause).filter(|_| process.is_some() && !neighbour.pairs.is_empty());
+        let Neighbours { known, due } = &mut self.ros2.neighbours;
+        let Some(neighbour) = known.get_mut(&participant) else { return };
+        if process.is_some() && !neighbour.pairs.is_empty() {
+            due.schedule(participant, now + neighbour.pause);
+        }
         neighbour.pause = (neighbour.pause * 2).min(LONGEST_PAUSE);
         let stage = Stage { knows: neighbour.theirs.is_some(), asks: true };
         let secret = neighbour.ours;

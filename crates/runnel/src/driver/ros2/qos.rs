@@ -2,6 +2,7 @@
 //! messages that publishers are to keep until there is some.
 
 use runnel_core::qos::{Policy, QoS};
+use runnel_ros1::told::told;
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid};
 
@@ -105,7 +106,7 @@ impl Driver {
             return;
         }
         let what = if theirs.role() == Role::Writer { "publisher" } else { "subscription" };
-        let (has, here) = (ros2_name(&theirs.type_name), ros2_name(dds_type));
+        let [has, here] = [&theirs.type_name, dds_type].map(|name| told(&ros2_name(name)));
         let before = format!("topic {topic}: the {what} of ");
         self.complain(
             node,

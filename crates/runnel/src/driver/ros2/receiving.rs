@@ -21,7 +21,9 @@ impl Driver {
         }
         let mut inbox = self.ros2.inbox.take().unwrap_or_default();
         let mut any = false;
-        for (datagram, from) in inbox.receive(socket) {
+        let received = inbox.receive(socket);
+        self.end_abandoned_sessions();
+        for (datagram, from) in received {
             any = true;
             let mut brought = std::mem::take(&mut self.ros2.brought);
             self.ros2.heard_at = Some(rtps.handle_datagram(from, datagram, &mut brought));

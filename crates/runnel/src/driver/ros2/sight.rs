@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use runnel_ros1::told::told;
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
 use runnel_rtps::{Participant, Peer};
@@ -68,7 +67,7 @@ impl Ros2 {
         graph.participants.push(ParticipantInfo {
             gid: number,
             vendor: peer.data.vendor.to_string(),
-            name: told(&peer.data.name),
+            name: peer.data.name.clone(),
             enclave: value_of(&peer.data.user_data, "enclave"),
             addresses,
             is_same_host: peer.is_same_host(),
@@ -101,8 +100,8 @@ fn endpoint(of: &Endpoint, nodes: &HashMap<Guid, String>) -> EndpointInfo {
     EndpointInfo {
         gid: gid(of.guid),
         endpoint_type,
-        dds_topic: told(&of.topic),
-        dds_type: told(&of.type_name),
+        dds_topic: of.topic.clone(),
+        dds_type: of.type_name.clone(),
         type_hash: value_of(&of.user_data, "typehash"),
         qos: of.qos,
         tells_history: of.tells_history,
@@ -123,11 +122,11 @@ fn gid(guid: Guid) -> Gid {
     Gid(guid.to_bytes())
 }
 
-/// What user data says of a key, as in `enclave=/;`, as terminals may repeat it. Source: rmw_dds_common.
+/// What user data says of a key, as in `enclave=/;`. Source: rmw_dds_common.
 fn value_of(user_data: &[u8], key: &str) -> Option<String> {
     let text = String::from_utf8_lossy(user_data);
     let pairs = text.split(';').filter_map(|pair| pair.split_once('='));
-    pairs.into_iter().find(|(name, _)| *name == key).map(|(_, value)| told(value))
+    pairs.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_owned())
 }
 
 #[cfg(test)]
@@ -139,6 +138,6 @@ mod tests {
         assert_eq!(value_of(b"enclave=/;securitycontext=/x;", "enclave").as_deref(), Some("/"));
         assert_eq!(value_of(b"typehash=RIHS01_ab;", "typehash").as_deref(), Some("RIHS01_ab"));
         assert_eq!(value_of(b"\xff;typehash", "typehash"), None);
-        assert_eq!(value_of(b"enclave=/\x1b[31m\n;", "enclave").as_deref(), Some(r"/\x1b[31m\n"));
+        assert_eq!(value_of(b"enclave=/\x1b[31m\n;", "enclave").as_deref(), Some("/\x1b[31m\n"));
     }
 }

@@ -11,11 +11,11 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
-use super::{Again, FIRST_PAUSE, LONGEST_PAUSE, Session};
+use super::{FIRST_PAUSE, LONGEST_PAUSE, Session, Sessions, Timer};
 use crate::driver::Driver;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
-use crate::ipc::Unread;
+use crate::ipc::{SessionFault, Unread};
 
 /// How long the other end may take to read what it finds: it may be busy, and if it is dead, its links end with it.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ impl Ending {
     }
 
     /// When something is to be done.
-    pub(super) fn deadline(&self) -> Instant {
+    fn deadline(&self) -> Instant {
         self.until.min(self.look)
     }
 
@@ -52,15 +52,25 @@ impl Ending {
     }
 }
 
+impl Sessions {
+    /// A session whose peer sends by the network already.
+    fn abandoned(&self) -> Option<Key> {
+        let has_gone_on =
+            |session: &Key| self.open.get(*session).is_some_and(|open| open.receiver.peer_has_gone_on());
+        self.standing.iter().copied().find(has_gone_on)
+    }
+}
+
 impl Driver {
     /// A session ends. `why` is what the peer did, if it ended so.
-    pub(super) fn end_session(&mut self, session: Key, why: Option<String>) {
+    pub(super) fn end_session(&mut self, session: Key, why: Option<SessionFault>) {
         self.catch_up_on_samples_of(session);
         if why.is_none() {
             // What the peer sent before its end counts.
             self.hear_all(session);
             self.catch_up(session);
             self.catch_up_on_samples_of(session);
+            self.complete_partial_samples(session);
         }
         self.give_up_late(session);
         self.samples_stop_coming(session);
@@ -71,17 +81,43 @@ impl Driver {
         open.sender.ring();
         let _ = open.packets.shutdown();
         let _ = self.reactor.remove(&*open.packets);
-        open.ending = Some(Ending::new(clock::monotonic()));
+        let ending = open.ending.insert(Ending::new(clock::monotonic()));
+        self.sessions.timers.schedule(Timer::Ending(session), ending.deadline());
         let (process, socket, over) = (open.process, open.sockets[0], open.sender.is_over());
         self.sessions.standing.retain(|other| *other != session);
         self.sessions.ending.push(session);
         self.remove_socket(socket);
-        why.into_iter().for_each(|why| self.sessions.warn_of_end(&why));
+        why.into_iter().for_each(|why| self.sessions.warn_of_end(why));
         // Whatever else the other end did, it may say what it has read; but if that was falsified, it says nothing.
         if over || !self.has_links_with(process) {
             self.go_on_without(session);
         } else {
             self.end_if_read(session);
+        }
+    }
+
+    /// Ends the sessions whose peer sends by the network already. It does so when this process was stopped while it read, and
+    /// has to be known before what the network brings is taken: the samples that were read here are not taken again.
+    pub(in crate::driver) fn end_abandoned_sessions(&mut self) {
+        while let Some(session) = self.sessions.abandoned() {
+            self.end_session(session, None);
+        }
+    }
+
+    /// Reads the rest of each sample of which a part was read. The peer counts such a sample as read once it has gone on to the
+    /// network, and sends what follows it. Everything else in the ring comes by the network.
+    fn complete_partial_samples(&mut self, session: Key) {
+        let Some(open) = self.sessions.open.get(session).filter(|open| open.receiver.peer_has_gone_on())
+        else {
+            return;
+        };
+        let pieces = open.receiver.continuations();
+        let pieces = pieces.filter_map(|(channel, bytes)| Some((open.link_of(channel)?, bytes)));
+        for (link, bytes) in pieces.collect::<Vec<_>>() {
+            // Behind the end of the sample there are pieces of others.
+            if self.is_within_sample(link) && self.hear_more_of_sample(link, &bytes).is_err() {
+                return;
+            }
         }
     }
 
@@ -103,6 +139,7 @@ impl Driver {
             && let Some(ending) = self.sessions.open.get_mut(session).and_then(|open| open.ending.as_mut())
         {
             ending.until = clock::monotonic();
+            self.sessions.timers.schedule(Timer::Ending(session), ending.deadline());
         }
     }
 
@@ -117,6 +154,7 @@ impl Driver {
         over.receiver.tell_gone_on();
         let (fault, unread) = over.sender.finish();
         self.sessions.ending.retain(|other| *other != session);
+        self.sessions.timers.cancel(&Timer::Ending(session));
         self.sessions.peers.remove(&over.process);
         self.remove_socket(over.sockets[1]);
         fault.into_iter().for_each(|why| self.sessions.warn_of_end(why));
@@ -128,13 +166,13 @@ impl Driver {
         for key in self.sockets.keys() {
             match self.sockets.get_mut(key) {
                 Some(Socket::Output(output)) => {
-                    output.publication.fall_back(output.conn, &over.sender, &mut unread.streams);
+                    output.publication.fall_back(output.conn, &over.sender, &mut unread);
                 }
                 Some(Socket::SampleOutput(output)) => {
                     output.publication.fall_back_samples(output.pair(), &over.sender, &mut unread);
                 }
-                Some(Socket::Served(served)) => served.client.fall_back(&over.sender, &mut unread.streams),
-                Some(Socket::Called(called)) => called.fall_back(&over.sender, &mut unread.streams),
+                Some(Socket::Served(served)) => served.client.fall_back(&over.sender, &mut unread),
+                Some(Socket::Called(called)) => called.fall_back(&over.sender, &mut unread),
                 Some(Socket::Input(input)) if over.channels.contains(&Some(key)) => {
                     input.from.stats.set_by_memory(false);
                 }
@@ -150,36 +188,48 @@ impl Driver {
     pub(super) fn plan_to_meet_again(&mut self, process: u128, since: Instant) {
         if !self.has_links_with(process) || self.sessions.other_versions.has(process) {
             self.sessions.again.remove(&process);
+            self.sessions.timers.cancel(&Timer::Meet(process));
             return;
         }
         let now = clock::monotonic();
         let pause = match self.sessions.again.get(&process) {
-            Some(again) if now.since(since) < LONGEST_PAUSE => (again.pause * 2).min(LONGEST_PAUSE),
+            Some(pause) if now.since(since) < LONGEST_PAUSE => (*pause * 2).min(LONGEST_PAUSE),
             _ => FIRST_PAUSE,
         };
-        self.sessions.again.insert(process, Again { at: Some(now + pause), pause });
+        self.sessions.again.insert(process, pause);
+        self.sessions.timers.schedule(Timer::Meet(process), now + pause);
     }
 
-    /// Ends sessions whose other end took too long, and meets processes again whose time has come.
-    pub(in crate::driver) fn meet_again(&mut self, now: Instant) {
-        for session in self.sessions.ending.clone() {
-            let ending = self.sessions.open.get_mut(session).and_then(|open| open.ending.as_mut());
-            match ending.filter(|ending| ending.deadline() <= now).map(|ending| ending.is_late(now)) {
-                Some(true) => self.go_on_without(session),
-                Some(false) => self.end_if_read(session),
-                None => {}
+    /// Does what is due: ends sessions whose other end took too long, meets processes again, ends connections on which nobody
+    /// has greeted in time.
+    pub(in crate::driver) fn serve_sessions(&mut self, now: Instant) {
+        for timer in self.sessions.timers.take_due(now) {
+            match timer {
+                Timer::Ending(session) => self.ending_due(now, session),
+                Timer::Meet(process) => self.meet_again(now, process),
+                Timer::Greeting(key) => self.greeting_due(key),
             }
         }
-        let due =
-            |(process, again): (&u128, &Again)| again.at.is_some_and(|at| at <= now).then_some(*process);
-        let due: Vec<u128> = self.sessions.again.iter().filter_map(due).collect();
-        for process in due {
-            self.connect_process(process);
-            match self.sessions.again.get_mut(&process) {
-                Some(again) if self.sessions.peers.contains_key(&process) => again.at = None,
-                // It is the other that connects, or that cannot be found now.
-                _ => self.plan_to_meet_again(process, now),
-            }
+    }
+
+    fn ending_due(&mut self, now: Instant, session: Key) {
+        let ending = self.sessions.open.get_mut(session).and_then(|open| open.ending.as_mut());
+        let Some(ending) = ending else { return };
+        if ending.is_late(now) {
+            return self.go_on_without(session);
+        }
+        self.sessions.timers.schedule(Timer::Ending(session), ending.deadline());
+        self.end_if_read(session);
+    }
+
+    fn meet_again(&mut self, now: Instant, process: u128) {
+        if !self.sessions.again.contains_key(&process) {
+            return;
+        }
+        self.connect_process(process);
+        if !self.sessions.peers.contains_key(&process) {
+            // It is the other that connects, or that cannot be found now.
+            self.plan_to_meet_again(process, now);
         }
     }
 }

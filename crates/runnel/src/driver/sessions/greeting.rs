@@ -1,23 +1,22 @@
 //! The first packets between two processes: each gives the other what it writes for it.
 
-use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
-use runnel_core::time::Instant;
-use runnel_io::memory::{Foreign, Shared};
+use runnel_io::memory::{Foreign, SharedWords};
 use runnel_io::unix::{Packets, Place, Received, folder};
 use runnel_io::{Doorbell, Interest, PacketListener, Ringer, Token, clock, host};
 
-use super::{MOST_SESSIONS, Session};
+use super::{MOST_SESSIONS, Session, Timer};
 use crate::driver::Driver;
 use crate::driver::listeners::ACCEPT_BATCH;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
 use crate::ipc::{Hello, Inbox, NoHello, Outbox, Receiver, Sender};
-use crate::logging::console;
+use crate::log_output::console;
 
 /// How long the other end may take to greet.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -28,13 +27,15 @@ const PREFIX: &str = "runnel-";
 /// Descriptors that must be free for a session: it takes seven while it is made, and connections come first.
 const DESCRIPTORS: u64 = 16;
 
+/// The longest greeting that is read whole, in bytes: one of another version may be longer than ours.
+const LONGEST_GREETING: usize = 1024;
+
 /// The longest page that is mapped, in bytes: pages of other sizes are known.
 const LONGEST_PAGE: usize = 64 << 10;
 
 /// A connection on which the other end has not greeted yet.
 pub(in crate::driver) struct Greeting {
     pub(super) packets: Arc<Packets>,
-    until: Instant,
     /// Whom this process has connected to and greeted, and with what.
     pub(super) greeted: Option<(u128, Mine)>,
 }
@@ -51,6 +52,39 @@ struct Theirs {
     page: Foreign,
     inbox: Arc<Inbox>,
     bell: Ringer,
+}
+
+/// Why no session comes of a greeting.
+#[derive(Debug)]
+enum GreetingFault {
+    /// It is none of Runnel's.
+    NotRunnel,
+    /// It is longer than any, or a descriptor was lost.
+    Truncated,
+    /// It is for another process, or from one that is not to connect.
+    OtherProcess,
+    /// It came without the descriptors that belong to it.
+    LacksDescriptors,
+    /// The operating system refuses what a session takes.
+    System(io::Error),
+}
+
+impl From<io::Error> for GreetingFault {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+impl fmt::Display for GreetingFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRunnel => f.write_str("it does not greet as Runnel does"),
+            Self::Truncated => f.write_str("it was too long, or its descriptors did not arrive"),
+            Self::OtherProcess => f.write_str("it is not the process that was expected"),
+            Self::LacksDescriptors => f.write_str("its greeting lacks descriptors"),
+            Self::System(error) => error.fmt(f),
+        }
+    }
 }
 
 impl Driver {
@@ -163,14 +197,14 @@ impl Driver {
     }
 
     fn add_greeting(&mut self, packets: Packets, greeted: Option<(u128, Mine)>) {
-        let (packets, until) = (Arc::new(packets), clock::monotonic() + DEADLINE);
+        let packets = Arc::new(packets);
         let process = greeted.as_ref().map(|(process, _)| *process);
-        let greeting = Greeting { packets: Arc::clone(&packets), until, greeted };
+        let greeting = Greeting { packets: Arc::clone(&packets), greeted };
         let key = self.sockets.insert_with(|_| Socket::Greeting(greeting));
         if self.reactor.add(&*packets, Token(key.to_bits()), Interest::Read).is_err() {
             return self.remove_socket(key);
         }
-        self.sessions.greetings.push(key);
+        self.sessions.timers.schedule(Timer::Greeting(key), clock::monotonic() + DEADLINE);
         process.into_iter().for_each(|process| {
             self.sessions.peers.insert(process, key);
         });
@@ -184,7 +218,7 @@ impl Driver {
         let mine = Mine { outbox: Arc::new(Outbox::new()?), bell };
         let page = match self.sessions.page.take() {
             Some(page) => page,
-            None => Shared::new("runnel-page", size_of::<u64>())?,
+            None => SharedWords::new("runnel-page", size_of::<u64>())?,
         };
         let page = self.sessions.page.insert(page);
         let fds = [page.fd(), mine.outbox.memory().fd(), ringer.as_fd()];
@@ -197,25 +231,35 @@ impl Driver {
     /// A packet has come where a greeting is expected, or the end.
     pub(in crate::driver) fn greeting_readable(&mut self, key: Key) {
         let Some(Socket::Greeting(greeting)) = self.sockets.get(key) else { return };
-        let mut buffer = [0; Hello::LEN];
+        let mut buffer = [0; LONGEST_GREETING];
         let mut process = self.greeted_at(key);
-        let theirs = match greeting.packets.recv(&mut buffer) {
+        let theirs = match greeting.packets.peek(&mut buffer) {
             Ok(Received::Nothing) => return,
-            Ok(Received::Packet { len, fds, truncated }) => match Hello::from_bytes(&buffer[..len]) {
-                Err(NoHello::OtherVersion { from }) if self.expects(key, from) => {
-                    return self.end_with_other_version(key, from);
+            Ok(Received::Packet { len, fds, truncated }) => {
+                match Hello::from_bytes(&buffer[..len.min(Hello::LEN)]) {
+                    Err(NoHello::OtherVersion { from }) if self.expects(key, from) => {
+                        if !truncated {
+                            // What lies unread when a connection is closed costs the other end the answer.
+                            greeting.packets.discard_unknown(fds);
+                        }
+                        return self.end_with_other_version(key, from);
+                    }
+                    Err(_) => Err(GreetingFault::NotRunnel),
+                    Ok(_) if truncated || len > Hello::LEN => Err(GreetingFault::Truncated),
+                    Ok(hello) => {
+                        process = Some(hello.from);
+                        self.understand(key, hello, fds)
+                    }
                 }
-                Err(_) => Err("it does not greet as Runnel does".into()),
-                Ok(_) if truncated => Err("it was too long, or its descriptors did not arrive".into()),
-                Ok(hello) => {
-                    process = Some(hello.from);
-                    self.understand(key, hello, fds)
-                }
-            },
+            }
             // It ends, or goes on without.
             Ok(Received::End) => return self.end_greeting(key),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error.into()),
         };
+        // What it brought is known now.
+        if let (Ok(_), Some(Socket::Greeting(greeting))) = (&theirs, self.sockets.get(key)) {
+            greeting.packets.discard();
+        }
         let stands = theirs.and_then(|theirs| self.begin_session(key, theirs));
         if let Err(why) = stands {
             // Said once of each, however often it is tried.
@@ -226,18 +270,17 @@ impl Driver {
         }
     }
 
-    fn understand(&self, key: Key, hello: Hello, fds: Vec<OwnedFd>) -> Result<Theirs, String> {
+    fn understand(&self, key: Key, hello: Hello, fds: Vec<OwnedFd>) -> Result<Theirs, GreetingFault> {
         let me = self.sessions.settings.as_ref().map(|settings| settings.identity.process);
         if Some(hello.to) != me || !self.expects(key, hello.from) {
-            return Err("it is not the process that was expected".into());
+            return Err(GreetingFault::OtherProcess);
         }
         let Ok([page, outbox, bell]) = <[OwnedFd; 3]>::try_from(fds) else {
-            return Err("its greeting lacks descriptors".into());
+            return Err(GreetingFault::LacksDescriptors);
         };
-        let text = |error: io::Error| error.to_string();
-        let page = Foreign::map(page, size_of::<u64>(), LONGEST_PAGE).map_err(text)?;
-        let memory = Foreign::map(outbox, Inbox::BYTES, Inbox::BYTES + LONGEST_PAGE).map_err(text)?;
-        let (inbox, bell) = (Arc::new(Inbox::new(memory)), Ringer::from_fd(bell).map_err(text)?);
+        let page = Foreign::map(page, size_of::<u64>(), LONGEST_PAGE)?;
+        let memory = Foreign::map(outbox, Inbox::BYTES, Inbox::BYTES + LONGEST_PAGE)?;
+        let (inbox, bell) = (Arc::new(Inbox::new(memory)), Ringer::from_fd(bell)?);
         Ok(Theirs { process: hello.from, page, inbox, bell })
     }
 
@@ -270,7 +313,7 @@ impl Driver {
     }
 
     /// Both have greeted once this process has.
-    fn begin_session(&mut self, key: Key, theirs: Theirs) -> Result<(), String> {
+    fn begin_session(&mut self, key: Key, theirs: Theirs) -> Result<(), GreetingFault> {
         let Some(Socket::Greeting(Greeting { packets, greeted, .. })) = self.sockets.get_mut(key) else {
             return Ok(());
         };
@@ -284,7 +327,7 @@ impl Driver {
                     self.end_greeting(key);
                     return Ok(());
                 }
-                Err(error) => return Err(error.to_string()),
+                Err(error) => return Err(error.into()),
             },
         };
         let bell = self.sockets.insert_with(|_| Socket::Nothing);
@@ -292,7 +335,7 @@ impl Driver {
             Ok(session) => self.add_session(session),
             Err(error) => {
                 self.remove_socket(bell);
-                return Err(error.to_string());
+                return Err(error.into());
             }
         }
         Ok(())
@@ -324,7 +367,7 @@ impl Driver {
                 *place = socket;
             }
         }
-        self.sessions.greetings.retain(|greeting| *greeting != key);
+        self.sessions.timers.cancel(&Timer::Greeting(key));
         self.sessions.peers.insert(process, key);
         self.sessions.refused.remove(process);
         self.sessions.standing.push(session);
@@ -339,7 +382,7 @@ impl Driver {
     }
 
     pub(super) fn end_greeting(&mut self, key: Key) {
-        self.sessions.greetings.retain(|greeting| *greeting != key);
+        self.sessions.timers.cancel(&Timer::Greeting(key));
         let process = self.greeted_at(key);
         self.remove_socket(key);
         if let Some(process) = process {
@@ -349,22 +392,11 @@ impl Driver {
         }
     }
 
-    /// Ends connections on which nobody has greeted in time.
-    pub(in crate::driver) fn end_late_greetings(&mut self, now: Instant) {
-        for key in self.sessions.greetings.clone() {
-            if matches!(self.sockets.get(key), Some(Socket::Greeting(greeting)) if greeting.until <= now) {
-                self.end_greeting(key);
-            }
+    /// Nobody has greeted on a connection in time.
+    pub(super) fn greeting_due(&mut self, key: Key) {
+        if matches!(self.sockets.get(key), Some(Socket::Greeting(_))) {
+            self.end_greeting(key);
         }
-    }
-
-    /// When the first of them is late.
-    pub(in crate::driver) fn greeting_deadline(&self) -> Option<Instant> {
-        let until = |key: &Key| match self.sockets.get(*key) {
-            Some(Socket::Greeting(greeting)) => Some(greeting.until),
-            _ => None,
-        };
-        self.sessions.greetings.iter().filter_map(until).min()
     }
 }
 

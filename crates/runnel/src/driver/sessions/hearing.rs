@@ -8,8 +8,9 @@ use crate::driver::links::cut;
 use crate::driver::socket::{Called, Input, Socket};
 use crate::driver::table::Key;
 use crate::driver::{Driver, SCRATCH};
-use crate::ipc::{Heard, Piece, RING};
-use crate::logging::console;
+use crate::ipc::{Heard, Piece, RING, SessionFault};
+use crate::log_output::console;
+use crate::receive_budget::explain;
 
 /// Records taken from one session before others get their turn.
 const BATCH: usize = 256;
@@ -102,7 +103,7 @@ impl Driver {
     }
 
     /// Takes one record; false if there is none.
-    fn hear_one(&mut self, session: Key) -> Result<bool, String> {
+    fn hear_one(&mut self, session: Key) -> Result<bool, SessionFault> {
         let puts_off_samples = self.puts_off_samples();
         let Some(open) = self.sessions.open.get_mut(session) else { return Ok(false) };
         let Some(record) = open.receiver.peek()? else { return Ok(false) };
@@ -139,13 +140,18 @@ impl Driver {
     }
 
     /// Does what a record says.
-    pub(super) fn take_record(&mut self, session: Key, channel: u32, heard: Heard) -> Result<(), String> {
+    pub(super) fn take_record(
+        &mut self,
+        session: Key,
+        channel: u32,
+        heard: Heard,
+    ) -> Result<(), SessionFault> {
         let link = self.sessions.open.get(session).and_then(|open| open.link_of(channel));
         match heard {
             Heard::Stream(piece) => match link {
                 Some(link) if matches!(self.sockets.get(link), Some(Socket::SampleInput(_))) => match piece {
                     Piece::Bytes(bytes) => self.hear_more_of_sample(link, &bytes)?,
-                    _ => return Err("it wrote a message without a number for ROS 2".into()),
+                    _ => return Err(SessionFault::MessageAmongSamples),
                 },
                 Some(link) => self.hear_piece(link, piece),
                 None => self.let_wait(session, channel, piece),
@@ -215,9 +221,9 @@ impl Driver {
     }
 
     /// A link comes by a channel from here on, once its connection has given the bytes `before` that.
-    fn opened(&mut self, session: Key, channel: u32, token: u128, before: u64) -> Result<(), String> {
+    fn opened(&mut self, session: Key, channel: u32, token: u128, before: u64) -> Result<(), SessionFault> {
         if channel as usize >= MOST_CHANNELS {
-            return Err(format!("it opened channel {channel}"));
+            return Err(SessionFault::ChannelBeyondLimit(channel));
         }
         self.closed(session, channel);
         let Some(open) = self.sessions.open.get(session) else { return Ok(()) };
@@ -290,7 +296,7 @@ impl Input {
     fn hear(&mut self, piece: Piece) -> Result<(), String> {
         let is_between_pieces = self.reader.is_between_pieces();
         match piece {
-            Piece::Bytes(bytes) => return cut(self, &bytes).map_err(|error| error.to_string()),
+            Piece::Bytes(bytes) => return cut(self, &bytes).map_err(explain),
             _ if !is_between_pieces => return Err("a message was put into the middle of another".into()),
             Piece::Lent(lent) => self.topic.push_lent(lent.skip(LENGTH), &self.from),
             Piece::Message(message) => self.topic.push(message, &self.from),

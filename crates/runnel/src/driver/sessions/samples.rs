@@ -4,17 +4,18 @@
 
 use std::sync::Arc;
 
-use runnel_ros1::node::Meeting;
+use runnel_core::local_peer::LocalPeerId;
 use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE};
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::Session;
 use super::hearing::MOST_CHANNELS;
-use crate::data::{LENGTH, LinkInfo, MOST_UNDER_WAY, Publication, TopicInput};
+use crate::data::{LinkInfo, MOST_UNDER_WAY, Publication, TopicInput};
 use crate::driver::Driver;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
-use crate::ipc::Piece;
+use crate::frame::LENGTH;
+use crate::ipc::{Piece, SessionFault};
 use crate::rtps::{Brought, Rtps};
 
 /// What asks that are not understood yet are remembered: the other process may know of a pair before this one.
@@ -30,7 +31,7 @@ pub(in crate::driver) struct SampleInput {
     pub(in crate::driver) rtps: Arc<Rtps>,
     pub(in crate::driver) reader: EntityId,
     pub(in crate::driver) writer: Guid,
-    pub(in crate::driver) meeting: Meeting,
+    pub(in crate::driver) meeting: LocalPeerId,
     /// It keeps all: the writer waits for its user.
     keeps_all: bool,
     channel: Option<Channel>,
@@ -57,7 +58,7 @@ pub(in crate::driver) struct SampleOutput {
     pub(in crate::driver) publication: Arc<Publication>,
     pub(in crate::driver) writer: EntityId,
     pub(in crate::driver) reader: Guid,
-    pub(in crate::driver) meeting: Meeting,
+    pub(in crate::driver) meeting: LocalPeerId,
     /// How many samples the reader has room for at first; 0 for any number.
     pub(in crate::driver) window: u64,
 }
@@ -67,7 +68,7 @@ impl SampleInput {
         (topic, from): (Arc<TopicInput>, Arc<LinkInfo>),
         rtps: Arc<Rtps>,
         (reader, writer): (EntityId, Guid),
-        meeting: Meeting,
+        meeting: LocalPeerId,
     ) -> Self {
         let keeps_all = rtps.progress((reader, writer)).keeps_all;
         Self { topic, from, rtps, reader, writer, meeting, keeps_all, channel: None }
@@ -176,7 +177,7 @@ impl Driver {
         if !much || end <= channel.end {
             return;
         }
-        let Meeting { process, token } = input.meeting;
+        let LocalPeerId { process, token } = input.meeting;
         let session = self.sessions.session_with(process, &self.sockets);
         let Some(open) = session.and_then(|session| self.sessions.open.get_mut(session)) else { return };
         if !open.sender.tell_room(token, end) {
@@ -198,9 +199,9 @@ impl Driver {
         channel: u32,
         token: u128,
         next: u64,
-    ) -> Result<(), String> {
+    ) -> Result<(), SessionFault> {
         if channel as usize >= MOST_CHANNELS || next == 0 || next > i64::MAX as u64 {
-            return Err(format!("it opened channel {channel} for sample {next}"));
+            return Err(SessionFault::SampleChannel { channel, next });
         }
         self.closed(session, channel);
         let Some(process) = self.sessions.open.get(session).map(|open| open.process) else { return Ok(()) };
@@ -240,17 +241,17 @@ impl Driver {
     }
 
     /// A sample has come, or its beginning.
-    pub(super) fn hear_sample(&mut self, key: Key, number: u64, piece: Piece) -> Result<(), String> {
+    pub(super) fn hear_sample(&mut self, key: Key, number: u64, piece: Piece) -> Result<(), SessionFault> {
         let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else {
             self.misbehaved(key, "a sample of ROS 2 came by the channel of a link of ROS 1");
             return Ok(());
         };
         let Some(channel) = &mut input.channel else { return Ok(()) };
         if !channel.pieces.is_between_pieces() {
-            return Err("it put a sample into the middle of another".into());
+            return Err(SessionFault::SampleWithinSample);
         }
         if number < channel.next || number > i64::MAX as u64 {
-            return Err(format!("it wrote sample {number} where sample {} was to come", channel.next));
+            return Err(SessionFault::SampleOutOfOrder { number, next: channel.next });
         }
         match piece {
             Piece::Bytes(bytes) => {
@@ -263,14 +264,20 @@ impl Driver {
         Ok(())
     }
 
+    /// Whether a part of a sample of a pair was read.
+    pub(super) fn is_within_sample(&self, key: Key) -> bool {
+        let Some(Socket::SampleInput(input)) = self.sockets.get(key) else { return false };
+        input.channel.as_ref().is_some_and(|channel| !channel.pieces.is_between_pieces())
+    }
+
     /// More of a sample that comes in pieces.
-    pub(super) fn hear_more_of_sample(&mut self, key: Key, mut bytes: &[u8]) -> Result<(), String> {
+    pub(super) fn hear_more_of_sample(&mut self, key: Key, mut bytes: &[u8]) -> Result<(), SessionFault> {
         let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return Ok(()) };
         let Some(channel) = &mut input.channel else { return Ok(()) };
         let whole = channel.pieces.take(&mut bytes, || input.topic.spare());
-        let (whole, number) = (whole.map_err(|error| error.to_string())?, channel.begun);
+        let (whole, number) = (whole.map_err(SessionFault::SampleLength)?, channel.begun);
         if !bytes.is_empty() {
-            return Err("it wrote more of a sample than there is".into());
+            return Err(SessionFault::SampleTooLong);
         }
         whole.into_iter().for_each(|whole| self.sample_is_whole(key, number, Piece::Message(whole)));
         Ok(())

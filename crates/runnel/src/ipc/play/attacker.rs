@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use runnel_io::Packets;
-use runnel_io::memory::Shared;
+use runnel_io::memory::SharedWords;
 use runnel_io::segment::Segment;
 
 use super::ends::{End, Memory, end, packets, page};
@@ -27,8 +27,8 @@ const MOST_SEGMENTS: usize = 4;
 
 /// See the module.
 pub(super) struct Attacker {
-    outbox: Shared,
-    page: Shared,
+    outbox: SharedWords,
+    page: SharedWords,
     packets: Packets,
     /// The victim's outbox, of which the attacker reads the ring's end.
     victim: Arc<Outbox>,
@@ -41,7 +41,7 @@ impl Attacker {
     /// A session of a process whose messages lie in `pool`, and the attacker at its other end.
     pub(super) fn connect(pool: &Arc<Pool>) -> (End, Self) {
         let (one, other) = packets();
-        let (outbox, page) = (Shared::new("runnel-session", Inbox::BYTES).expect("memory"), page());
+        let (outbox, page) = (SharedWords::new("runnel-session", Inbox::BYTES).expect("memory"), page());
         let (end, victim) = end(Memory { page: page.fd(), outbox: outbox.fd() }, one, pool);
         let writer = RingWriter::new(RING);
         (end, Self { outbox, page, packets: other, victim, writer, segments: Vec::new(), given: 0 })

@@ -4,18 +4,18 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use runnel_io::memory::{Foreign, Shared};
+use runnel_io::memory::{Foreign, SharedWords};
 use runnel_io::unix::Place;
 use runnel_io::{Doorbell, PacketListener, Packets, Ringer};
 
-use crate::ipc::{Heard, Inbox, Outbox, Pool, Receiver, Sender};
+use crate::ipc::{Heard, Inbox, Outbox, Pool, Receiver, Sender, SessionFault};
 
 /// One end of a session, and the memory that says whether its process sleeps.
 pub(super) struct End {
     pub(super) sender: Arc<Sender>,
     pub(super) receiver: Receiver,
     _bells: [Doorbell; 2],
-    _page: Shared,
+    _page: SharedWords,
 }
 
 /// An end that has no memory for its sleep yet.
@@ -46,7 +46,7 @@ pub(super) fn end(memory: Memory<'_>, packets: Packets, pool: &Arc<Pool>) -> (En
     (with_page(parts, page()), own)
 }
 
-fn with_page((sender, receiver, bells): Parts, page: Shared) -> End {
+fn with_page((sender, receiver, bells): Parts, page: SharedWords) -> End {
     End { sender, receiver, _bells: bells, _page: page }
 }
 
@@ -71,8 +71,8 @@ fn bells() -> ([Doorbell; 2], (Ringer, Arc<Ringer>)) {
     ([peer, own], (ringer, Arc::new(own_ringer)))
 }
 
-pub(super) fn page() -> Shared {
-    Shared::new("runnel-page", 8).expect("memory")
+pub(super) fn page() -> SharedWords {
+    SharedWords::new("runnel-page", 8).expect("memory")
 }
 
 fn outbox() -> Arc<Outbox> {
@@ -92,21 +92,21 @@ pub(super) fn packets() -> (Packets, Packets) {
 
 impl End {
     /// Takes what the peer sent on its socket; an error is the end of the session.
-    pub(super) fn take_packets(&mut self) -> Result<(), String> {
+    pub(super) fn take_packets(&mut self) -> Result<(), Option<SessionFault>> {
         for _ in 0..100 {
             match self.receiver.packet() {
                 Ok(true) => self.sender.ring(),
                 Ok(false) => break,
-                Err(why) => return Err(why.unwrap_or_default()),
+                Err(why) => return Err(why),
             }
         }
         Ok(())
     }
 
     /// The next record, if there is one.
-    pub(super) fn next(&mut self) -> Result<Option<Heard>, String> {
-        let Some(record) = self.receiver.peek()? else { return Ok(None) };
-        let heard = self.receiver.hear(&record)?;
+    pub(super) fn next(&mut self) -> Result<Option<Heard>, Option<SessionFault>> {
+        let Some(record) = self.receiver.peek().map_err(Some)? else { return Ok(None) };
+        let heard = self.receiver.hear(&record).map_err(Some)?;
         self.receiver.pass(&record);
         Ok(Some(heard))
     }

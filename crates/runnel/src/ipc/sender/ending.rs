@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use litemap::LiteMap;
+use runnel_core::wire::{NoMemory, try_reserve};
 use runnel_io::segment::Slot;
 
 use super::{BAD_POSITION, Sender, State};
-use crate::ipc::frame::Frame;
+use crate::frame::{Frame, LENGTH};
 use crate::ipc::outbox::RING;
 use crate::ipc::record::{Lending, kind};
 use crate::ipc::ring::RingReader;
@@ -15,9 +16,10 @@ use crate::sync::lock;
 /// What each channel had on the way when the peer stopped reading.
 #[derive(Default)]
 pub(crate) struct Unread {
-    /// Bytes of streams.
-    pub(crate) streams: LiteMap<u32, Vec<u8>>,
-    /// Samples of the ROS 2 graph with their numbers. The last one may have been sent in part.
+    /// Bytes of streams. A stream that there is no memory for has a hole.
+    pub(crate) streams: LiteMap<u32, Result<Vec<u8>, NoMemory>>,
+    /// Samples of the ROS 2 graph with their numbers. The last one may have been sent in part. One that there is no memory for
+    /// is left out.
     pub(crate) samples: LiteMap<u32, Vec<(u64, Frame)>>,
 }
 
@@ -34,11 +36,37 @@ impl Unread {
         }
     }
 
-    /// Where the bytes of a record go: behind the sample that has begun, or else into the stream.
-    fn bytes_of(&mut self, channel: u32) -> &mut Vec<u8> {
+    /// The bytes of a stream, which are then no longer here.
+    ///
+    /// # Errors
+    /// When there was no memory for them.
+    pub(crate) fn take_stream(&mut self, channel: u32) -> Result<Vec<u8>, NoMemory> {
+        self.streams.remove(&channel).unwrap_or(Ok(Vec::new()))
+    }
+
+    /// Has `append` append so many bytes to a stream.
+    fn stream(&mut self, channel: u32, more: usize, append: impl FnOnce(&mut Vec<u8>)) {
+        let stream = self.streams.entry(channel).or_insert(Ok(Vec::new()));
+        if let Ok(bytes) = stream {
+            match try_reserve(bytes, more) {
+                Ok(()) => append(bytes),
+                Err(refused) => *stream = Err(refused),
+            }
+        }
+    }
+
+    /// The same to the sample that has begun, or else to the stream. A sample that there is no memory for stays as it is, too
+    /// short, and is known by that.
+    fn bytes_of(&mut self, channel: u32, more: usize, append: impl FnOnce(&mut Vec<u8>)) {
         match self.samples.get_mut(&channel).and_then(|samples| samples.last_mut()) {
-            Some((_, Frame::Own(bytes))) => Arc::make_mut(bytes),
-            _ => self.streams.entry(channel).or_default(),
+            Some((_, Frame::Own(bytes))) => {
+                if let Some(bytes) = Arc::get_mut(bytes)
+                    && try_reserve(bytes, more).is_ok()
+                {
+                    append(bytes);
+                }
+            }
+            _ => self.stream(channel, more, append),
         }
     }
 }
@@ -73,17 +101,18 @@ impl Sender {
             && let Ok(Some(record)) = reader.peek(ring)
         {
             let (channel, number) = (record.channel, reader.first_word(ring, &record));
+            // With the length before it, and up to a whole word.
+            let most = LENGTH + (record.len as usize).next_multiple_of(8);
             match record.kind {
-                kind::MESSAGE => {
-                    let stream = unread.streams.entry(channel).or_default();
+                kind::MESSAGE => unread.stream(channel, most, |stream| {
                     stream.extend_from_slice(&record.len.to_le_bytes());
                     reader.copy(ring, &record, stream);
-                }
-                kind::BYTES => reader.copy(ring, &record, unread.bytes_of(channel)),
+                }),
+                kind::BYTES => unread.bytes_of(channel, most, |bytes| reader.copy(ring, &record, bytes)),
                 kind::SLOT => {
-                    let lending = reader.words(ring, &record);
-                    let stream = unread.streams.entry(channel).or_default();
-                    given_up(state, lending).into_iter().for_each(|slot| stream.extend_from_slice(&slot));
+                    if let Some(slot) = given_up(state, reader.words(ring, &record)) {
+                        unread.stream(channel, slot.len(), |stream| stream.extend_from_slice(&slot));
+                    }
                 }
                 kind::SAMPLE => {
                     let mut bytes = record.len.saturating_sub(8).to_le_bytes().to_vec();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use runnel_io::segment::{Segment, Slot};
 
 use super::{MOST_IN_RING, ONE_PIECE, Sender, State};
-use crate::ipc::frame::Frame;
+use crate::frame::Frame;
 use crate::ipc::record::{Lending, kind};
 use crate::sync::lock;
 

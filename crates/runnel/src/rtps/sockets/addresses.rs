@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use runnel_io::interfaces::Interface;
 
-use super::super::settings::{Range, Ros2Settings};
+use crate::environment::{Range, Ros2Settings};
 
 /// How many addresses are told of each family: a host full of virtual machines has many, and an announcement is to fit a
 /// datagram that no network cuts.
@@ -69,8 +69,8 @@ fn is_link_local(ip: IpAddr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::settings::Ipv6;
     use super::*;
+    use crate::environment::Ipv6;
     use runnel_io::interfaces::Address;
 
     fn interface(index: u32, multicast: bool, addresses: &[&str]) -> Interface {

@@ -8,7 +8,7 @@ use runnel_io::Datagrams;
 use runnel_io::interfaces::Interface;
 use runnel_io::udp::Options;
 
-use super::super::settings::{Range, Ros2Settings};
+use crate::environment::{Range, Ros2Settings};
 
 /// Bytes of datagrams that the kernel is asked to hold: a burst that comes while nobody reads.
 const RECEIVE_ROOM: usize = 8 << 20;

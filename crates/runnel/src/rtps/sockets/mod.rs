@@ -12,7 +12,7 @@ use runnel_io::Datagrams;
 use runnel_io::interfaces::interfaces;
 use runnel_rtps::Transmit;
 
-use super::settings::{Ipv6, Ros2Settings};
+use crate::environment::{Ipv6, Ros2Settings};
 use addresses::{announced, reached, used};
 use family::Family;
 

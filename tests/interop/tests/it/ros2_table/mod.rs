@@ -21,7 +21,7 @@ const WRITE: &str = "RUNNEL_WRITE_PEERS";
 const HEAD: &str = "\
 # Runnel, the originals of ROS 2, and other DDS
 
-What each run of `./test` tries anew, and `./test --peers` writes here. Kilted and Jazzy are rclpy of these releases on Fast DDS
+What `./test --full` tries anew and `./test --peers` writes here; `./test` tries one cell of each row. Kilted and Jazzy are rclpy of these releases on Fast DDS
 3 and 2.14, Cyclone is Cyclone DDS 0.10 by its C library, Cyclone 11 is version 11 by its Python library, Fast DDS is version
 2.9 by its C++ library, dust_dds is version 0.16, RustDDS version 0.15. Everything that Runnel sends meanwhile is sound RTPS
 to Wireshark.

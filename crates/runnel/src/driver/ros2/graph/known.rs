@@ -1,7 +1,6 @@
 //! What is remembered of the nodes of one participant: no more than a bound, whatever it tells.
 
 use runnel_msgs::rmw_dds_common::NodeEntitiesInfo;
-use runnel_ros1::told::told;
 use runnel_rtps::wire::Guid;
 
 use super::widths;
@@ -25,7 +24,7 @@ pub(super) struct Known {
 
 /// A node of another process.
 pub(in crate::driver::ros2) struct KnownNode {
-    /// Its name with its namespace.
+    /// Its name with its namespace, as its participant spells it.
     pub(in crate::driver::ros2) name: String,
     /// What it publishes and subscribes by.
     pub(in crate::driver::ros2) endpoints: Vec<Guid>,
@@ -79,10 +78,9 @@ impl Known {
     }
 }
 
-/// As logs and terminals may repeat it.
 fn full_name(node: &NodeEntitiesInfo) -> String {
     let namespace = node.node_namespace.trim_end_matches('/');
-    told(&format!("{namespace}/{}", node.node_name))
+    format!("{namespace}/{}", node.node_name)
 }
 
 /// The endpoints of a node.
@@ -120,11 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn a_name_forges_no_line_of_a_log() {
+    fn name_is_kept_as_it_came() {
         let node_name = "\u{1b}[31mevil\n[ERROR]".into();
         let node =
             NodeEntitiesInfo { node_namespace: "/a/".into(), node_name, ..NodeEntitiesInfo::default() };
-        assert_eq!(full_name(&node), r"/a/\x1b[31mevil\n[ERROR]");
+        assert_eq!(full_name(&node), "/a/\u{1b}[31mevil\n[ERROR]");
     }
 
     #[test]

@@ -1,0 +1,120 @@
+//! Rate of a topic: messages a second, and the times between them.
+
+use std::sync::{Arc, Mutex};
+
+use runnel::io::clock;
+use runnel::{Context, RawMessage};
+use serde_json::json;
+
+use super::statistics::{Intervals, Summary};
+use super::{Measured, PERIOD, subscribed, tell_lost};
+use crate::error::CliError;
+use crate::output::{Output, table};
+use crate::session::Session;
+use crate::streaming::{Ending, lock};
+
+type Shared = Arc<Mutex<Intervals>>;
+
+/// The times between the messages of each topic and how many there were, where some came since the last report.
+type News<'a> = [(&'a str, Option<(Summary, usize)>)];
+
+/// Measures topics, and reports once a second until the user ends it.
+pub fn measure(
+    session: &Session,
+    context: &Context,
+    topics: Vec<String>,
+    of: Measured,
+    report: fn(Output, &News<'_>) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let node = session.node(context, "hz")?;
+    let ending = Ending::of(context);
+    let (mut subscriptions, mut measured) = (Vec::new(), Vec::new());
+    for topic in topics {
+        let intervals: Shared = Arc::new(Mutex::new(Intervals::new(of.window)));
+        let count = Arc::clone(&intervals);
+        let arrived = move |_: &RawMessage<'_>| lock(&count).arrived(clock::monotonic());
+        subscriptions.push(node.create_raw_subscription(&topic, None, of.options(), arrived)?);
+        subscribed(session.output, &topic)?;
+        measured.push((topic, intervals));
+    }
+    let (output, end) = (session.output, ending.clone());
+    let _timer = node.create_timer(PERIOD, move || {
+        let news = measured.iter().map(|(topic, intervals)| (topic.as_str(), lock(intervals).news()));
+        end.unless_ok(report(output, &news.collect::<Vec<_>>()));
+    });
+    let ended = ending.wait();
+    tell_lost(&subscriptions);
+    ended
+}
+
+/// Prints a few words for one topic, and a table for several.
+pub fn report(output: Output, measured: &News<'_>) -> Result<(), CliError> {
+    let news: Vec<_> = measured.iter().filter_map(|(topic, news)| Some((*topic, (*news)?))).collect();
+    if output.json {
+        return news
+            .iter()
+            .try_for_each(|(topic, (summary, window))| output.json(&to_json(topic, summary, *window)));
+    }
+    match news.as_slice() {
+        [] => output.line("no new messages"),
+        [(_, (summary, window))] if measured.len() == 1 => output.paragraph(&text(summary, *window)),
+        several => output.paragraph(&table(&COLUMNS, &rows(several))),
+    }
+}
+
+const COLUMNS: [&str; 6] = ["topic", "rate", "min", "max", "std dev", "window"];
+
+/// Messages a second.
+pub fn per_second(summary: &Summary) -> f64 {
+    if summary.mean > 0.0 { 1.0 / summary.mean } else { 0.0 }
+}
+
+fn text(summary: &Summary, window: usize) -> String {
+    let Summary { min, max, std_dev, .. } = summary;
+    let rate = per_second(summary);
+    format!(
+        "average rate: {rate:.3}\n\tmin: {min:.3}s max: {max:.3}s std dev: {std_dev:.5}s window: {window}"
+    )
+}
+
+fn rows(measured: &[(&str, (Summary, usize))]) -> Vec<Vec<String>> {
+    let row = |(topic, (summary, window)): &(&str, (Summary, usize))| {
+        let Summary { min, max, std_dev, .. } = summary;
+        let rate = format!("{:.3}", per_second(summary));
+        let times = [format!("{min:.3}s"), format!("{max:.3}s"), format!("{std_dev:.5}s")];
+        [(*topic).to_owned(), rate].into_iter().chain(times).chain([window.to_string()]).collect()
+    };
+    measured.iter().map(row).collect()
+}
+
+fn to_json(topic: &str, summary: &Summary, window: usize) -> serde_json::Value {
+    let Summary { min, max, std_dev, .. } = summary;
+    json!({ "topic": topic, "rate": per_second(summary), "min": min, "max": max, "std_dev": std_dev, "window": window })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TENTH: Summary = Summary { mean: 0.1, min: 0.09996, max: 0.2, std_dev: 0.000_014 };
+
+    #[test]
+    fn it_reads_as_rostopic_prints_it() {
+        let expected = "average rate: 10.000\n\tmin: 0.100s max: 0.200s std dev: 0.00001s window: 10";
+        assert_eq!(text(&TENTH, 10), expected);
+    }
+
+    #[test]
+    fn messages_that_come_at_once_have_no_rate() {
+        assert_eq!(per_second(&Summary { mean: 0.0, ..TENTH }), 0.0);
+    }
+
+    #[test]
+    fn several_topics_make_a_table() {
+        let text = table(&COLUMNS, &rows(&[("/a", (TENTH, 10)), ("/long_one", (TENTH, 2))]));
+        let expected = "topic        rate     min     max   std dev  window\n\
+                        /a         10.000  0.100s  0.200s  0.00001s      10\n\
+                        /long_one  10.000  0.100s  0.200s  0.00001s       2\n";
+        assert_eq!(text, expected);
+    }
+}

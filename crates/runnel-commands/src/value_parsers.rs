@@ -1,0 +1,40 @@
+//! Parsers of arguments that are numbers, with the limits that each has.
+
+use std::time::Duration;
+
+/// A time that is not negative.
+///
+/// # Errors
+/// When the text is anything else, as all of these: what it must be.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "must be a number of seconds".to_owned())
+}
+
+/// A rate of more than none.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok().filter(|rate: &f64| rate.is_finite() && *rate > 0.0);
+    rate.ok_or_else(|| "must be a number greater than 0".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_a_number_greater_than_0() {
+        assert_eq!(rate("0.5"), Ok(0.5));
+        for text in ["0", "-1", "x", "nan", "inf", ""] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn seconds_are_a_number_that_is_not_negative() {
+        assert_eq!(seconds("0"), Ok(Duration::ZERO));
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["-1", "x", "nan", "inf", "1e300", ""] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

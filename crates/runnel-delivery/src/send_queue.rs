@@ -1,0 +1,226 @@
+//! Queue of one subscriber's messages that no path has taken yet.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+/// What happens to messages that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum QueuePolicy {
+    /// Keep-last: beyond the depth the oldest is dropped.
+    KeepLast {
+        /// Most messages, at least 1.
+        depth: usize,
+    },
+    /// Keep-all: beyond the limit a message is refused, so that its publisher waits.
+    KeepAll {
+        /// Most messages, at least 1.
+        limit: usize,
+    },
+    /// Best effort: as keep-last, and nothing waits for a path that does not exist or is sent a second time.
+    BestEffort {
+        /// Most messages, at least 1.
+        depth: usize,
+    },
+}
+
+impl QueuePolicy {
+    fn depth(self) -> usize {
+        let (Self::KeepLast { depth } | Self::KeepAll { limit: depth } | Self::BestEffort { depth }) = self;
+        depth.max(1)
+    }
+}
+
+/// A message, its number and its size in bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Numbered<M> {
+    /// Its number in the stream.
+    pub number: u64,
+    /// Its bytes, as they count against limits.
+    pub bytes: usize,
+    /// The message, or a handle to it.
+    pub message: M,
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SendQueue<M> {
+    policy: QueuePolicy,
+    /// Most bytes; a single message may have more.
+    max_bytes: usize,
+    messages: VecDeque<Numbered<M>>,
+    bytes: usize,
+    dropped: u64,
+}
+
+impl<M> SendQueue<M> {
+    pub(crate) fn new(policy: QueuePolicy, max_bytes: usize) -> Self {
+        Self { policy, max_bytes, messages: VecDeque::new(), bytes: 0, dropped: 0 }
+    }
+
+    pub(crate) fn policy(&self) -> QueuePolicy {
+        self.policy
+    }
+
+    pub(crate) fn set_policy(&mut self, policy: QueuePolicy, max_bytes: usize) {
+        self.policy = policy;
+        self.max_bytes = max_bytes;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    pub(crate) fn front(&self) -> Option<&Numbered<M>> {
+        self.messages.front()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Numbered<M>> {
+        self.messages.iter()
+    }
+
+    /// Whether one more message of this size exceeds the depth or the bytes.
+    fn is_full(&self, bytes: usize) -> bool {
+        self.messages.len() >= self.policy.depth() || self.is_beyond_bytes(bytes)
+    }
+
+    fn is_beyond_bytes(&self, bytes: usize) -> bool {
+        !self.messages.is_empty() && self.bytes.saturating_add(bytes) > self.max_bytes
+    }
+
+    /// Whether a message of this size is refused.
+    pub(crate) fn refuses(&self, bytes: usize) -> bool {
+        matches!(self.policy, QueuePolicy::KeepAll { .. }) && self.is_full(bytes)
+    }
+
+    /// Adds a message at the end; how many were dropped for it. To be called if [`refuses`](Self::refuses) is false.
+    pub(crate) fn push(&mut self, message: Numbered<M>) -> u64 {
+        let before = self.dropped;
+        if self.is_full(message.bytes) {
+            self.make_space(message.bytes);
+        }
+        self.bytes = self.bytes.saturating_add(message.bytes);
+        self.messages.push_back(message);
+        self.dropped - before
+    }
+
+    /// Drops the oldest. What a dead path gave back may exceed the depth; that excess is worked off by one more with each
+    /// message, not all at once.
+    fn make_space(&mut self, bytes: usize) {
+        let excess = self.messages.len().saturating_sub(self.policy.depth() - 1);
+        for _ in 0..excess.min(2) {
+            self.drop_oldest();
+        }
+        while self.is_beyond_bytes(bytes) {
+            self.drop_oldest();
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        if self.pop().is_some() {
+            self.dropped += 1;
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Numbered<M>> {
+        let first = self.messages.pop_front()?;
+        self.bytes = self.bytes.saturating_sub(first.bytes);
+        Some(first)
+    }
+
+    /// Forgets messages before this number, which the subscriber has.
+    pub(crate) fn forget_before(&mut self, number: u64) {
+        while self.front().is_some_and(|first| first.number < number) {
+            self.pop();
+        }
+    }
+
+    /// Drops messages before this number.
+    pub(crate) fn drop_before(&mut self, number: u64) {
+        while self.front().is_some_and(|first| first.number < number) {
+            self.drop_oldest();
+        }
+    }
+
+    /// Counts messages as dropped that are not in the queue.
+    pub(crate) fn count_dropped(&mut self, count: u64) {
+        self.dropped = self.dropped.saturating_add(count);
+    }
+
+    /// Puts back what a dead path did not deliver. It may exceed the depth, by no more than the path held.
+    pub(crate) fn put_back(&mut self, mut returned: Vec<Numbered<M>>) {
+        returned.extend(self.messages.drain(..));
+        returned.sort_by_key(|message| message.number);
+        returned.dedup_by_key(|message| message.number);
+        self.bytes = returned.iter().fold(0, |sum, message| sum.saturating_add(message.bytes));
+        self.messages = returned.into();
+    }
+
+    /// Its messages, in order.
+    pub(crate) fn into_messages(self) -> Vec<Numbered<M>> {
+        self.messages.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(number: u64, bytes: usize) -> Numbered<()> {
+        Numbered { number, bytes, message: () }
+    }
+
+    fn queue(policy: QueuePolicy, max_bytes: usize, count: u64) -> SendQueue<()> {
+        let mut queue = SendQueue::new(policy, max_bytes);
+        (1..=count).for_each(|number| {
+            queue.push(message(number, 10));
+        });
+        queue
+    }
+
+    fn numbers(queue: &SendQueue<()>) -> Vec<u64> {
+        queue.iter().map(|message| message.number).collect()
+    }
+
+    #[test]
+    fn keep_last_drops_and_counts_the_oldest() {
+        let queue = queue(QueuePolicy::KeepLast { depth: 2 }, usize::MAX, 5);
+        assert_eq!((numbers(&queue), queue.dropped(), queue.bytes()), (vec![4, 5], 3, 20));
+    }
+
+    #[test]
+    fn keep_all_refuses_beyond_its_limit() {
+        let queue = queue(QueuePolicy::KeepAll { limit: 2 }, usize::MAX, 2);
+        assert!(queue.refuses(0));
+    }
+
+    #[test]
+    fn byte_limit_drops_or_refuses_but_admits_one_long_message() {
+        let mut last = queue(QueuePolicy::KeepLast { depth: 9 }, 25, 4);
+        assert_eq!((numbers(&last), last.dropped()), (vec![3, 4], 2));
+        last.push(message(5, 1000));
+        assert_eq!((numbers(&last), last.bytes()), (vec![5], 1000));
+        let all = queue(QueuePolicy::KeepAll { limit: 9 }, 25, 2);
+        assert!(all.refuses(10) && !all.refuses(5));
+        assert!(!queue(QueuePolicy::KeepAll { limit: 9 }, 25, 0).refuses(1000));
+    }
+
+    #[test]
+    fn excess_of_returned_messages_is_worked_off() {
+        let mut queue = queue(QueuePolicy::KeepLast { depth: 1 }, usize::MAX, 4);
+        queue.put_back(vec![message(1, 10), message(2, 10), message(3, 10), message(4, 10)]);
+        assert_eq!((numbers(&queue), queue.dropped()), (vec![1, 2, 3, 4], 3));
+        queue.push(message(5, 10));
+        queue.push(message(6, 10));
+        assert_eq!(numbers(&queue), [5, 6]);
+        queue.push(message(7, 10));
+        assert_eq!((numbers(&queue), queue.bytes()), (vec![7], 10));
+    }
+}

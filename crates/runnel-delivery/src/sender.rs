@@ -1,0 +1,321 @@
+//! Sender: the publisher's end of one pair. It alone decides by which path messages go.
+//!
+//! There is one sender for each stream and subscription. Its send queue lies above the paths; a message leaves it when a
+//! path takes it. The rules of a change of path are in [`changes`].
+
+mod action;
+mod changes;
+mod paths;
+mod snapshot;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use crate::limits::{Credit, MAX_NUMBER};
+use crate::path::{Order, PathId};
+use crate::send_queue::{Numbered, QueuePolicy, SendQueue};
+use crate::statement::{Statement, StreamId};
+
+pub use action::{PublishError, ReachedError, SendAction, SenderOptions, SenderState};
+pub use changes::{PathError, SwitchError};
+use paths::SenderPath;
+pub use snapshot::SenderSnapshot;
+
+/// See the module's documentation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Sender<M> {
+    id: StreamId,
+    credit: Credit,
+    queue: SendQueue<M>,
+    /// The number after the last published one.
+    next_number: u64,
+    /// The number after the highest that any path took.
+    taken: u64,
+    epoch: u32,
+    state: SenderState,
+    /// The Begin of the current epoch is still to be written.
+    begin_due: bool,
+    /// No message before the current Begin comes by any other path.
+    is_settled: bool,
+    /// The subscriber has all before this number.
+    reached: u64,
+    paths: Vec<SenderPath>,
+    /// Some path that is not the active one has a Skip or a Close due.
+    has_left_paths: bool,
+    /// While draining: what was sent from `reached` on, by number, with its bytes.
+    unreached: VecDeque<(u64, usize)>,
+    unreached_bytes: usize,
+}
+
+impl<M> Sender<M> {
+    /// A sender without a path.
+    pub fn new(options: SenderOptions) -> Self {
+        let SenderOptions { id, first, policy, max_bytes, credit } = options;
+        let first = first.clamp(1, MAX_NUMBER);
+        Self {
+            id,
+            credit,
+            queue: SendQueue::new(policy, max_bytes),
+            next_number: first,
+            taken: first,
+            epoch: 0,
+            state: SenderState::Waiting { from: first },
+            begin_due: false,
+            is_settled: false,
+            reached: first,
+            paths: Vec::new(),
+            has_left_paths: false,
+            unreached: VecDeque::new(),
+            unreached_bytes: 0,
+        }
+    }
+
+    /// By which path messages go.
+    pub fn state(&self) -> SenderState {
+        self.state
+    }
+
+    /// The greatest epoch begun; 0 before the first.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// The subscriber is known to have all before this number.
+    pub fn highest_reached(&self) -> u64 {
+        self.reached
+    }
+
+    /// Number of messages that wait.
+    pub fn queue_len(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Bytes that wait.
+    pub fn queue_bytes(&self) -> usize {
+        self.queue.bytes()
+    }
+
+    /// The numbers of the messages that wait.
+    pub fn queued(&self) -> impl Iterator<Item = u64> {
+        self.queue.iter().map(|message| message.number)
+    }
+
+    /// Messages that this sender dropped.
+    pub fn dropped(&self) -> u64 {
+        self.queue.dropped()
+    }
+
+    /// Changes what happens to messages that wait, from the next one on.
+    pub fn set_policy(&mut self, policy: QueuePolicy, max_bytes: usize) {
+        self.queue.set_policy(policy, max_bytes);
+    }
+
+    /// Whether [`publish`](Self::publish) refuses a message of this size now.
+    pub fn is_full(&self, bytes: usize) -> bool {
+        self.queue.refuses(bytes)
+    }
+
+    /// Takes a message for the subscriber; how many older ones were dropped for it. Numbers ascend, gaps are allowed.
+    ///
+    /// # Errors
+    /// The queue is full and keeps all, or the number is out of order.
+    pub fn publish(&mut self, number: u64, message: M, bytes: usize) -> Result<u64, PublishError> {
+        if number < self.next_number || number > MAX_NUMBER {
+            return Err(PublishError::NumberOutOfOrder(number));
+        }
+        if self.queue.refuses(bytes) {
+            return Err(PublishError::Full);
+        }
+        self.next_number = number + 1;
+        let waits = matches!(self.state, SenderState::Waiting { .. });
+        if waits && matches!(self.queue.policy(), QueuePolicy::BestEffort { .. }) {
+            self.queue.count_dropped(1);
+            return Ok(1);
+        }
+        Ok(self.queue.push(Numbered { number, bytes, message }))
+    }
+
+    /// A message goes by this path already, for another subscription of the same link or by one RTPS write for all readers.
+    /// True if that is this sender's next message and path, so that it has nothing more to do for it.
+    pub fn carried(&mut self, path: PathId, number: u64) -> bool {
+        let is_next = self.queue.front().is_some_and(|first| first.number == number);
+        // Its Begin and Skip go first.
+        let is_stated = !self.begin_due && self.path(path).is_some_and(|known| known.stated == number);
+        let is_due = self.state.path() == Some(path) && is_next && is_stated;
+        if !is_due || !self.may_send_first() || self.awaits_settled_begin(path) {
+            return false;
+        }
+        self.take_first(path);
+        true
+    }
+
+    /// All messages before `next` went by this path in one RTPS write for all readers, without [`publish`](Self::publish).
+    /// False if this sender is not active on the path with nothing left to send or to state: then it must be given each message.
+    #[inline]
+    pub fn carried_until(&mut self, path: PathId, next: u64) -> bool {
+        let is_active = self.state == SenderState::Active { path };
+        if !is_active || self.queue.len() > 0 || next < self.next_number || next > MAX_NUMBER + 1 {
+            return false;
+        }
+        let next_number = self.next_number;
+        let Some(active) = self.path_mut(path).filter(|active| active.stated >= next_number) else {
+            return false;
+        };
+        active.sent_before(next);
+        self.next_number = next;
+        self.taken = next;
+        true
+    }
+
+    /// The path takes no more messages for now. A Begin is still handed out, at most one at a time, and so is a Skip for
+    /// RTPS: a GAP does not wait for the writer's window.
+    pub fn path_blocked(&mut self, path: PathId) {
+        self.set_blocked(path, true);
+    }
+
+    /// The path takes more.
+    pub fn path_writable(&mut self, path: PathId) {
+        self.set_blocked(path, false);
+    }
+
+    fn set_blocked(&mut self, path: PathId, blocked: bool) {
+        if let Some(path) = self.path_mut(path) {
+            path.is_blocked = blocked;
+        }
+    }
+
+    /// The subscriber's Reached has come, by whichever path.
+    ///
+    /// # Errors
+    /// It cannot be true; it changes nothing.
+    pub fn reached(&mut self, epoch: u32, next: u64) -> Result<(), ReachedError> {
+        if epoch > self.epoch {
+            return Err(ReachedError::UnknownEpoch(epoch));
+        }
+        if next > self.next_number {
+            return Err(ReachedError::NotPublished(next));
+        }
+        self.reached = self.reached.max(next);
+        self.queue.forget_before(self.reached);
+        while let Some((_, bytes)) = self.unreached.pop_front_if(|(number, _)| *number < self.reached) {
+            self.unreached_bytes -= bytes;
+        }
+        if let SenderState::Draining { path, from } = self.state
+            && epoch == self.epoch
+            && self.reached >= from
+        {
+            self.is_drained(path);
+        }
+        Ok(())
+    }
+
+    /// Whether the subscriber has yet to confirm the current epoch. As long as it is true, call [`repeat`](Self::repeat)
+    /// with back-off: a Begin or a Reached may be lost where they are datagrams.
+    pub fn awaits_reached(&self) -> bool {
+        matches!(self.state, SenderState::Draining { .. })
+    }
+
+    /// Has the Begin of the current epoch written again, which the subscriber answers.
+    pub fn repeat(&mut self) {
+        self.begin_due |= self.awaits_reached();
+    }
+
+    /// The next thing to do. To be called until it returns `None`, after each call that changes something.
+    pub fn poll_action(&mut self) -> Option<SendAction<M>> {
+        if self.has_left_paths
+            && let Some(action) = self.poll_left_paths()
+        {
+            return Some(action);
+        }
+        let path = match self.state {
+            SenderState::Active { path } | SenderState::Draining { path, .. } => path,
+            SenderState::Waiting { .. } | SenderState::Emptying { .. } => return None,
+        };
+        let active = self.path_mut(path)?;
+        let (begin, states) = (active.first, active.path.has_statements);
+        let (can_skip, can_send) = (active.takes_skips(), !active.is_blocked);
+        if self.begin_due {
+            self.begin_due = false;
+            if states {
+                let (id, epoch, from, is_settled) = (self.id, self.epoch, begin, self.is_settled);
+                let statement = Statement::Begin { id, epoch, from, is_settled };
+                return Some(SendAction::Begin { path, statement });
+            }
+        }
+        if self.awaits_settled_begin(path) {
+            return None;
+        }
+        if can_skip && let Some(skip) = self.poll_skip(path) {
+            return Some(skip);
+        }
+        if !can_send || !self.may_send_first() {
+            return None;
+        }
+        self.take_first(path).map(|message| SendAction::Send { path, message })
+    }
+
+    /// What is not to come any more is stated at once: that takes no credit.
+    fn poll_skip(&mut self, path: PathId) -> Option<SendAction<M>> {
+        let (id, first_unsent) = (self.id, self.first_unsent());
+        let active = self.path_mut(path)?;
+        let from = active.stated;
+        if from >= first_unsent {
+            return None;
+        }
+        active.sent_before(first_unsent);
+        active.skip_action(id, from, first_unsent)
+    }
+
+    /// The first message that no path has taken, or the next one to be published.
+    fn first_unsent(&self) -> u64 {
+        self.queue.front().map_or(self.next_number, |first| first.number)
+    }
+
+    /// A datagram may overtake its Begin, which alone marks where a path without numbers ended: it waits for the answer.
+    fn awaits_settled_begin(&self, path: PathId) -> bool {
+        let keeps_order = |known: &SenderPath| known.path.traits().order == Order::Fifo;
+        self.is_settled && self.awaits_reached() && !self.path(path).is_some_and(keeps_order)
+    }
+
+    fn may_send_first(&self) -> bool {
+        let Some(first) = self.queue.front() else { return false };
+        let path = match self.state {
+            SenderState::Active { .. } => return true,
+            SenderState::Draining { path, .. } => path,
+            SenderState::Waiting { .. } | SenderState::Emptying { .. } => return false,
+        };
+        let order = self.path(path).map(|known| known.path.traits().order);
+        // Best effort waits for nobody: its receiver discards what it cannot hold.
+        if order == Some(Order::Lossy) || first.number == self.reached {
+            return true;
+        }
+        let is_sent = self.unreached.binary_search_by_key(&first.number, |(number, _)| *number).is_ok();
+        let bytes = if is_sent { 0 } else { first.bytes };
+        first.number < self.reached.saturating_add(u64::from(self.credit.messages))
+            && self.unreached_bytes.saturating_add(bytes) <= self.credit.bytes
+    }
+
+    fn take_first(&mut self, path: PathId) -> Option<Numbered<M>> {
+        let message = self.queue.pop()?;
+        self.taken = self.taken.max(message.number + 1);
+        if matches!(self.state, SenderState::Draining { .. }) {
+            self.count_unreached(message.number, message.bytes);
+        }
+        if let Some(active) = self.path_mut(path) {
+            active.sent_before(message.number + 1);
+        }
+        Some(message)
+    }
+
+    /// No more entries than the credit has messages, since numbers beyond it are not sent while draining; those of lossy
+    /// paths are not limited by it and not counted.
+    fn count_unreached(&mut self, number: u64, bytes: usize) {
+        if self.unreached.len() >= self.credit.messages as usize {
+            return;
+        }
+        if let Err(index) = self.unreached.binary_search_by_key(&number, |(number, _)| *number) {
+            self.unreached.insert(index, (number, bytes));
+            self.unreached_bytes = self.unreached_bytes.saturating_add(bytes);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Snapshot of a sender, by which its publication goes on in another process or on another host.
+
+use alloc::vec::Vec;
+
+use super::{Sender, SenderOptions, SenderState};
+use crate::limits::Credit;
+use crate::send_queue::{Numbered, QueuePolicy};
+use crate::statement::StreamId;
+
+/// All that the next process needs. Paths are not part of it: the next process has its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SenderSnapshot<M> {
+    /// The stream and the subscription.
+    pub id: StreamId,
+    /// The number after the last published one.
+    pub next_number: u64,
+    /// The greatest epoch begun.
+    pub epoch: u32,
+    /// The subscriber has all before this number.
+    pub reached: u64,
+    /// The first number that the next path has to begin at.
+    pub from: u64,
+    /// The number after the highest that any path took.
+    pub taken: u64,
+    /// No message before `from` is still to come by any path.
+    pub is_settled: bool,
+    /// Messages dropped until now.
+    pub dropped: u64,
+    /// What is still to be sent, by number.
+    pub messages: Vec<Numbered<M>>,
+}
+
+impl<M> Sender<M> {
+    /// Ends this sender. Call [`path_down`](Sender::path_down) for each path first, with what it gives back: what a path
+    /// holds that is still up counts as lost, unless the subscriber has it.
+    pub fn snapshot(mut self) -> SenderSnapshot<M> {
+        while let Some(path) = self.paths.first().map(|known| known.path.id) {
+            self.path_down(path, []);
+        }
+        let from = match self.state {
+            SenderState::Waiting { from } => from,
+            _ => self.first_unsent(),
+        };
+        let Self { id, next_number, epoch, reached, taken, is_settled, .. } = self;
+        let dropped = self.queue.dropped();
+        let messages = self.queue.into_messages();
+        SenderSnapshot { id, next_number, epoch, reached, from, taken, is_settled, dropped, messages }
+    }
+
+    /// The sender that was, without a path. Its first path begins where the subscriber is: "resume from n". Numbers that
+    /// do not fit together are corrected towards sending more.
+    pub fn resume(
+        snapshot: SenderSnapshot<M>,
+        policy: QueuePolicy,
+        max_bytes: usize,
+        credit: Credit,
+    ) -> Self {
+        let SenderSnapshot { id, next_number, epoch, reached, from, taken, is_settled, dropped, messages } =
+            snapshot;
+        let mut sender = Self::new(SenderOptions { id, first: next_number, policy, max_bytes, credit });
+        let next_number = sender.next_number;
+        sender.epoch = epoch;
+        sender.is_settled = is_settled;
+        sender.taken = taken.clamp(1, next_number);
+        sender.reached = reached.clamp(1, next_number);
+        sender.queue.count_dropped(dropped);
+        let is_plausible = |message: &Numbered<M>| (1..next_number).contains(&message.number);
+        sender.queue.put_back(messages.into_iter().filter(is_plausible).collect());
+        sender.queue.forget_before(sender.reached);
+        sender.state = SenderState::Waiting { from: from.clamp(1, sender.first_unsent()) };
+        sender
+    }
+}

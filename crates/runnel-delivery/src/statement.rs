@@ -1,0 +1,194 @@
+//! Statements: what the two ends of a pair say to each other about paths and numbers, and their bytes.
+//!
+//! A statement is 24 bytes, little-endian:
+//! ```text
+//! 0      1          2              4        8         16        24
+//! ┌──────┬──────────┬──────────────┬────────┬─────────┬─────────┐
+//! │ kind │ flags    │ subscription │ epoch  │ stream  │ number  │
+//! │ u8   │ u8       │ u16          │ u32    │ u64     │ u64     │
+//! └──────┴──────────┴──────────────┴────────┴─────────┴─────────┘
+//! ```
+//! In a TCPROS connection it follows the length `0xFFFFFFFF`, which no message has. In shared memory it is a record of its
+//! own, in RTPS the body of a vendor-specific datagram. Reading never panics, whatever the bytes are.
+
+use core::fmt;
+
+use crate::limits::MAX_NUMBER;
+
+/// Bytes of a statement.
+pub const STATEMENT_BYTES: usize = 24;
+
+/// The length that announces a statement in a TCPROS connection.
+pub const FRAME_MARK: u32 = u32::MAX;
+
+/// Bytes of a statement in a TCPROS connection.
+pub const FRAME_BYTES: usize = 4 + STATEMENT_BYTES;
+
+const BEGIN: u8 = 1;
+const SKIP: u8 = 2;
+const REACHED: u8 = 3;
+const NUMBER: u8 = 4;
+
+/// Flag of a Begin. The other flags are 0 and ignored.
+const SETTLED: u8 = 1;
+
+/// The messages that a statement is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId {
+    /// A random number for one writer group of a publication.
+    pub stream: u64,
+    /// Which of several subscriptions that share one link; 0 if the link has one.
+    pub subscription: u16,
+}
+
+/// See the module's documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Statement {
+    /// From the publisher: messages from `from` on come by the path that brings this.
+    Begin {
+        /// What it is about.
+        id: StreamId,
+        /// Greater with each change of path; from 1.
+        epoch: u32,
+        /// Number of the first message.
+        from: u64,
+        /// No earlier message is still to come by any path: the path before had no numbers.
+        is_settled: bool,
+    },
+    /// From the publisher, in order with the messages of the path: none below `to` is still to come by it.
+    Skip {
+        /// What it is about.
+        id: StreamId,
+        /// Number of the first message that may still come.
+        to: u64,
+    },
+    /// From the subscriber, by any path: all messages before `next` are delivered or counted as lost.
+    Reached {
+        /// What it is about.
+        id: StreamId,
+        /// The greatest epoch of which a Begin has arrived.
+        epoch: u32,
+        /// Number of the next message due.
+        next: u64,
+    },
+    /// From the publisher, on a path that counts messages: the next one has this number. It changes no position.
+    Number {
+        /// What it is about.
+        id: StreamId,
+        /// Number of the next message.
+        next: u64,
+    },
+}
+
+/// Why bytes are not a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StatementError {
+    /// This many bytes where there must be [`STATEMENT_BYTES`], or [`FRAME_BYTES`] in a frame.
+    Length(usize),
+    /// The frame begins with this length instead of [`FRAME_MARK`].
+    NotMarked(u32),
+    /// The kind is not known. A later release may have written it; it can be ignored.
+    UnknownKind(u8),
+    /// The number is 0 or beyond [`MAX_NUMBER`].
+    NumberOutOfRange(u64),
+    /// The epoch is 0.
+    NoEpoch,
+}
+
+impl fmt::Display for StatementError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length(bytes) => write!(f, "statement has {bytes} bytes"),
+            Self::NotMarked(length) => write!(f, "frame of length {length} is no statement"),
+            Self::UnknownKind(kind) => write!(f, "statement has unknown kind {kind}"),
+            Self::NumberOutOfRange(number) => write!(f, "statement has message number {number}"),
+            Self::NoEpoch => write!(f, "statement has epoch 0"),
+        }
+    }
+}
+
+impl core::error::Error for StatementError {}
+
+impl Statement {
+    /// What it is about.
+    pub fn id(&self) -> StreamId {
+        match *self {
+            Self::Begin { id, .. }
+            | Self::Skip { id, .. }
+            | Self::Reached { id, .. }
+            | Self::Number { id, .. } => id,
+        }
+    }
+
+    /// Its bytes.
+    pub fn encode(&self) -> [u8; STATEMENT_BYTES] {
+        let (kind, epoch, number) = match *self {
+            Self::Begin { epoch, from, .. } => (BEGIN, epoch, from),
+            Self::Skip { to, .. } => (SKIP, 0, to),
+            Self::Reached { epoch, next, .. } => (REACHED, epoch, next),
+            Self::Number { next, .. } => (NUMBER, 0, next),
+        };
+        let StreamId { stream, subscription } = self.id();
+        let mut bytes = [0; STATEMENT_BYTES];
+        bytes[0] = kind;
+        bytes[1] = if matches!(self, Self::Begin { is_settled: true, .. }) { SETTLED } else { 0 };
+        bytes[2..4].copy_from_slice(&subscription.to_le_bytes());
+        bytes[4..8].copy_from_slice(&epoch.to_le_bytes());
+        bytes[8..16].copy_from_slice(&stream.to_le_bytes());
+        bytes[16..24].copy_from_slice(&number.to_le_bytes());
+        bytes
+    }
+
+    /// Its bytes in a TCPROS connection.
+    pub fn encode_frame(&self) -> [u8; FRAME_BYTES] {
+        let mut bytes = [0; FRAME_BYTES];
+        bytes[..4].copy_from_slice(&FRAME_MARK.to_le_bytes());
+        bytes[4..].copy_from_slice(&self.encode());
+        bytes
+    }
+
+    /// Reads the 24 bytes of a statement.
+    ///
+    /// # Errors
+    /// The bytes are not a statement.
+    pub fn parse(bytes: &[u8]) -> Result<Self, StatementError> {
+        let bytes: &[u8; STATEMENT_BYTES] =
+            bytes.try_into().map_err(|_| StatementError::Length(bytes.len()))?;
+        let [kind, flags, s0, s1, e0, e1, e2, e3, rest @ ..] = *bytes;
+        let [t0, t1, t2, t3, t4, t5, t6, t7, number @ ..] = rest;
+        let stream = u64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]);
+        let id = StreamId { stream, subscription: u16::from_le_bytes([s0, s1]) };
+        let epoch = u32::from_le_bytes([e0, e1, e2, e3]);
+        let number = u64::from_le_bytes(number);
+        let statement = match kind {
+            BEGIN => Self::Begin { id, epoch, from: number, is_settled: flags & SETTLED != 0 },
+            SKIP => Self::Skip { id, to: number },
+            REACHED => Self::Reached { id, epoch, next: number },
+            NUMBER => Self::Number { id, next: number },
+            _ => return Err(StatementError::UnknownKind(kind)),
+        };
+        if number == 0 || number > MAX_NUMBER {
+            return Err(StatementError::NumberOutOfRange(number));
+        }
+        if epoch == 0 && matches!(kind, BEGIN | REACHED) {
+            return Err(StatementError::NoEpoch);
+        }
+        Ok(statement)
+    }
+
+    /// Reads a frame of a TCPROS connection, its length included.
+    ///
+    /// # Errors
+    /// The bytes are not a statement.
+    pub fn parse_frame(bytes: &[u8]) -> Result<Self, StatementError> {
+        let (mark, body) = bytes.split_first_chunk::<4>().ok_or(StatementError::Length(bytes.len()))?;
+        let mark = u32::from_le_bytes(*mark);
+        if mark != FRAME_MARK {
+            return Err(StatementError::NotMarked(mark));
+        }
+        if body.len() != STATEMENT_BYTES {
+            return Err(StatementError::Length(bytes.len()));
+        }
+        Self::parse(body)
+    }
+}

@@ -1,0 +1,144 @@
+//! While a path is active, neither end allocates for a message, and no statement is made.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use runnel_delivery::{
+    Credit, Path, PathId, PathKind, QueuePolicy, ReceiveAction, Receiver, SendAction, Sender, SenderOptions,
+    Statement, StreamId,
+};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counted by thread.
+struct Counted;
+
+fn count() {
+    let _ = ALLOCATIONS.try_with(|allocations| allocations.set(allocations.get() + 1));
+}
+
+// SAFETY: every call goes to the system's allocator with the arguments that came; counting does not allocate.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps to the contract of this function, which is that of the one called.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counted = Counted;
+
+const ID: StreamId = StreamId { stream: 9, subscription: 0 };
+const PATH: PathId = PathId(1);
+
+struct Pair {
+    sender: Sender<u64>,
+    receiver: Receiver<u64>,
+    statements: u64,
+    in_order: u64,
+    delivered: u64,
+}
+
+impl Pair {
+    fn new(kind: PathKind) -> Self {
+        let policy = QueuePolicy::KeepLast { depth: 10 };
+        let credit = Credit::DEFAULT;
+        let sender = Sender::new(SenderOptions { id: ID, first: 1, policy, max_bytes: 1 << 20, credit });
+        let receiver = Receiver::new(ID, credit);
+        let mut pair = Self { sender, receiver, statements: 0, in_order: 0, delivered: 0 };
+        pair.sender.path_up(Path::new(PATH, kind)).unwrap();
+        pair.receiver.path_up(Path::new(PATH, kind)).unwrap();
+        pair
+    }
+
+    fn send(&mut self) {
+        while let Some(action) = self.sender.poll_action() {
+            match action {
+                SendAction::Begin { statement: Statement::Begin { epoch, from, is_settled, .. }, .. } => {
+                    self.statements += 1;
+                    self.receiver.begin(PATH, epoch, from, is_settled).unwrap();
+                }
+                SendAction::Send { message, .. } => {
+                    if self.receiver.accept_in_order(PATH, message.number) {
+                        self.in_order += 1;
+                    } else {
+                        self.receiver.message(PATH, message.number, message.message, message.bytes).unwrap();
+                    }
+                }
+                other => panic!("{other:?}"),
+            }
+            self.receive();
+        }
+    }
+
+    fn receive(&mut self) {
+        while let Some(action) = self.receiver.poll_action() {
+            match action {
+                ReceiveAction::Deliver { .. } => self.delivered += 1,
+                ReceiveAction::Reached { statement: Statement::Reached { epoch, next, .. }, .. } => {
+                    self.statements += 1;
+                    self.sender.reached(epoch, next).unwrap();
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Publishes a row of messages; how often it allocated.
+    fn row(&mut self, numbers: std::ops::Range<u64>) -> u64 {
+        let before = ALLOCATIONS.get();
+        for number in numbers {
+            self.sender.publish(number, number, 100).unwrap();
+            self.send();
+        }
+        ALLOCATIONS.get() - before
+    }
+}
+
+#[test]
+fn active_path_costs_no_allocation_and_no_statement() {
+    for kind in [PathKind::InProcess, PathKind::SharedMemory, PathKind::RtpsReliable, PathKind::Tcpros] {
+        let mut pair = Pair::new(kind);
+        pair.row(1..10);
+        let statements = pair.statements;
+        assert_eq!(pair.row(10..10_010), 0, "{kind:?}");
+        assert_eq!(pair.statements, statements, "{kind:?}");
+        assert_eq!(pair.in_order + pair.delivered, 10_009, "{kind:?}");
+        assert!(pair.in_order >= 10_000, "{kind:?}");
+    }
+}
+
+#[test]
+fn fan_out_costs_a_sender_nothing() {
+    let mut pair = Pair::new(PathKind::RtpsReliable);
+    pair.row(1..10);
+    let before = ALLOCATIONS.get();
+    assert!(pair.sender.carried_until(PATH, 1_000_000));
+    assert_eq!((pair.sender.poll_action(), ALLOCATIONS.get()), (None, before));
+    pair.sender.publish(1_000_000, 0, 1).unwrap();
+    assert!(matches!(pair.sender.poll_action(), Some(SendAction::Send { .. })));
+}
+
+#[test]
+fn reporting_path_costs_no_allocation() {
+    let mut pair = Pair::new(PathKind::Relay);
+    pair.receiver.report_every(100);
+    pair.row(1..300);
+    let statements = pair.statements;
+    assert_eq!(pair.row(300..10_300), 0);
+    assert_eq!(pair.statements - statements, 100);
+}

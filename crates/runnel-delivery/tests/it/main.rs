@@ -1,0 +1,15 @@
+//! The delivery machine by its public items: explored, simulated, attacked.
+
+mod configs;
+mod explore;
+mod hostile;
+mod links;
+mod moves;
+mod oracle;
+mod random;
+mod receiving;
+mod relocation;
+mod sending;
+mod simulation;
+mod statements;
+mod world;

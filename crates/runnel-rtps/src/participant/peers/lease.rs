@@ -1,0 +1,58 @@
+//! Leases of participants that run out, and participants that are lost.
+
+use super::Standing;
+use crate::event::Event;
+use crate::participant::{Participant, Peer};
+use crate::stored::Lend;
+use crate::wire::{EntityId, GuidPrefix};
+use runnel_core::time::Instant;
+
+impl<P: Lend> Participant<P> {
+    /// A participant's lease may be over.
+    pub(in crate::participant) fn peer_due(&mut self, now: Instant, prefix: GuidPrefix) {
+        let Some(peer) = self.peers.get_mut(prefix) else { return };
+        if peer.ends_unless_confirmed.is_some_and(|at| at <= now) {
+            self.lose(prefix);
+            return;
+        }
+        if peer.heard + peer.lease(self.config.limits) > now {
+            if peer.trial_ends.is_some_and(|at| at <= now) {
+                return self.demote(now, prefix);
+            }
+            let again = peer.greet_again.take_if(|(at, _)| *at <= now);
+            // One on trial is asked at a pace of its own.
+            return match again.filter(|_| peer.standing == Standing::Announced) {
+                Some((_, time)) => self.greet_for(now, prefix, time),
+                None => self.ask_whether_moved(now, prefix),
+            };
+        }
+        let (proved, address, number_offset) = (peer.is_proved(), peer.metatraffic, peer.number_offset);
+        // First, since what it would have to be told when it comes back is held from then on.
+        if proved {
+            self.look_for(now, prefix, (address, number_offset));
+        }
+        self.lose(prefix);
+    }
+
+    /// A participant is gone. Gives what was known of it.
+    pub(in crate::participant) fn lose(&mut self, prefix: GuidPrefix) -> Option<Peer> {
+        let peer = self.peers.remove(prefix)?;
+        self.disarm_peer(&peer);
+        if !peer.standing.has_met() {
+            return Some(peer);
+        }
+        for entity in peer.endpoints.keys() {
+            self.unmatch(prefix.with(*entity));
+            self.tell(Event::EndpointLost(prefix.with(*entity)));
+        }
+        self.writers.values_mut().for_each(|writer| writer.leave_all(prefix));
+        self.readers.values_mut().for_each(|reader| reader.leave_all(prefix));
+        self.heard.extract_if(prefix.endpoints(), |_, _| true).for_each(drop);
+        let endpoints = prefix.endpoints();
+        self.reads.forget(prefix);
+        let early = (*endpoints.start(), EntityId([0; 4]))..=(*endpoints.end(), EntityId([0xff; 4]));
+        self.early.extract_if(early, |_, _| true).for_each(drop);
+        self.tell(Event::ParticipantLost(prefix));
+        Some(peer)
+    }
+}

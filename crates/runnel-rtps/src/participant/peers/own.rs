@@ -1,0 +1,61 @@
+//! What a participant of ours says of itself.
+
+use crate::announce::{self, BuiltinEndpoints, ParticipantData};
+use crate::config::Config;
+use crate::participant::{Participant, Timer};
+use crate::stored::Lend;
+use crate::wire::{VERSION, VendorId};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
+use runnel_core::time::Instant;
+
+/// With how many announcements all who have met us are told that we have moved.
+const TELL_OF_MOVE: u32 = 7;
+
+/// What we say of ourselves.
+pub(in crate::participant) fn announcement_of(config: &Config) -> Arc<[u8]> {
+    let mut out = Vec::new();
+    data_of(config).emit(&mut out);
+    out.into()
+}
+
+/// What we say of ourselves to a plain peer at this address.
+pub(in crate::participant) fn plain_announcement_of(config: &Config, peer: IpAddr) -> Vec<u8> {
+    announce::plain_participant(&data_of(config), &announce::nearest(&config.unicast, peer))
+}
+
+fn data_of(config: &Config) -> ParticipantData {
+    ParticipantData {
+        prefix: config.prefix,
+        version: VERSION,
+        vendor: VendorId::RUNNEL,
+        // Those who hear it are of the domain by the port alone; there are peers that drop what says more.
+        domain: None,
+        domain_tag: Default::default(),
+        lease: Some(config.lease),
+        builtin: BuiltinEndpoints::OURS,
+        metatraffic: config.unicast.clone(),
+        unicast: config.unicast.clone(),
+        name: config.name.clone(),
+        user_data: config.user_data.clone(),
+    }
+}
+
+impl<P: Lend> Participant<P> {
+    /// Our addresses are others now.
+    pub fn set_addresses(&mut self, now: Instant, unicast: Vec<SocketAddr>, own: Vec<IpAddr>) {
+        if (&self.config.unicast, &self.config.own_addresses) == (&unicast, &own) {
+            return;
+        }
+        if self.config.unicast.iter().any(|former| !unicast.contains(former)) {
+            // The network may be gone by which a peer was reached.
+            self.peers.all.values_mut().for_each(|peer| peer.is_path_in_doubt = true);
+        }
+        (self.config.unicast, self.config.own_addresses) = (unicast, own);
+        self.announcement = announcement_of(&self.config);
+        self.announced = 0;
+        self.tell_of_move = TELL_OF_MOVE;
+        self.timers.schedule_if_earlier(Timer::Announce, now);
+    }
+}

@@ -1,0 +1,160 @@
+//! Positions that forged datagrams have led to.
+
+use super::{Arrival, WriterProxy, WriterSpec, copied};
+use crate::reader::Budgets;
+use crate::wire::{EntityId, Gap, GuidPrefix, Heartbeat, SequenceNumber, VendorId};
+use alloc::vec::Vec;
+use core::time::Duration;
+use runnel_core::time::Instant;
+
+const WRITER: EntityId = EntityId::user_writer(1);
+const READER: EntityId = EntityId::user_reader(1);
+const FAR: i64 = 1 << 40;
+
+/// A writer of ours, which never begins anew under its name.
+fn spec() -> WriterSpec {
+    let prefix = GuidPrefix([1, 0x72, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7]);
+    assert!(prefix.is_of(VendorId::RUNNEL));
+    WriterSpec {
+        guid: prefix.with(WRITER),
+        address: ([10, 0, 0, 1], 7410).into(),
+        reliable: true,
+        most_bytes: 1000,
+        budgets: Budgets::new(1 << 20),
+    }
+}
+
+fn at(millis: u64) -> Instant {
+    Instant(0) + Duration::from_millis(millis)
+}
+
+fn number(number: i64) -> SequenceNumber {
+    SequenceNumber(number)
+}
+
+fn tell(proxy: &mut WriterProxy, now: Instant, first: i64, last: i64, count: u32) {
+    let (first, last) = (number(first), number(last));
+    let heartbeat =
+        Heartbeat { reader: READER, writer: WRITER, first, last, count, is_final: true, liveliness: false };
+    proxy.heartbeat(now, &heartbeat);
+}
+
+fn skip(proxy: &mut WriterProxy, now: Instant, start: i64, end: i64) {
+    proxy.gap(now, &Gap::range(READER, WRITER, number(start), number(end)));
+}
+
+/// The writer tells so often that it has samples up to the fifth.
+fn contradict(proxy: &mut WriterProxy, times: u32) {
+    (2..2 + times).for_each(|count| tell(proxy, at(1000 * u64::from(count)), 1, 5, count));
+}
+
+#[test]
+fn first_heartbeat_far_ahead_is_taken_back() {
+    let mut proxy = WriterProxy::new(spec());
+    tell(&mut proxy, at(0), FAR, FAR, 1);
+    contradict(&mut proxy, 3);
+    assert_eq!(proxy.due(), Some(number(1)));
+}
+
+#[test]
+fn first_gap_far_ahead_is_taken_back() {
+    let mut proxy = WriterProxy::new(spec());
+    skip(&mut proxy, at(0), 1, FAR);
+    contradict(&mut proxy, 3);
+    assert_eq!(proxy.due(), Some(number(1)));
+}
+
+#[test]
+fn gap_before_first_heartbeat_is_taken_back() {
+    let mut first = WriterProxy::new(spec());
+    tell(&mut first, at(0), 1, 0, 1);
+    (1..=5).for_each(|sample| assert_eq!(first.arrive(at(1), (number(sample), 0), true), Arrival::Deliver));
+    let mut proxy = WriterProxy::found_again(spec(), first.left());
+    skip(&mut proxy, at(500), 6, FAR);
+    // With the first one it begins.
+    contradict(&mut proxy, 4);
+    assert_eq!(proxy.due(), Some(number(6)));
+}
+
+/// Each time that it is found again its HEARTBEAT ends before the position.
+#[test]
+fn gap_far_ahead_is_taken_back_after_writer_was_found_again() {
+    let mut proxy = WriterProxy::new(spec());
+    tell(&mut proxy, at(0), 1, 0, 1);
+    (1..=5).for_each(|sample| assert_eq!(proxy.arrive(at(1), (number(sample), 0), true), Arrival::Deliver));
+    skip(&mut proxy, at(500), 6, FAR);
+    for count in 2..6 {
+        proxy = WriterProxy::found_again(spec(), proxy.left());
+        tell(&mut proxy, at(1000 * u64::from(count)), 1, 5, count);
+    }
+    assert_eq!(proxy.due(), Some(number(FAR)));
+    (6..9).for_each(|count| tell(&mut proxy, at(1000 * u64::from(count)), 1, 5, count));
+    assert_eq!(proxy.due(), Some(number(6)));
+}
+
+/// It ends before samples that wait for the reader's user, and drops them.
+#[test]
+fn samples_dropped_by_heartbeat_are_asked_for_again() {
+    let mut proxy = WriterProxy::new(spec());
+    tell(&mut proxy, at(0), 1, 4, 1);
+    for sample in (1..=4).map(number) {
+        assert_eq!(proxy.arrive(at(1), (sample, 0), false), Arrival::Early);
+        assert!(proxy.hold(at(1), sample, copied(b"sample", None, false)));
+    }
+    (2..5).for_each(|count| tell(&mut proxy, at(1000 * u64::from(count)), 1, 2, count));
+    tell(&mut proxy, at(5000), 1, 4, 5);
+    let (asked, _) = proxy.answer(at(5000), READER).unwrap();
+    assert_eq!(asked.missing.iter().collect::<Vec<_>>(), [number(3), number(4)]);
+}
+
+/// The pauses between the requests have become long by then, and a sample comes before it says what it has.
+#[test]
+fn writer_that_answers_late_is_soon_asked_again() {
+    let mut proxy = WriterProxy::new(spec());
+    let mut now = at(0);
+    for _ in 0..30 {
+        proxy.answer(now, READER).unwrap();
+        now = proxy.timeout().unwrap();
+        proxy.handle_timeout(now);
+    }
+    proxy.answer(now, READER).unwrap();
+    let now = now + Duration::from_millis(10);
+    assert_eq!(proxy.arrive(now, (number(5), 0), true), Arrival::Early);
+    assert!(proxy.hold(now, number(5), copied(b"sample", None, false)));
+    tell(&mut proxy, now, 1, 5, 1);
+    proxy.answer(now, READER).unwrap();
+    assert!(proxy.timeout().unwrap() < now + Duration::from_millis(500));
+}
+
+fn best_effort() -> WriterSpec {
+    WriterSpec { reliable: false, ..spec() }
+}
+
+/// When the samples of these numbers come, one each 20 ms from `from` on: the first that is delivered.
+fn first_delivered(proxy: &mut WriterProxy, from: u64, numbers: core::ops::Range<i64>) -> Option<i64> {
+    numbers.zip(0..).find_map(|(sample, index)| {
+        let arrival = proxy.arrive(at(from + 20 * index), (number(sample), sample as u32), true);
+        (arrival == Arrival::Deliver).then_some(sample)
+    })
+}
+
+/// It was left a little ahead of where its writer is, and no sample has come since.
+#[test]
+fn best_effort_reader_that_was_left_too_far_ahead_receives_again() {
+    let mut first = WriterProxy::new(best_effort());
+    assert_eq!(first.arrive(at(0), (number(200), 0), true), Arrival::Deliver);
+    let mut proxy = WriterProxy::found_again(best_effort(), first.left());
+    // For a moment they may have been overtaken.
+    assert_eq!(first_delivered(&mut proxy, 1000, 100..150), Some(105));
+}
+
+/// Forged samples of no line leave the position where it was.
+#[test]
+fn best_effort_reader_receives_again_after_samples_far_ahead() {
+    let mut proxy = WriterProxy::new(best_effort());
+    assert_eq!(proxy.arrive(at(0), (number(200), 0), true), Arrival::Deliver);
+    for (index, far) in [FAR, FAR / 2, FAR / 4].into_iter().enumerate() {
+        proxy.arrive(at(500 + index as u64), (number(far), 1), true);
+    }
+    assert_eq!(first_delivered(&mut proxy, 1000, 100..150), Some(100));
+}

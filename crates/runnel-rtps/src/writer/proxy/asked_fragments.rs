@@ -1,0 +1,96 @@
+//! Fragments that a reader has asked for, in the order in which they are sent. Whether one waits already is looked up: one
+//! datagram may ask a thousand times while thousands wait.
+
+use crate::wire::SequenceNumber;
+use alloc::collections::{BTreeMap, VecDeque};
+
+/// How many are remembered.
+pub(super) const MOST: usize = 8192;
+
+/// A fragment of a sample.
+type Fragment = (SequenceNumber, u32);
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AskedFragments {
+    queue: VecDeque<Fragment>,
+    /// How many copies of each stand in the queue.
+    copies: BTreeMap<Fragment, u32>,
+}
+
+impl AskedFragments {
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    #[cfg(test)]
+    pub fn iter(&self) -> impl Iterator<Item = &Fragment> {
+        self.queue.iter()
+    }
+
+    /// The next to be sent.
+    pub fn front(&self) -> Option<Fragment> {
+        self.queue.front().copied()
+    }
+
+    pub fn contains(&self, fragment: Fragment) -> bool {
+        self.copies.contains_key(&fragment)
+    }
+
+    /// Appends one, if there is room.
+    pub fn push(&mut self, fragment: Fragment) {
+        if self.queue.len() < MOST {
+            self.queue.push_back(fragment);
+            *self.copies.entry(fragment).or_default() += 1;
+        }
+    }
+
+    pub fn pop_front(&mut self) {
+        let Some(fragment) = self.queue.pop_front() else { return };
+        if let Some(copies) = self.copies.get_mut(&fragment) {
+            *copies -= 1;
+            if *copies == 0 {
+                self.copies.remove(&fragment);
+            }
+        }
+    }
+
+    /// Forgets those of a sample.
+    pub fn forget(&mut self, number: SequenceNumber) {
+        if self.copies.range((number, 0)..=(number, u32::MAX)).next().is_some() {
+            self.retain(|other| other != number);
+        }
+    }
+
+    /// Forgets those of samples before this one.
+    pub fn forget_before(&mut self, number: SequenceNumber) {
+        if self.copies.first_key_value().is_some_and(|((first, _), _)| *first < number) {
+            self.retain(|other| other >= number);
+        }
+    }
+
+    fn retain(&mut self, stays: impl Fn(SequenceNumber) -> bool) {
+        self.queue.retain(|(number, _)| stays(*number));
+        self.copies.retain(|(number, _), _| stays(*number));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fragment_waits_until_its_last_copy_is_sent_or_forgotten() {
+        let at = |number, fragment| (SequenceNumber(number), fragment);
+        let mut asked = AskedFragments::default();
+        [at(2, 1), at(3, 1), at(2, 1), at(4, 7)].into_iter().for_each(|fragment| asked.push(fragment));
+        asked.pop_front();
+        assert!(asked.contains(at(2, 1)) && !asked.contains(at(2, 2)));
+        asked.forget_before(SequenceNumber(3));
+        assert!(!asked.contains(at(2, 1)));
+        assert_eq!(asked.front(), Some(at(3, 1)));
+        asked.forget(SequenceNumber(3));
+        asked.pop_front();
+        assert!(asked.is_empty() && asked.copies.is_empty());
+    }
+}

@@ -1,0 +1,88 @@
+//! The number three: so many datagrams in a row that contradict what is believed are, and no fewer. A slow link is quiet for most
+//! of a second, so that nothing else keeps a forged datagram from being believed.
+
+use runnel_core::qos::QoS;
+use runnel_rtps::Event;
+use runnel_rtps::wire::VendorId;
+
+use crate::forgeries::{Scene, Victim, heartbeat};
+use crate::net::millis;
+
+/// Samples of a link, and the pause between them in milliseconds.
+const SAMPLES: u32 = 5;
+const PAUSE: u64 = 1000;
+
+/// A link with a sample each second, whose writer holds the last ones.
+fn slow_link() -> Scene {
+    let qos = QoS::keep_last(100).transient_local();
+    let mut scene = Scene::new(VendorId::CYCLONE_DDS, qos, 20);
+    (0..SAMPLES).for_each(|_| scene.write(PAUSE));
+    scene
+}
+
+fn corrections(scene: &Scene) -> usize {
+    let is_one = |event: &&Event| matches!(event, Event::Corrected { .. });
+    scene.net.nodes[1].events.iter().filter(is_one).count()
+}
+
+fn sent(scene: &Scene) -> usize {
+    scene.net.nodes.iter().map(|node| node.sent).sum()
+}
+
+/// HEARTBEATs of a writer that has begun anew and has written nothing.
+fn empty(scene: &Scene, out: &mut Vec<u8>, index: u32) {
+    heartbeat(scene, 1, 0, 1000 + index).emit(out);
+}
+
+/// HEARTBEATs that are counted otherwise than those before.
+fn counted_otherwise(scene: &Scene, out: &mut Vec<u8>, index: u32) {
+    heartbeat(scene, 1, SAMPLES.into(), (1 << 24) + index).emit(out);
+}
+
+type Forge = fn(&Scene, &mut Vec<u8>, u32);
+
+const FORGERIES: [(&str, Forge); 2] = [("position", empty), ("counts", counted_otherwise)];
+
+#[test]
+fn third_contradiction_in_a_row_is_believed_and_no_earlier_one() {
+    for (what, forge) in FORGERIES {
+        for count in 0..=3 {
+            let mut scene = slow_link();
+            // The true writer says nothing meanwhile.
+            scene.net.nodes[0].stopped = true;
+            for index in 0..count {
+                scene.forge(Victim::Reader, |scene, out| forge(scene, out, index));
+                scene.net.run_for(millis(50));
+            }
+            assert_eq!(corrections(&scene), usize::from(count == 3), "{what}: {count} forged");
+            scene.net.nodes[0].stopped = false;
+            if count < 3 {
+                (0..SAMPLES).for_each(|_| scene.write(PAUSE));
+                let all: Vec<u32> = (0..2 * SAMPLES).collect();
+                assert_eq!(scene.received(), all, "{what}: {count} forged");
+            }
+        }
+    }
+}
+
+/// The reader asks the writer, whose answer interrupts the run.
+#[test]
+fn forged_datagram_in_a_quiet_second_costs_a_few_datagrams() {
+    for (what, forge) in FORGERIES {
+        let [mut quiet, mut attacked] = [slow_link(), slow_link()];
+        let before = sent(&quiet);
+        assert_eq!(before, sent(&attacked));
+        for index in 0..3 {
+            quiet.net.run_for(millis(301));
+            attacked.forge(Victim::Reader, |scene, out| forge(scene, out, index));
+            attacked.net.run_for(millis(300));
+        }
+        let cost = sent(&attacked) - sent(&quiet);
+        assert!((6..=30).contains(&cost), "{what}: three forged datagrams cost {cost}");
+        // Counts that are a little ahead are believed at once, and set right each time.
+        let corrected = if what == "counts" { 0 } else { 3 };
+        assert_eq!(corrections(&attacked), corrected, "{what}");
+        (0..SAMPLES).for_each(|_| attacked.write(PAUSE));
+        assert_eq!(attacked.received(), (0..2 * SAMPLES).collect::<Vec<_>>(), "{what}");
+    }
+}

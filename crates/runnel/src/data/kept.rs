@@ -1,0 +1,38 @@
+//! Messages that outlive their callback.
+
+use std::sync::{Arc, Mutex};
+
+use super::received::Received;
+use super::subscription::{LinkInfo, Queue};
+use crate::sync::lock;
+
+/// A message that outlives its callback. Its memory goes back to whoever's it is when it is dropped.
+pub(crate) struct Kept {
+    message: Received,
+    from: Arc<LinkInfo>,
+    /// Of the subscription, whose buffer it may lie in.
+    queue: Arc<Mutex<Queue>>,
+}
+
+impl Kept {
+    /// Takes the message away from a callback's delivery.
+    pub(crate) fn take(message: &mut Received, from: &Arc<LinkInfo>, queue: &Arc<Mutex<Queue>>) -> Self {
+        Self { message: std::mem::take(message), from: Arc::clone(from), queue: Arc::clone(queue) }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.message
+    }
+
+    pub(crate) fn from(&self) -> &LinkInfo {
+        &self.from
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if let Received::Own(bytes) = std::mem::take(&mut self.message) {
+            lock(&self.queue).give_back(bytes);
+        }
+    }
+}

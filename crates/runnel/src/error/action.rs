@@ -1,0 +1,41 @@
+//! Why something that concerns an action failed.
+
+use std::fmt;
+
+use crate::goal_status::{GoalId, GoalStatus};
+
+/// Why something that concerns an action failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ActionError {
+    /// The client follows as many goals as it can.
+    TooManyGoals {
+        /// How many that is.
+        limit: usize,
+    },
+    /// The server's goal is not in a state for that.
+    WrongStatus {
+        /// The goal.
+        goal: GoalId,
+        /// How far it has come.
+        status: GoalStatus,
+        /// What it should have become.
+        wanted: &'static str,
+    },
+    /// The action server has ended.
+    ServerEnded,
+}
+
+impl fmt::Display for ActionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooManyGoals { limit } => write!(f, "this client follows {limit} goals already"),
+            Self::WrongStatus { goal, status, wanted } => {
+                write!(f, "goal {goal} is {status} and cannot become {wanted}")
+            }
+            Self::ServerEnded => f.write_str("the action server has ended"),
+        }
+    }
+}
+
+impl std::error::Error for ActionError {}

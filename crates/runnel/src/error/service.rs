@@ -1,0 +1,44 @@
+//! Why calls of services fail.
+
+use std::fmt;
+
+use runnel_core::wire::{DecodeError, NoMemory};
+use runnel_ros1::node::ServiceFailure;
+use runnel_ros1::tcpros::LengthBeyondLimit;
+
+/// Why a call brought no response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// The service says that it failed.
+    Failed(String),
+    /// There is no service to call, or no answer of it.
+    NoAnswer(ServiceFailure),
+    /// The response cannot be read.
+    Malformed(DecodeError),
+    /// The response cannot be read as the type that was found for it.
+    Unreadable(String),
+    /// The request is longer than services accept.
+    TooLong(LengthBeyondLimit),
+    /// There is no memory for the request.
+    NoMemory(NoMemory),
+    /// The service is of this process and calls itself, or is kept busy.
+    Busy,
+}
+
+impl fmt::Display for ServiceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(why) if why.is_empty() => f.write_str("it failed without saying why"),
+            Self::Failed(why) => write!(f, "it failed: {why}"),
+            Self::NoAnswer(why) => why.fmt(f),
+            Self::Malformed(error) => write!(f, "its response cannot be read: {error}"),
+            Self::Unreadable(why) => write!(f, "its response cannot be read: {why}"),
+            Self::TooLong(length) => write!(f, "the request: {length}"),
+            Self::NoMemory(refused) => write!(f, "the request: {refused}"),
+            Self::Busy => f.write_str("it is of this process, and its callback was under way all the time"),
+        }
+    }
+}
+
+impl std::error::Error for ServiceError {}

@@ -1,0 +1,212 @@
+//! Identity and status of an action's goal.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use runnel_core::time::Time;
+use runnel_msgs::actionlib_msgs::GoalStatus as Wire;
+
+/// Names a goal.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GoalId(Arc<str>);
+
+impl GoalId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn of(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// An id that no other goal has: the node's name, a number and the time, as actionlib makes them.
+    pub(crate) fn next(node: &str, now: Time) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
+        Self::of(&format!("{node}-{number}-{}.{}", now.sec as u32, now.nanosec))
+    }
+}
+
+impl fmt::Display for GoalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How far a goal has come, as its server says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GoalStatus {
+    /// The server has yet to accept it.
+    Pending,
+    /// The server works on it.
+    Active,
+    /// It is to be cancelled, and was not accepted yet.
+    Recalling,
+    /// It is to be cancelled while the server works on it.
+    Preempting,
+    /// The server has reached it.
+    Succeeded,
+    /// The server has given up on it.
+    Aborted,
+    /// The server did not accept it.
+    Rejected,
+    /// It was cancelled before it was accepted.
+    Recalled,
+    /// It was cancelled while the server worked on it.
+    Preempted,
+    /// The server does not know it any more or has not heard of it for 30 s, its result has not come for 30 s, or what the
+    /// server sent cannot be read.
+    Lost,
+}
+
+/// What a server does with a goal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Accept,
+    Reject,
+    /// A client asks for it to be cancelled.
+    RequestCancel,
+    Cancel,
+    Abort,
+    Succeed,
+    /// Nobody works on it any more.
+    Abandon,
+}
+
+impl Step {
+    /// What a goal becomes by it.
+    pub(crate) fn wanted(self) -> &'static str {
+        match self {
+            Self::Accept => "active",
+            Self::Reject => "rejected",
+            Self::RequestCancel | Self::Cancel => "cancelled",
+            Self::Abort | Self::Abandon => "aborted",
+            Self::Succeed => "succeeded",
+        }
+    }
+}
+
+impl GoalStatus {
+    /// Every status, and the number by which ROS 1 sends it.
+    const NUMBERS: [(Self, u8); 10] = [
+        (Self::Pending, Wire::PENDING),
+        (Self::Active, Wire::ACTIVE),
+        (Self::Preempted, Wire::PREEMPTED),
+        (Self::Succeeded, Wire::SUCCEEDED),
+        (Self::Aborted, Wire::ABORTED),
+        (Self::Rejected, Wire::REJECTED),
+        (Self::Preempting, Wire::PREEMPTING),
+        (Self::Recalling, Wire::RECALLING),
+        (Self::Recalled, Wire::RECALLED),
+        (Self::Lost, Wire::LOST),
+    ];
+
+    /// True once nothing more becomes of the goal.
+    pub fn is_terminal(self) -> bool {
+        !matches!(self, Self::Pending | Self::Active | Self::Recalling | Self::Preempting)
+    }
+
+    /// True while the goal is to be cancelled and is not yet.
+    pub fn is_cancel_requested(self) -> bool {
+        matches!(self, Self::Recalling | Self::Preempting)
+    }
+
+    pub(crate) fn of_number(number: u8) -> Option<Self> {
+        Self::NUMBERS.iter().find(|(_, other)| *other == number).map(|(status, _)| *status)
+    }
+
+    pub(crate) fn number(self) -> u8 {
+        Self::NUMBERS.iter().find(|(other, _)| *other == self).map_or(Wire::LOST, |(_, number)| *number)
+    }
+
+    /// What a step makes of it; `None` if it is not in a state for that.
+    pub(crate) fn after(self, step: Step) -> Option<Self> {
+        let accepted = match self {
+            Self::Pending | Self::Recalling => false,
+            Self::Active | Self::Preempting => true,
+            _ => return None,
+        };
+        match (step, accepted) {
+            (Step::Accept, false) if self == Self::Recalling => Some(Self::Preempting),
+            (Step::Accept, false) => Some(Self::Active),
+            (Step::Reject | Step::Abandon, false) => Some(Self::Rejected),
+            (Step::RequestCancel, _) if self.is_cancel_requested() => None,
+            (Step::RequestCancel, false) => Some(Self::Recalling),
+            (Step::RequestCancel, true) => Some(Self::Preempting),
+            (Step::Cancel, false) => Some(Self::Recalled),
+            (Step::Cancel, true) => Some(Self::Preempted),
+            (Step::Abort | Step::Abandon, true) => Some(Self::Aborted),
+            (Step::Succeed, true) => Some(Self::Succeeded),
+            (Step::Accept | Step::Reject, true) | (Step::Abort | Step::Succeed, false) => None,
+        }
+    }
+}
+
+/// In capital letters, as actionlib has it.
+impl fmt::Display for GoalStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pending => "PENDING",
+            Self::Active => "ACTIVE",
+            Self::Recalling => "RECALLING",
+            Self::Preempting => "PREEMPTING",
+            Self::Succeeded => "SUCCEEDED",
+            Self::Aborted => "ABORTED",
+            Self::Rejected => "REJECTED",
+            Self::Recalled => "RECALLED",
+            Self::Preempted => "PREEMPTED",
+            Self::Lost => "LOST",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GoalStatus::*;
+    use super::*;
+
+    #[test]
+    fn a_goal_takes_the_steps_that_its_status_allows_and_no_other() {
+        use Step::*;
+        let steps = [Accept, Reject, RequestCancel, Cancel, Abort, Succeed, Abandon];
+        let table = [
+            (
+                Pending,
+                [Some(Active), Some(Rejected), Some(Recalling), Some(Recalled), None, None, Some(Rejected)],
+            ),
+            (Recalling, [Some(Preempting), Some(Rejected), None, Some(Recalled), None, None, Some(Rejected)]),
+            (
+                Active,
+                [
+                    None,
+                    None,
+                    Some(Preempting),
+                    Some(Preempted),
+                    Some(Aborted),
+                    Some(Succeeded),
+                    Some(Aborted),
+                ],
+            ),
+            (Preempting, [None, None, None, Some(Preempted), Some(Aborted), Some(Succeeded), Some(Aborted)]),
+        ];
+        for (from, expected) in table {
+            assert!(!from.is_terminal());
+            assert_eq!(steps.map(|step| from.after(step)), expected, "{from}");
+        }
+        for end in [Succeeded, Aborted, Rejected, Recalled, Preempted, Lost] {
+            assert!(end.is_terminal());
+            assert_eq!(steps.map(|step| end.after(step)), [None; 7], "{end}");
+        }
+    }
+
+    #[test]
+    fn every_status_has_a_number_of_its_own() {
+        for number in 0..10 {
+            assert_eq!(GoalStatus::of_number(number).map(GoalStatus::number), Some(number));
+        }
+        assert_eq!(GoalStatus::of_number(10), None);
+    }
+}

@@ -1,0 +1,279 @@
+//! A node's log as a file, for those who ask for one: by `ROS_LOG_DIR`, or `__log:=FILE` as roslaunch does.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use runnel_core::sanitize;
+
+use crate::sync::lock;
+use crate::variables::variable;
+
+/// Bytes after which a file is put aside as `FILE.1` and a new one begun, so that a log never fills a disk.
+const LONGEST: u64 = 50 << 20;
+
+/// Regular files that are open in this process: nodes that log to the same one share it.
+static OPEN: Mutex<Vec<Weak<Mutex<Open>>>> = Mutex::new(Vec::new());
+
+/// Lines that could not be appended to files.
+static UNWRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// Lines that log files of this process did not take, as on a full disk.
+pub fn unwritten_lines() -> u64 {
+    UNWRITTEN.load(Ordering::Relaxed)
+}
+
+/// A file that lines are appended to, and that is put aside as `FILE.1` when it is 50 MiB long. All that open the same
+/// file in one process share it.
+#[derive(Clone, Debug)]
+pub struct LogFile(Arc<Mutex<Open>>);
+
+#[derive(Debug)]
+struct Open {
+    path: PathBuf,
+    file: File,
+    /// How long it is, or has become since it could not be put aside.
+    bytes: u64,
+    /// The last line may have been written in part: the next one begins on a line of its own.
+    torn: bool,
+}
+
+/// Where a node's lines are to be kept, if anywhere.
+pub(crate) fn path(argument: Option<&str>, node: &str, pid: i32) -> Option<PathBuf> {
+    let folder = || variable("ROS_LOG_DIR").map(|folder| path_in(folder.as_ref(), node, pid));
+    argument.map(PathBuf::from).or_else(folder)
+}
+
+/// As rospy names it: `robot_camera-4711.log`.
+fn path_in(folder: &Path, node: &str, pid: i32) -> PathBuf {
+    let name = node.trim_start_matches('/').replace('/', "_");
+    folder.join(format!("{name}-{pid}.log"))
+}
+
+impl LogFile {
+    /// Opens or makes the file, and the folders above it. What is no regular file, such as a device, is never put aside.
+    ///
+    /// # Errors
+    /// As the operating system has them.
+    pub fn open(path: PathBuf) -> io::Result<Self> {
+        let opened = Open::at(path)?;
+        let found = opened.file.metadata()?;
+        if !found.is_file() {
+            // It is never put aside, and a pipe that nobody reads must not hold up who asks whether it is theirs.
+            return Ok(Self(Arc::new(Mutex::new(opened))));
+        }
+        let sought = identity(&found);
+        let mut all = lock(&OPEN);
+        all.retain(|other| other.strong_count() > 0);
+        let is_it =
+            |other: &Arc<Mutex<Open>>| lock(other).file.metadata().is_ok_and(|it| identity(&it) == sought);
+        if let Some(same) = all.iter().filter_map(Weak::upgrade).find(is_it) {
+            return Ok(Self(same));
+        }
+        let opened = Arc::new(Mutex::new(opened));
+        all.push(Arc::downgrade(&opened));
+        Ok(Self(opened))
+    }
+
+    /// Appends a line, whose end is added. It is sanitized as [`runnel_core::sanitize::log_text`] does. A line that could not
+    /// be appended, or only in part, is counted in [`unwritten_lines`].
+    ///
+    /// # Errors
+    /// As the operating system has them.
+    pub fn line(&self, line: &str) -> io::Result<()> {
+        let written = lock(&self.0).line(&sanitize::log_text(line));
+        if written.is_err() {
+            UNWRITTEN.fetch_add(1, Ordering::Relaxed);
+        }
+        written
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> PathBuf {
+        lock(&self.0).path.clone()
+    }
+}
+
+impl Open {
+    fn at(path: PathBuf) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&path)?;
+        let bytes = file.metadata()?.len();
+        // A file is put aside, never a symbolic link to it.
+        let path = path.canonicalize().unwrap_or(path);
+        Ok(Self { path, file, bytes, torn: false })
+    }
+
+    fn line(&mut self, line: &str) -> io::Result<()> {
+        if self.bytes >= LONGEST && self.begin_anew().is_err() {
+            // Better a long file than none; tried again when it is as much longer.
+            self.bytes = 0;
+        }
+        let begin: &[u8] = if self.torn { b"\n" } else { b"" };
+        let bytes = [begin, line.as_bytes(), b"\n"].concat();
+        // One call: lines of other processes that share the file stand between ours, not in them.
+        let written = self.file.write_all(&bytes);
+        self.torn = written.is_err();
+        self.bytes += if self.torn { 0 } else { bytes.len() as u64 };
+        written
+    }
+
+    fn begin_anew(&mut self) -> io::Result<()> {
+        let ours = self.file.metadata()?;
+        if !ours.is_file() {
+            return Err(io::Error::other("it is no regular file"));
+        }
+        // Otherwise someone else has put it aside already.
+        if fs::symlink_metadata(&self.path).is_ok_and(|there| identity(&there) == identity(&ours)) {
+            let mut aside = self.path.clone().into_os_string();
+            aside.push(".1");
+            fs::rename(&self.path, aside)?;
+        }
+        *self = Self::at(self.path.clone())?;
+        Ok(())
+    }
+}
+
+/// What tells a file from all others, whatever it is called.
+fn identity(file: &fs::Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_after_node_and_process() {
+        let path = path_in("/var/log".as_ref(), "/robot/camera", 4711);
+        assert_eq!(path, Path::new("/var/log/robot_camera-4711.log"));
+    }
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("runnel_log_{name}_{}", std::process::id()));
+            fs::create_dir_all(&path).expect("a folder");
+            Self(path)
+        }
+
+        fn open(&self, name: &str) -> LogFile {
+            LogFile::open(self.0.join(name)).expect("opened")
+        }
+
+        fn read(&self, name: &str) -> String {
+            fs::read_to_string(self.0.join(name)).expect("readable")
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    impl LogFile {
+        fn make_long(&self) {
+            lock(&self.0).bytes = LONGEST;
+        }
+    }
+
+    #[test]
+    fn a_long_file_is_put_aside() {
+        let folder = Folder::new("long");
+        let file = folder.open("deep/node.log");
+        file.line("first").expect("written");
+        file.make_long();
+        file.line("second").expect("written");
+        assert_eq!([folder.read("deep/node.log"), folder.read("deep/node.log.1")], ["second\n", "first\n"]);
+        drop(file);
+        assert_eq!(lock(&folder.open("deep/node.log").0).bytes, 7);
+    }
+
+    #[test]
+    fn nodes_that_log_to_one_file_share_it() {
+        let folder = Folder::new("shared");
+        let [one, other] = ["/a/b", "/a_b"].map(|node| path_in(&folder.0, node, 1));
+        let one = LogFile::open(one).expect("opened");
+        std::os::unix::fs::symlink("a_b-1.log", folder.0.join("link")).expect("a link");
+        let (other, linked) = (LogFile::open(other).expect("opened"), folder.open("link"));
+        for (file, text) in [(&one, "1"), (&other, "2"), (&linked, "3")] {
+            file.line(text).expect("written");
+        }
+        linked.make_long();
+        for (file, text) in [(&one, "4"), (&other, "5"), (&linked, "6")] {
+            file.line(text).expect("written");
+        }
+        assert_eq!([folder.read("a_b-1.log"), folder.read("a_b-1.log.1")], ["4\n5\n6\n", "1\n2\n3\n"]);
+        drop((one, other, linked));
+        assert_eq!(lock(&folder.open("link").0).bytes, 6, "what nobody has open any longer is not shared");
+    }
+
+    #[test]
+    fn a_symbolic_link_stays_and_what_it_names_is_put_aside() {
+        let folder = Folder::new("linked");
+        std::os::unix::fs::symlink("node.log", folder.0.join("link")).expect("a link");
+        let file = folder.open("link");
+        file.line("first").expect("written");
+        file.make_long();
+        file.line("second").expect("written");
+        assert!(fs::symlink_metadata(folder.0.join("link")).expect("there").is_symlink());
+        assert_eq!([folder.read("link"), folder.read("node.log.1")], ["second\n", "first\n"]);
+    }
+
+    #[test]
+    fn what_another_process_has_put_aside_is_not_put_aside_again() {
+        let folder = Folder::new("others");
+        let file = folder.open("node.log");
+        file.line("old").expect("written");
+        fs::rename(folder.0.join("node.log"), folder.0.join("node.log.1")).expect("renamed");
+        fs::write(folder.0.join("node.log"), "theirs\n").expect("written");
+        file.make_long();
+        file.line("ours").expect("written");
+        assert_eq!([folder.read("node.log"), folder.read("node.log.1")], ["theirs\nours\n", "old\n"]);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_never_put_aside() {
+        let folder = Folder::new("pipe");
+        let pipe = folder.0.join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("run").success());
+        let _reader = OpenOptions::new().read(true).write(true).open(&pipe).expect("opened");
+        let file = folder.open("pipe");
+        file.make_long();
+        file.line("on").expect("written");
+        assert!(pipe.exists() && !folder.0.join("pipe.1").exists());
+
+        let _stuck = lock(&file.0);
+        let (send, opened) = std::sync::mpsc::channel();
+        let other = folder.0.join("node.log");
+        std::thread::spawn(move || send.send(LogFile::open(other).is_ok()));
+        let opened = opened.recv_timeout(std::time::Duration::from_secs(20));
+        assert_eq!(opened, Ok(true), "who writes to a pipe that nobody reads holds up nobody else");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_put_aside_is_gone_on_with() {
+        let folder = Folder::new("stuck");
+        let file = folder.open("node.log");
+        // Something that no file can take the place of.
+        fs::create_dir(folder.0.join("node.log.1")).expect("a folder");
+        for text in ["first", "second"] {
+            file.make_long();
+            file.line(text).expect("written");
+        }
+        assert_eq!(folder.read("node.log"), "first\nsecond\n");
+        fs::remove_dir(folder.0.join("node.log.1")).expect("removed");
+        file.line("third").expect("written");
+        assert_eq!(folder.read("node.log"), "first\nsecond\nthird\n", "not tried again at once");
+        file.make_long();
+        file.line("fourth").expect("written");
+        assert_eq!(folder.read("node.log"), "fourth\n");
+    }
+}

@@ -1,0 +1,139 @@
+//! The loggers of a node by name, and their levels.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
+
+use litemap::LiteMap;
+
+use super::Level;
+use crate::sync::lock;
+
+/// The logger of the node itself, named as roscpp's.
+pub(crate) const ROOT: &str = "ros";
+
+/// Names that are kept at most, and bytes of each: a service sets levels of whichever name it is given.
+const MOST: usize = 1000;
+const LONGEST: usize = 256;
+
+/// Every logger of a node.
+pub(crate) struct Loggers {
+    by_name: Mutex<LiteMap<Arc<str>, Entry>>,
+}
+
+struct Entry {
+    /// Its own level; `None` has that of the next one above.
+    own: Option<Level>,
+    /// What its handles read.
+    effective: Arc<AtomicU8>,
+}
+
+/// Why a logger is not known and cannot become so.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    TooMany,
+    TooLong,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooMany => write!(f, "there are {MOST} loggers already"),
+            Self::TooLong => write!(f, "the name of a logger may have {LONGEST} bytes at most"),
+        }
+    }
+}
+
+impl Loggers {
+    pub(crate) fn new(level: Level) -> Self {
+        let root = Entry { own: Some(level), effective: Arc::new(AtomicU8::new(level as u8)) };
+        Self { by_name: Mutex::new(LiteMap::from_iter([(Arc::from(ROOT), root)])) }
+    }
+
+    /// The level that handles of a logger read. Where there is no room for another name, that of one above it.
+    pub(crate) fn handle(&self, name: &str) -> Arc<AtomicU8> {
+        let mut by_name = lock(&self.by_name);
+        if refused(&by_name, name).is_some() {
+            let above = upwards(name).find_map(|above| by_name.get(above));
+            return above.map_or_else(Arc::default, |entry| Arc::clone(&entry.effective));
+        }
+        Arc::clone(&entry(&mut by_name, name).effective)
+    }
+
+    /// Sets a logger's own level.
+    pub(crate) fn set(&self, name: &str, level: Level) -> Result<(), Refused> {
+        let mut by_name = lock(&self.by_name);
+        if let Some(refused) = refused(&by_name, name) {
+            return Err(refused);
+        }
+        entry(&mut by_name, name).own = Some(level);
+        for (name, entry) in by_name.iter() {
+            entry.effective.store(level_of(&by_name, name) as u8, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// All names with the level that counts for each.
+    pub(crate) fn all(&self) -> Vec<(String, Level)> {
+        let by_name = lock(&self.by_name);
+        by_name.keys().map(|name| (name.to_string(), level_of(&by_name, name))).collect()
+    }
+}
+
+fn refused(by_name: &LiteMap<Arc<str>, Entry>, name: &str) -> Option<Refused> {
+    match name.len() {
+        ..=LONGEST if by_name.len() < MOST || by_name.get(name).is_some() => None,
+        ..=LONGEST => Some(Refused::TooMany),
+        _ => Some(Refused::TooLong),
+    }
+}
+
+fn entry<'a>(by_name: &'a mut LiteMap<Arc<str>, Entry>, name: &str) -> &'a mut Entry {
+    let effective = level_of(by_name, name) as u8;
+    let new = || Entry { own: None, effective: Arc::new(AtomicU8::new(effective)) };
+    by_name.entry(Arc::from(name)).or_insert_with(new)
+}
+
+/// The level of the nearest logger at or above a name that has one.
+fn level_of(by_name: &LiteMap<Arc<str>, Entry>, name: &str) -> Level {
+    let own = |name: &str| by_name.get(name).and_then(|entry| entry.own);
+    upwards(name).find_map(own).or_else(|| own(ROOT)).unwrap_or(Level::Info)
+}
+
+/// A name and those above it: `a.b.c`, `a.b`, `a`.
+fn upwards(name: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(name), |name| name.rsplit_once('.').map(|(above, _)| above))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_logger_has_the_level_of_the_next_one_above_until_it_has_its_own() {
+        let loggers = Loggers::new(Level::Info);
+        let read = |handle: &AtomicU8| Level::from_number(handle.load(Ordering::Relaxed));
+        let (deep, other) = (loggers.handle("ros.a.b"), loggers.handle("elsewhere"));
+        assert_eq!([read(&deep), read(&other)], [Level::Info; 2]);
+        loggers.set("ros.a", Level::Debug).expect("room");
+        assert_eq!([read(&deep), read(&other)], [Level::Debug, Level::Info]);
+        loggers.set(ROOT, Level::Error).expect("room");
+        assert_eq!([read(&deep), read(&other)], [Level::Debug, Level::Error]);
+        loggers.set("ros.a.b", Level::Fatal).expect("room");
+        assert_eq!(read(&deep), Level::Fatal);
+        let names: Vec<_> = loggers.all().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["elsewhere", "ros", "ros.a", "ros.a.b"]);
+    }
+
+    #[test]
+    fn names_have_a_bound_and_what_is_beyond_it_has_the_level_above() {
+        let loggers = Loggers::new(Level::Warn);
+        (1..MOST).for_each(|number| loggers.set(&format!("ros.{number}"), Level::Info).expect("room"));
+        assert_eq!(loggers.set("ros.more", Level::Info), Err(Refused::TooMany));
+        assert_eq!(loggers.set(&"x".repeat(LONGEST + 1), Level::Info), Err(Refused::TooLong));
+        assert_eq!(loggers.set("ros.5", Level::Debug), Ok(()), "a known one can be set");
+        let beyond = loggers.handle("ros.5.beyond");
+        assert_eq!(beyond.load(Ordering::Relaxed), Level::Debug as u8);
+        assert_eq!(loggers.all().len(), MOST);
+    }
+}

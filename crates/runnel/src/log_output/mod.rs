@@ -1,0 +1,130 @@
+//! Log lines and where they are written: standard error and files.
+//!
+//! What publishes lines on `/rosout` is built on this: see [`logging`](crate::logging).
+
+pub(crate) mod console;
+pub(crate) mod file;
+pub(crate) mod format;
+pub(crate) mod loggers;
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How grave a line is. Numbers are those of `rosgraph_msgs/Log`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Level {
+    /// For whoever looks for a fault.
+    Debug = 1,
+    /// What a user may want to know.
+    Info = 2,
+    /// Something is odd, and work goes on.
+    Warn = 4,
+    /// Something failed.
+    Error = 8,
+    /// The node cannot go on.
+    Fatal = 16,
+}
+
+impl Level {
+    /// All, from the least grave.
+    pub const ALL: [Self; 5] = [Self::Debug, Self::Info, Self::Warn, Self::Error, Self::Fatal];
+
+    /// The level with this number; what lies between two counts as the graver.
+    pub fn from_number(number: u8) -> Self {
+        Self::ALL.into_iter().find(|level| *level as u8 >= number).unwrap_or(Self::Fatal)
+    }
+
+    /// As it is shown: `WARN`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "DEBUG",
+            Self::Info => "INFO",
+            Self::Warn => "WARN",
+            Self::Error => "ERROR",
+            Self::Fatal => "FATAL",
+        }
+    }
+
+    /// A line for a terminal, in the colour that roscpp gives to lines of this level.
+    pub fn painted(self, line: String) -> String {
+        let colour = match self {
+            Self::Debug => 32,
+            Self::Info => return line,
+            Self::Warn => 33,
+            Self::Error | Self::Fatal => 31,
+        };
+        format!("\x1b[{colour}m{line}\x1b[0m")
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl From<log::Level> for Level {
+    fn from(level: log::Level) -> Self {
+        match level {
+            log::Level::Error => Self::Error,
+            log::Level::Warn => Self::Warn,
+            log::Level::Info => Self::Info,
+            log::Level::Debug | log::Level::Trace => Self::Debug,
+        }
+    }
+}
+
+/// A text that names no level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownLevel(String);
+
+impl fmt::Display for UnknownLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is no level: debug, info, warn, error or fatal is", self.0)
+    }
+}
+
+impl std::error::Error for UnknownLevel {}
+
+impl FromStr for Level {
+    type Err = UnknownLevel;
+
+    /// In whichever case; `warning` as well.
+    fn from_str(text: &str) -> Result<Self, UnknownLevel> {
+        let same = |level: &Self| text.eq_ignore_ascii_case(level.name());
+        let level = Self::ALL.into_iter().find(same);
+        level
+            .or_else(|| text.eq_ignore_ascii_case("warning").then_some(Self::Warn))
+            .ok_or_else(|| UnknownLevel(text.chars().take(40).collect()))
+    }
+}
+
+/// Where in a program a line is logged. The macros fill it in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place<'a> {
+    /// Source file.
+    pub file: &'a str,
+    /// Line in it, from 1.
+    pub line: u32,
+    /// Module or function.
+    pub function: &'a str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_read_and_written_as_the_originals_do() {
+        for level in Level::ALL {
+            assert_eq!(level.name().to_lowercase().parse(), Ok(level));
+            assert_eq!(Level::from_number(level as u8), level);
+        }
+        assert_eq!("Warning".parse(), Ok(Level::Warn));
+        assert_eq!(Level::from_number(3), Level::Warn);
+        assert_eq!(Level::from_number(200), Level::Fatal);
+        let error = "loud".parse::<Level>().expect_err("no level").to_string();
+        assert_eq!(error, "\"loud\" is no level: debug, info, warn, error or fatal is");
+    }
+}

@@ -1,0 +1,132 @@
+//! What a node says on `/rosout`: in each of its graphs by that graph's topic of this name, whose types are not the same.
+
+use std::sync::Arc;
+
+use runnel_core::qos::QoS;
+use runnel_io::Reactor;
+use runnel_msgs::std_msgs::Header;
+use runnel_msgs::{rcl_interfaces, rosgraph_msgs};
+
+use crate::announced::{Ros1Type, Ros2Type, Topic};
+use crate::data::{Offer, Publication};
+use crate::environment::Graphs;
+use crate::ipc::Pool;
+use crate::log_output::Level;
+use crate::log_output::format::Line;
+use crate::log_output::loggers::ROOT;
+use crate::outgoing::{in_two_forms, typed};
+
+/// The topic that nodes log to.
+pub(crate) const ROSOUT: &str = "/rosout";
+
+/// Lines that wait for a slow listener at most, where nobody of ROS 2 listens.
+const WAITING: usize = 100;
+
+/// See the module's documentation.
+pub(crate) struct Rosout {
+    pub(crate) publication: Arc<Publication>,
+    pub(crate) offer: Arc<Offer>,
+    pub(crate) topic: Topic,
+    graphs: Graphs,
+}
+
+impl Rosout {
+    /// The topic is latched: what a node said before anybody listened is often all that it says.
+    pub(crate) fn new(graphs: Graphs, node: &str, reactor: Arc<Reactor>, pool: Arc<Pool>) -> Self {
+        let (topic, qos) = (graphs.topic(), graphs.qos());
+        let publication = topic.publication(reactor, pool, node, qos);
+        let offer = publication.offer(qos, &Arc::default());
+        Self { publication, offer, topic, graphs }
+    }
+
+    pub(super) fn publish(&self, line: &Line<'_>, topics: &[String]) {
+        let (ros1, ros2) = (|| typed(in_ros1(line, topics)), || typed(in_ros2(line)));
+        let (to, offer) = (&self.publication, &self.offer);
+        // Too long to be sent is too long to be read.
+        match self.graphs {
+            Graphs::Ros1 => drop(to.publish(ros1(), offer)),
+            Graphs::Ros2 => drop(to.publish(ros2(), offer)),
+            Graphs::Both => drop(to.publish(in_two_forms(ros1(), ros2()), offer)),
+        }
+    }
+}
+
+impl Graphs {
+    fn topic(self) -> Topic {
+        let name = ROSOUT.to_owned();
+        match self {
+            Self::Ros1 => Topic::of_ros1(name, Ros1Type::of::<rosgraph_msgs::Log>()),
+            Self::Ros2 => Topic::of::<rcl_interfaces::Log>(name),
+            Self::Both => Topic {
+                name,
+                ros1: Some(Ros1Type::of::<rosgraph_msgs::Log>()),
+                ros2: Some(Ros2Type::of::<rcl_interfaces::Log>()),
+                exactly: None,
+            },
+        }
+    }
+
+    fn qos(self) -> QoS {
+        match self {
+            Self::Ros1 => QoS::keep_last(WAITING).transient_local(),
+            Self::Ros2 | Self::Both => QoS::rosout(),
+        }
+    }
+}
+
+fn in_ros1(line: &Line<'_>, topics: &[String]) -> rosgraph_msgs::Log {
+    rosgraph_msgs::Log {
+        header: Header { stamp: line.simulated.unwrap_or(line.wall), ..Header::default() },
+        level: line.level as u8 as _,
+        name: line.node.to_owned(),
+        msg: line.text.to_owned(),
+        file: line.place.file.to_owned(),
+        function: line.place.function.to_owned(),
+        line: line.place.line,
+        topics: topics.to_vec(),
+    }
+}
+
+fn in_ros2(line: &Line<'_>) -> rcl_interfaces::Log {
+    rcl_interfaces::Log {
+        stamp: line.simulated.unwrap_or(line.wall),
+        level: number_in_ros2(line.level),
+        name: name_in_ros2(line.node, line.logger),
+        msg: line.text.to_owned(),
+        file: line.place.file.to_owned(),
+        function: line.place.function.to_owned(),
+        line: line.place.line,
+    }
+}
+
+fn number_in_ros2(level: Level) -> u8 {
+    match level {
+        Level::Debug => rcl_interfaces::Log::DEBUG,
+        Level::Info => rcl_interfaces::Log::INFO,
+        Level::Warn => rcl_interfaces::Log::WARN,
+        Level::Error => rcl_interfaces::Log::ERROR,
+        Level::Fatal => rcl_interfaces::Log::FATAL,
+    }
+}
+
+/// Loggers of ROS 2 are named for their node, with points for the slashes: `robot.camera.driver` is that of a part.
+fn name_in_ros2(node: &str, logger: &str) -> String {
+    let part = logger.strip_prefix(ROOT).unwrap_or_default();
+    format!("{}{part}", node.trim_start_matches('/').replace('/', "."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_logger_has_the_name_that_it_would_have_in_ros2() {
+        assert_eq!(name_in_ros2("/talker", "ros"), "talker");
+        assert_eq!(name_in_ros2("/robot/camera", "ros.driver.usb"), "robot.camera.driver.usb");
+    }
+
+    #[test]
+    fn levels_have_the_numbers_of_ros2() {
+        assert_eq!(Level::ALL.map(number_in_ros2), [10, 20, 30, 40, 50]);
+    }
+}

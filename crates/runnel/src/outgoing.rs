@@ -1,0 +1,124 @@
+//! Messages on their way to a publication, in the forms in which users and the library have them.
+
+mod publishable;
+
+use std::any::TypeId;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use runnel_core::Message;
+use runnel_core::wire::{Encoding, GrowingSink, SliceSink, cdr};
+
+use crate::data::{Outgoing, SharedMessage};
+use crate::error::Unfit;
+pub use publishable::Publishable;
+
+/// A message of a type that is known, on its way.
+pub(crate) fn typed<M: Message>(message: M) -> impl Outgoing {
+    Typed::<M, M>::of(message)
+}
+
+/// A message of type `M` on its way.
+pub(crate) struct Typed<M, P> {
+    message: P,
+    of: PhantomData<M>,
+}
+
+impl<M, P> Typed<M, P> {
+    pub(crate) fn of(message: P) -> Self {
+        Self { message, of: PhantomData }
+    }
+}
+
+impl<M: Message, P: Publishable<M>> Outgoing for Typed<M, P> {
+    fn shared_type(&self) -> Option<TypeId> {
+        Some(TypeId::of::<M>())
+    }
+    fn wire_len(&self) -> usize {
+        self.message.message().wire_len()
+    }
+    fn write(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+        self.message.message().write(out);
+        Ok(())
+    }
+    fn write_cdr(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+        Ok(cdr::encode_into(self.message.message(), Encoding::Xcdr1, out)?)
+    }
+    fn write_slice(&self, out: &mut [u8]) -> bool {
+        let room = out.len();
+        let mut sink = SliceSink::new(out);
+        self.message.message().write(&mut sink);
+        sink.len() == room
+    }
+    fn copy_to_share(&self) -> Result<Option<SharedMessage>, Unfit> {
+        Ok(self.message.copy_to_share()?.map(|copy| copy as SharedMessage))
+    }
+    fn into_shared(self) -> SharedMessage {
+        self.message.into_shared()
+    }
+}
+
+/// A message on its way that has another type in ROS 2 than in ROS 1, whose form goes to subscribers of this process.
+pub(crate) fn in_two_forms(ros1: impl Outgoing, ros2: impl Outgoing) -> impl Outgoing {
+    TwoForms { ros1, ros2 }
+}
+
+struct TwoForms<A, B> {
+    ros1: A,
+    ros2: B,
+}
+
+impl<A: Outgoing, B: Outgoing> Outgoing for TwoForms<A, B> {
+    fn shared_type(&self) -> Option<TypeId> {
+        self.ros1.shared_type()
+    }
+    fn wire_len(&self) -> usize {
+        self.ros1.wire_len()
+    }
+    fn write(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+        self.ros1.write(out)
+    }
+    fn write_cdr(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+        self.ros2.write_cdr(out)
+    }
+    fn write_slice(&self, out: &mut [u8]) -> bool {
+        self.ros1.write_slice(out)
+    }
+    fn copy_to_share(&self) -> Result<Option<SharedMessage>, Unfit> {
+        self.ros1.copy_to_share()
+    }
+    fn into_shared(self) -> SharedMessage {
+        self.ros1.into_shared()
+    }
+}
+
+/// A message that is known as what writes it in an encoding.
+pub(crate) struct Written<W>(W);
+
+impl<W> Written<W> {
+    pub(crate) fn by(write: W) -> Self {
+        Self(write)
+    }
+}
+
+impl<W: Fn(Encoding, &mut GrowingSink) -> Result<(), Unfit>> Outgoing for Written<W> {
+    fn shared_type(&self) -> Option<TypeId> {
+        None
+    }
+    /// It is not known before it is written: such messages are copied.
+    fn wire_len(&self) -> usize {
+        0
+    }
+    fn write(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+        (self.0)(Encoding::Ros1, out)
+    }
+    fn write_cdr(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+        (self.0)(Encoding::Xcdr1, out)
+    }
+    fn write_slice(&self, _: &mut [u8]) -> bool {
+        false
+    }
+    fn into_shared(self) -> SharedMessage {
+        Arc::new(())
+    }
+}

@@ -1,0 +1,70 @@
+//! Simulated time: the subscription to `/clock`, and what it moves.
+
+use std::any::TypeId;
+use std::sync::Arc;
+
+use runnel_core::qos::QoS;
+use runnel_core::time::Time;
+use runnel_msgs::rosgraph_msgs::Clock;
+
+use crate::announced::Topic;
+use crate::data::{Delivery, QosEvents, SubscriptionCore};
+use crate::ready::{ReadyQueue, When};
+use crate::ros_clock::{CLOCK, RosClock};
+use crate::timers::Timers;
+
+/// The simulated clock and what it moves.
+pub(crate) struct Simulation {
+    pub(crate) clock: Arc<RosClock>,
+    pub(crate) timers: Arc<Timers>,
+    ready: Arc<ReadyQueue>,
+}
+
+impl Simulation {
+    /// A clock that is not simulated yet, and no timers.
+    pub(crate) fn new(ready: Arc<ReadyQueue>) -> Self {
+        let clock = Arc::new(RosClock::default());
+        Self { timers: Arc::new(Timers::new(Arc::clone(&clock))), clock, ready }
+    }
+
+    /// From now on time is simulated, or no longer.
+    pub(crate) fn set(&self, simulated: bool) {
+        if self.clock.set_simulated(simulated) {
+            self.timers.simulate(simulated);
+            self.wake_sleepers();
+        }
+    }
+
+    fn wake_sleepers(&self) {
+        if self.clock.has_sleepers() {
+            self.ready.wake_all();
+        }
+    }
+
+    fn tell(&self, now: Time) {
+        self.clock.set(now);
+        self.timers.tell(now, &self.ready);
+        self.wake_sleepers();
+    }
+
+    /// The topic `/clock`, and the subscription to it. It hears at once, also in a program that never spins.
+    pub(crate) fn subscription(self: &Arc<Self>) -> (Topic, QoS, Arc<SubscriptionCore>) {
+        let (topic, qos) = (Topic::of::<Clock>(CLOCK.to_owned()), QoS::keep_last(1).best_effort());
+        let options = topic.subscription_options(qos, Some(TypeId::of::<Clock>()));
+        let simulation = Arc::clone(self);
+        let core = SubscriptionCore::new(options, When::AtOnce, QosEvents::default(), move |delivery| {
+            match delivery {
+                Delivery::Bytes { bytes, from, .. } => {
+                    let mut told = Clock::default();
+                    from.read_into(&mut told, bytes)?;
+                    simulation.tell(told.clock);
+                }
+                Delivery::Shared(shared) => {
+                    shared.downcast_ref().into_iter().for_each(|told: &Clock| simulation.tell(told.clock));
+                }
+            }
+            Ok(())
+        });
+        (topic, qos, core)
+    }
+}

@@ -1,0 +1,48 @@
+//! Timers of a node.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::node::Node;
+use crate::timers::Follows;
+
+/// A callback that is called at a fixed period, made by [`Node::create_timer`] or [`Node::create_wall_timer`]. It ends when it
+/// is dropped. However many calls were missed, one makes up for them.
+#[must_use = "a timer ends when it is dropped"]
+pub struct Timer {
+    node: Node,
+    id: u64,
+}
+
+impl fmt::Debug for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timer").field("node", &self.node.full_name()).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        let shared = &self.node.context().shared;
+        shared.timers.remove(self.id, &shared.ready);
+    }
+}
+
+impl Node {
+    /// Calls `callback` every `period` of ROS time, which `/clock` may tell, while the context spins.
+    pub fn create_timer(&self, period: Duration, callback: impl FnMut() + Send + 'static) -> Timer {
+        self.timer(period, Follows::Ros, Box::new(callback))
+    }
+
+    /// As [`Node::create_timer`] by the clock on the wall, whatever `/clock` tells.
+    pub fn create_wall_timer(&self, period: Duration, callback: impl FnMut() + Send + 'static) -> Timer {
+        self.timer(period, Follows::Wall, Box::new(callback))
+    }
+
+    fn timer(&self, period: Duration, follows: Follows, callback: Box<dyn FnMut() + Send>) -> Timer {
+        let shared = &self.inner.context.shared;
+        let id = shared.timers.add(period, follows, callback);
+        // A thread that waits already must learn of the earlier deadline.
+        shared.ready.wake_all();
+        Timer { node: self.clone(), id }
+    }
+}

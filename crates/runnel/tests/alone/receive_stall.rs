@@ -1,0 +1,57 @@
+//! A process that stands still, in a debugger for example, is not taken for a peer that sends nothing.
+
+use std::io::Write;
+use std::time::Duration;
+
+use crate::fake_publisher::FakePublisher;
+use crate::ipc_scene::Scene;
+use crate::played::{play_if_asked, say, start};
+use crate::process::alone;
+use crate::raw::framed_text;
+use runnel::core::Message;
+use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
+use runnel::{Context, ContextOptions};
+use runnel_testkit::process::{Signal, within};
+
+const ENTRY: &str = "receive_stall::subscriber_that_was_stopped_reads_before_it_gives_up";
+
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Subscribes to texts, and to what comes by shared memory.
+fn subscribe() {
+    let options = ContextOptions::default().arguments([""; 0]).receive_timeout(TIMEOUT);
+    let context = Context::with_options(options).unwrap();
+    let node = context.create_node("stopped").unwrap();
+    let data = node.create_subscription("data", 100, |_: &UInt8MultiArray| ()).unwrap();
+    while data.shared_memory_count() == 0 {
+        context.spin_once(Duration::from_millis(10)).unwrap();
+    }
+    let hear = |message: &Text| say(&format!("heard {}", message.data));
+    let _texts = node.create_subscription("texts", 10, hear).unwrap();
+    let mut is_begun = false;
+    loop {
+        context.spin_once(Duration::from_millis(10)).unwrap();
+        if !is_begun && context.receive_budget().in_use > 0 {
+            is_begun = true;
+            say("begun");
+        }
+    }
+}
+
+#[test]
+fn subscriber_that_was_stopped_reads_before_it_gives_up() {
+    play_if_asked(|_, _| subscribe());
+    let _alone = alone();
+    let scene = Scene::new();
+    let fake = FakePublisher::new(&scene.graph, "/paused", "/texts");
+    let mut subscriber = start(&scene, ENTRY, "subscribes", "");
+    let text = framed_text("whole");
+    let mut paused = fake.accept_and_send("/paused", Text::MD5, &text[..6]);
+    subscriber.wait_for_line(|line| line == "begun", within(30)).unwrap();
+    subscriber.stop(within(30)).unwrap();
+    paused.write_all(&text[6..]).unwrap();
+    scene.talk(10, 100);
+    std::thread::sleep(TIMEOUT + Duration::from_millis(500));
+    subscriber.signal(Signal::CONT).unwrap();
+    subscriber.wait_for_line(|line| line == "heard whole", within(30)).unwrap();
+}

@@ -1,0 +1,74 @@
+//! Descriptors, mappings and files that the same-host link holds.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Instant;
+
+use crate::common::LONG;
+
+/// What the names of folders begin with that a bench, and tests that run meanwhile, have below `/tmp`.
+const OF_OTHER_TESTS: [&str; 13] = [
+    "runnel-bench-",
+    "runnel-capture-",
+    "runnel-checkout-",
+    "runnel-docs",
+    "runnel-floor-",
+    "runnel-interop-",
+    "runnel-ipc-",
+    "runnel-linger-",
+    "runnel-mouse-",
+    "runnel-other-",
+    "runnel-static-",
+    "runnel-test-",
+    "runnel-track-",
+];
+
+/// What this process and others may have left behind. Segments are this process's own, which keeps them.
+#[derive(Debug)]
+pub struct Held {
+    descriptors: Vec<String>,
+    mappings: usize,
+    files: BTreeSet<String>,
+}
+
+impl Held {
+    /// What is held at this moment.
+    pub fn now() -> Self {
+        let names = |folder: &str| -> Vec<String> {
+            let entries = fs::read_dir(folder).unwrap().flatten();
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+        };
+        let links =
+            names("/proc/self/fd").into_iter().flat_map(|fd| fs::read_link(format!("/proc/self/fd/{fd}")));
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        // A bench and other tests that run meanwhile have folders there.
+        let others = |name: &String| OF_OTHER_TESTS.iter().any(|begin| name.starts_with(begin));
+        let ours = |name: &String| name.starts_with("runnel-") && !others(name);
+        let files = ["/dev/shm", "/tmp"].into_iter().flat_map(names).filter(ours);
+        Self {
+            descriptors: links
+                .map(|link| link.to_string_lossy().into_owned())
+                .filter(|link| !link.contains("runnel-segment"))
+                .collect(),
+            mappings: maps
+                .lines()
+                .filter(|line| line.contains("runnel-session") || line.contains("runnel-page"))
+                .count(),
+            files: files.collect(),
+        }
+    }
+
+    /// Waits until nothing is there that was not there before.
+    pub fn wait_for_no_more(&self) {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let now = Self::now();
+            let given_back = now.descriptors.len() <= self.descriptors.len() && now.mappings <= self.mappings;
+            if given_back && now.files.is_subset(&self.files) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "there is {now:#?}\nwhere there was {self:#?}");
+            std::thread::yield_now();
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! Messages that there is no memory for: an error for each that names the topic and the size, and the node goes on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use common::{Graph, LONG, spin_until, wait_until};
+use domains::new_domain;
+use fake_process::{END, SLOT};
+use ipc_scene::{Reader, Scene, numbered};
+use runnel::core::Message;
+use runnel::core::dynamic::DynamicMessage;
+use runnel::core::schema::{Generation, Schema, TypeName};
+use runnel::core::wire::{Encoding, NoMemory, Wire, cdr};
+use runnel::msgs::sensor_msgs::{
+    Image, ImageView, SetCameraInfo, SetCameraInfoRequest, SetCameraInfoResponse,
+};
+use runnel::{Context, ContextOptions, Error, Graphs, Node, QoS, ServiceError, Subscription};
+use runnel_testkit::scarce_memory::{ENOUGH, Scarce, limit, with_memory};
+use two_graphs::{Heard, TwoGraphs};
+
+#[path = "common/mod.rs"]
+mod common;
+#[path = "common/domains.rs"]
+mod domains;
+#[path = "common/fake_process.rs"]
+mod fake_process;
+#[path = "common/ipc_scene.rs"]
+mod ipc_scene;
+#[path = "common/logged.rs"]
+mod logged;
+#[path = "common/numbers.rs"]
+mod numbers;
+#[path = "common/raw.rs"]
+mod raw;
+#[path = "common/two_graphs.rs"]
+mod two_graphs;
+
+#[global_allocator]
+static ALLOCATOR: Scarce = Scarce;
+
+/// Bytes of a long message.
+const BYTES: usize = 4_000_000;
+
+/// Bytes of memory that are too few for it, and enough for all that is not governed by a message.
+const LITTLE: usize = 1_000_000;
+
+/// How the two nodes are joined.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Link {
+    Ros1,
+    Ros2,
+    /// They are of one context.
+    Process,
+}
+
+/// A node that publishes and one that subscribes.
+struct Pair {
+    _master: Option<Graph>,
+    near: Context,
+    far: Context,
+}
+
+impl Pair {
+    /// Joined by the network.
+    fn new(link: Link) -> Self {
+        Self::with(link, false)
+    }
+
+    fn with(link: Link, memory: bool) -> Self {
+        if link == Link::Ros2 {
+            let domain = new_domain();
+            let options = || ContextOptions::default().signals(false).arguments([""; 0]).ipc(memory);
+            let context = || Context::with_options(options().graphs(Graphs::Ros2).domain_id(domain)).unwrap();
+            return Self { _master: None, near: context(), far: context() };
+        }
+        let graph = Graph::new();
+        let context = || Context::with_options(graph.options().ipc(memory)).unwrap();
+        let near = context();
+        let far = if link == Link::Process { near.clone() } else { context() };
+        Self { _master: Some(graph), near, far }
+    }
+
+    fn nodes(&self) -> (Node, Node) {
+        (self.near.create_node("talker").unwrap(), self.far.create_node("listener").unwrap())
+    }
+
+    /// Spins both until `done`.
+    #[track_caller]
+    fn spin_until(&self, what: &str, mut done: impl FnMut() -> bool) {
+        spin_until(&self.far, what, || {
+            self.near.spin_once(Duration::ZERO).unwrap();
+            done()
+        });
+    }
+}
+
+fn image(bytes: usize) -> Image {
+    Image { data: vec![7; bytes], ..Image::default() }
+}
+
+/// Counts images, which all have `bytes` bytes.
+fn count(node: &Node, qos: QoS) -> (Subscription, Arc<AtomicUsize>) {
+    let counter = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&counter);
+    let callback = move |_: &Image| {
+        counted.fetch_add(1, Ordering::SeqCst);
+    };
+    (node.create_subscription("images", qos, callback).unwrap(), counter)
+}
+
+/// The size that an error tells of, which is one about memory and about the topic.
+#[track_caller]
+fn refused<T>(result: Result<T, Error>) -> usize {
+    match result.map(drop).unwrap_err() {
+        Error::NoMemory { topic, bytes } if topic == "/images" => bytes,
+        other => panic!("{other}"),
+    }
+}
+
+fn schema<M: Message>(generation: Generation) -> Arc<Schema> {
+    runnel::msgs::library().message_in(generation, &TypeName::parse(M::TYPE).unwrap()).unwrap()
+}
+
+fn bytes(generation: Generation, message: &impl Message) -> Vec<u8> {
+    let encoding = if generation == Generation::Ros1 { Encoding::Ros1 } else { Encoding::Xcdr1 };
+    cdr::encode(message, encoding).unwrap()
+}
+
+#[test]
+fn published_message_beyond_memory_is_an_error() {
+    let long = image(BYTES);
+    for (link, encoding) in [(Link::Ros1, Encoding::Ros1), (Link::Ros2, Encoding::Xcdr1)] {
+        let pair = Pair::new(link);
+        let (talker, listener) = pair.nodes();
+        let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
+        let (_subscription, heard) = count(&listener, QoS::keep_last(10));
+        assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+        let published = with_memory(LITTLE, || publisher.publish(&long));
+        assert_eq!(refused(published), cdr::encode(&long, encoding).unwrap().len(), "{link:?}");
+        let published = with_memory(LITTLE, || publisher.try_publish(&long));
+        assert_eq!(refused(published), cdr::encode(&long, encoding).unwrap().len(), "{link:?}");
+        publisher.publish(&long).unwrap();
+        publisher.publish(image(1)).unwrap();
+        pair.spin_until("the others are heard", || heard.load(Ordering::SeqCst) == 2);
+        assert_eq!(publisher.published(), 2);
+    }
+}
+
+#[test]
+fn copy_for_subscribers_of_the_process_beyond_memory_is_an_error() {
+    let pair = Pair::new(Link::Process);
+    let (talker, listener) = pair.nodes();
+    let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
+    let (_subscription, heard) = count(&listener, QoS::keep_last(10));
+    assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+    let long = image(BYTES);
+    assert_eq!(refused(with_memory(LITTLE, || publisher.publish(&long))), BYTES);
+    // No copy is needed of what is given away.
+    with_memory(LITTLE, || publisher.publish(long)).unwrap();
+    pair.spin_until("the other is heard", || heard.load(Ordering::SeqCst) == 1);
+    assert_eq!(publisher.published(), 1);
+}
+
+#[test]
+fn nobody_gets_a_message_that_there_is_no_memory_for_in_one_form() {
+    let graphs = TwoGraphs::new();
+    let talker = graphs.both.create_node("talker").unwrap();
+    let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
+    let [one, two] = [&graphs.ros1, &graphs.ros2].map(|context| context.create_node("listener").unwrap());
+    let (one, two): (Heard<Image>, Heard<Image>) =
+        (Heard::on(&one, "images", 10), Heard::on(&two, "images", 10));
+    let own = graphs.both.create_node("own").unwrap();
+    let own: Heard<Image> = Heard::on(&own, "images", 10);
+    assert!(publisher.wait_for_subscribers(3, LONG).unwrap());
+    let long = image(BYTES);
+    // Whichever of the forms is refused: one may lie in shared memory.
+    for little in [1, 5] {
+        refused(with_memory(little * LITTLE, || publisher.publish(&long)));
+    }
+    publisher.publish(image(2)).unwrap();
+    graphs.spin_until("the short one is heard", || [one.len(), two.len(), own.len()] == [1; 3]);
+    assert_eq!([one.last_of(1), two.last_of(1), own.last_of(1)].map(|image| image.data.len()), [2; 3]);
+}
+
+#[test]
+fn dynamic_message_beyond_memory_is_an_error() {
+    let long = image(BYTES);
+    for generation in Generation::ALL {
+        let graphs = TwoGraphs::new();
+        let talker = graphs.both.create_node("talker").unwrap();
+        let schema = schema::<Image>(generation);
+        let publisher = talker.create_dynamic_publisher("images", &schema, 10).unwrap();
+        let [one, two] = [&graphs.ros1, &graphs.ros2].map(|context| context.create_node("listener").unwrap());
+        let one: Heard<Image> = Heard::on(&one, "images", 10);
+        assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+        let serialized = bytes(generation, &long);
+        let message = match generation {
+            Generation::Ros1 => DynamicMessage::decode(&schema, &serialized).unwrap(),
+            Generation::Ros2 => DynamicMessage::decode_payload(&schema, &serialized).unwrap(),
+        };
+        let refuse = |little| {
+            refused(with_memory(little, || publisher.publish(&message)));
+            let raw = |little| {
+                with_memory(little, || publisher.publish_bytes(|out| out.extend_from_slice(&serialized)))
+            };
+            refused(raw(little));
+        };
+        refuse(LITTLE);
+        // For one of two graphs it is translated, by which memory is refused elsewhere.
+        let two: Heard<Image> = Heard::on(&two, "images", 10);
+        assert!(publisher.wait_for_subscribers(2, LONG).unwrap());
+        [1, 5].into_iter().for_each(|little| refuse(little * LITTLE));
+        publisher.publish_bytes(|out| out.extend_from_slice(&bytes(generation, &image(1)))).unwrap();
+        graphs.spin_until("the short one is heard", || one.len() == 1 && two.len() == 1);
+        assert_eq!([one.last_of(1), two.last_of(1)].map(|image| image.data.len()), [1; 2]);
+    }
+}
+
+#[test]
+fn loan_beyond_memory_is_an_error() {
+    for link in [Link::Ros1, Link::Ros2] {
+        let pair = Pair::new(link);
+        let (talker, listener) = pair.nodes();
+        let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
+        let (_subscription, heard) = count(&listener, QoS::keep_last(10));
+        assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
+        let head = Image::default();
+        let bytes = refused(with_memory(LITTLE, || publisher.loan(&head, BYTES)));
+        assert!((BYTES..BYTES + 100).contains(&bytes), "{bytes}");
+        publisher.loan(&head, BYTES).unwrap().publish().unwrap();
+        pair.spin_until("the other is heard", || heard.load(Ordering::SeqCst) == 1);
+    }
+}
+
+#[test]
+fn latched_message_beyond_memory_is_an_error_and_the_one_before_stays() {
+    let pair = Pair::new(Link::Ros1);
+    let (talker, listener) = pair.nodes();
+    let publisher = talker.create_publisher::<Image>("images", QoS::keep_last(1).transient_local()).unwrap();
+    publisher.publish(image(3)).unwrap();
+    let long = image(BYTES);
+    refused(with_memory(LITTLE, || publisher.publish(&long)));
+    let heard: Heard<Image> = Heard::on(&listener, "images", 10);
+    pair.spin_until("the one before is heard", || heard.len() == 1);
+    assert_eq!(heard.last_of(1).data.len(), 3);
+}
+
+/// Counts images that it reads where they lie.
+fn view(node: &Node) -> (Subscription, Arc<AtomicUsize>) {
+    let counter = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&counter);
+    let callback = move |_: ImageView<'_>| {
+        counted.fetch_add(1, Ordering::SeqCst);
+    };
+    (node.create_view_subscription::<Image>("images", 100, callback).unwrap(), counter)
+}
+
+#[test]
+fn copies_for_further_subscriptions_beyond_memory_are_lost() {
+    let pair = Pair::with(Link::Ros1, true);
+    let (talker, listener) = pair.nodes();
+    let latched = QoS::keep_last(100).transient_local();
+    let publisher = talker.create_publisher::<Image>("images", latched).unwrap();
+    let ((first, heard), (second, _)) = (view(&listener), view(&listener));
+    pair.spin_until("shared memory", || publisher.shared_memory_count() == 1);
+    publisher.reserve(4, BYTES + 1000).unwrap();
+    let long = image(BYTES);
+    // Where the thread that answers peers meanwhile is quicker it has memory enough.
+    for count in 1..100 {
+        pair.far.spin_once(Duration::ZERO).unwrap();
+        publisher.publish(&long).unwrap();
+        pair.spin_until("it is heard", || {
+            with_memory(LITTLE, || pair.far.spin_once(Duration::ZERO)).unwrap();
+            heard.load(Ordering::SeqCst) == count
+        });
+        if second.lost() > 0 {
+            break;
+        }
+    }
+    assert_eq!((first.lost(), second.lost()), (0, 1));
+}
+
+#[test]
+fn waiting_messages_that_cannot_be_copied_stay_where_they_lie() {
+    let scene = Scene::new();
+    let mut reader = Reader::new(&scene);
+    borrow_long(&scene, &mut reader);
+    // More than may be lent to a reader that takes nothing, than its ring takes, and than may wait in slots as a rule.
+    for _ in 0..30 {
+        let message = numbered(scene.published.get(), BYTES);
+        with_memory(LITTLE, || scene.publisher.publish(&message)).unwrap();
+        scene.published.set(scene.published.get() + 1);
+        reader.session.map_segments();
+    }
+    scene.is_undisturbed();
+    assert_eq!(scene.publisher.dropped(), 0);
+}
+
+/// Has a long message lie in the ring of a reader, which does not say that it has seen it.
+fn borrow_long(scene: &Scene, reader: &mut Reader) {
+    wait_until("a long message that is lent", || {
+        scene.talk(1, BYTES);
+        reader.session.map_segments();
+        let mut records = std::iter::from_fn(|| reader.session.peek());
+        records.any(|record| record.kind == SLOT && record.word(1) as u32 as usize > BYTES)
+    });
+}
+
+/// Ends a session while a long message lies in its ring unread. Gives what comes of the link: whether it has ended.
+fn link_ends_without_memory(scene: &Scene) -> bool {
+    let mut reader = Reader::new(scene);
+    borrow_long(scene, &mut reader);
+    reader.stream.set_nonblocking(true).unwrap();
+    scene.talking.spin_once(Duration::ZERO).unwrap();
+    reader.session.packets.shutdown().unwrap();
+    reader.session.set(END, 1);
+    let mut seen = None;
+    wait_until("the link's end, or what it carries on with", || {
+        with_memory(LITTLE, || scene.talking.spin_once(Duration::ZERO)).unwrap();
+        seen = reader.stream.peek(&mut [0]).ok();
+        seen.is_some()
+    });
+    seen == Some(0)
+}
+
+#[test]
+fn stream_beyond_memory_when_a_session_ends_ends_its_link() {
+    let scene = Scene::new();
+    // Where the thread that answers peers meanwhile is quicker it has memory enough.
+    assert!((0..10).any(|_| link_ends_without_memory(&scene)));
+    scene.talk(1, 100);
+    scene.is_undisturbed();
+}
+
+#[test]
+fn request_and_response_beyond_memory_are_errors_and_the_service_goes_on() {
+    let graph = Graph::new();
+    let [near, far] = [(); 2].map(|()| Context::with_options(graph.options().ipc(false)).unwrap());
+    let provider = near.create_node("provider").unwrap();
+    // What the thread that answers has left once the response is made.
+    let left = Arc::new(AtomicUsize::new(ENOUGH));
+    let memory = Arc::clone(&left);
+    let answer = move |_: &SetCameraInfoRequest| {
+        limit(ENOUGH);
+        let status_message = "x".repeat(BYTES);
+        limit(memory.load(Ordering::SeqCst));
+        Ok::<_, String>(SetCameraInfoResponse { success: true, status_message })
+    };
+    let _server = provider.create_service::<SetCameraInfo, _>("camera", answer).unwrap();
+    let spinning = near.clone();
+    let serving = thread::spawn(move || spinning.spin().unwrap());
+    let caller = far.create_node("caller").unwrap();
+    let (short, mut long) = (SetCameraInfoRequest::default(), SetCameraInfoRequest::default());
+    long.camera_info.d = vec![0.5; BYTES / size_of::<f64>()];
+    for client in [caller.create_client::<SetCameraInfo>("camera"), caller.create_persistent_client("camera")]
+    {
+        let client = client.unwrap();
+        left.store(LITTLE, Ordering::SeqCst);
+        let error = client.call(&short).unwrap_err();
+        let Error::Service { why: ServiceError::Failed(why), .. } = &error else { panic!("{error}") };
+        assert_eq!(*why, format!("no memory for a response of {} bytes", 1 + 4 + BYTES));
+        left.store(ENOUGH, Ordering::SeqCst);
+        assert_eq!(client.call(&short).unwrap().status_message.len(), BYTES);
+        let error = with_memory(LITTLE, || client.call(&long)).unwrap_err();
+        let Error::Service { service, why: ServiceError::NoMemory(NoMemory { bytes }) } = &error else {
+            panic!("{error}");
+        };
+        assert_eq!((service.as_str(), *bytes), ("/camera", long.wire_len()));
+        assert!(client.call(&long).unwrap().success);
+    }
+    near.shutdown();
+    serving.join().unwrap();
+}

@@ -1,0 +1,124 @@
+//! Check that the crates of the workspace, and the top modules of each crate, use each other in one direction only.
+//!
+//! A table says which crate uses which, and in which layers the modules of a crate lie. A module uses modules of its own layer,
+//! without a cycle, and of lower layers. A crate without layers must only have no cycle between its top modules.
+//!
+//! Uses are paths that begin at the crate's root, by `crate`, `super` or `self`, in a `use` or anywhere else in the code. What the
+//! root re-exports counts as its module. The root itself (`lib.rs`, `main.rs`) may use all. Code for tests alone is left out.
+//! Macros by example and methods of types from other modules leave no path, and are not seen.
+
+mod manifests;
+mod modules;
+mod source;
+mod table;
+mod tokens;
+mod tree;
+
+use std::collections::BTreeMap;
+
+use manifests::{Member, members};
+use modules::{Modules, cycles};
+use table::Table;
+pub use tree::Tree;
+
+/// The faults of a workspace, a line each that begins with the place: of each pair of modules, that of the first use. `table` is the text of the table, `path` its path.
+pub fn faults(tree: &Tree, table: &str, path: &str) -> Vec<String> {
+    let check = Check { table: Table::read(table), path, members: members(tree) };
+    let mut faults: Vec<String> =
+        check.table.faults.iter().map(|(line, text)| format!("{path}:{line}: {text}")).collect();
+    faults.extend(check.unknown_crates());
+    for (name, member) in &check.members {
+        faults.extend(check.dependencies(name, member));
+        if !check.table.unchecked.contains_key(name) {
+            faults.extend(check.modules(tree, name, member));
+        }
+    }
+    faults
+}
+
+struct Check<'c> {
+    table: Table,
+    path: &'c str,
+    members: BTreeMap<String, Member>,
+}
+
+impl Check<'_> {
+    /// Crates that the table names and the workspace does not have.
+    fn unknown_crates(&self) -> Vec<String> {
+        let crates = self.table.crates.iter().map(|(name, (_, line))| (name, line));
+        let layers = self.table.layers.iter().filter_map(|(name, layers)| Some((name, &layers.first()?.1)));
+        let named = crates.chain(layers).chain(&self.table.unchecked);
+        let unknown = named.filter(|(name, _)| !self.members.contains_key(*name));
+        unknown
+            .map(|(name, line)| format!("{}:{line}: no crate {name} in the workspace", self.path))
+            .collect()
+    }
+
+    /// What the manifest of a crate and its line in the table do not have in common.
+    fn dependencies(&self, name: &str, member: &Member) -> Vec<String> {
+        let path = self.path;
+        let Some((allowed, line)) = self.table.crates.get(name) else {
+            return vec![format!("{}Cargo.toml:1: crate {name} has no line in {path}", member.folder)];
+        };
+        let used = member.dependencies.iter().filter(|(used, _)| !allowed.contains(*used));
+        let used =
+            used.map(|(used, place)| format!("{place}: crate {name} may not use {used}, by {path}:{line}"));
+        let unused = allowed.iter().filter(|allowed| !member.dependencies.contains_key(*allowed));
+        let unused = unused.map(|unused| format!("{path}:{line}: crate {name} does not use {unused}"));
+        used.chain(unused).collect()
+    }
+
+    /// Cycles between the top modules of a crate, and uses of higher layers.
+    fn modules(&self, tree: &Tree, name: &str, member: &Member) -> Vec<String> {
+        let source = format!("{}src/", member.folder);
+        let mut roots: Vec<String> = ["lib.rs", "main.rs"].map(|root| format!("{source}{root}")).into();
+        roots.retain(|root| tree.text(root).is_some());
+        let library = roots.first().cloned();
+        roots.extend(tree.files_in(&format!("{source}bin/")).into_iter().map(str::to_owned));
+        let mut faults = Vec::new();
+        for root in roots {
+            let modules = Modules::of(tree, &root);
+            faults.extend(modules.faults.iter().cloned());
+            faults.extend(cycles(&modules.uses));
+            if Some(&root) == library.as_ref() {
+                faults.extend(self.layers(name, &modules));
+            }
+        }
+        faults
+    }
+
+    /// Uses of higher layers, and modules without a layer.
+    fn layers(&self, name: &str, modules: &Modules) -> Vec<String> {
+        let (Some(lines), Some(layers)) = (self.table.layers.get(name), self.table.layers_of(name)) else {
+            return Vec::new();
+        };
+        let mut faults = Vec::new();
+        let mut places = BTreeMap::new();
+        for (module, line) in
+            lines.iter().flat_map(|(names, line)| names.iter().map(move |name| (name, line)))
+        {
+            let at = format!("{}:{line}", self.path);
+            if !modules.names.contains(module) {
+                faults.push(format!("{at}: crate {name} has no top module {module}"));
+            }
+            if places.insert(module, line).is_some() {
+                faults.push(format!("{at}: module {module} has a layer already"));
+            }
+        }
+        let missing = modules.names.iter().filter(|module| !layers.contains_key(module.as_str()));
+        faults.extend(
+            missing.map(|module| format!("{}: module {module} of crate {name} has no layer", self.path)),
+        );
+        let layer = |module: &String| layers.get(module.as_str());
+        for ((from, to), place) in &modules.uses {
+            if let (Some(lower), Some(higher)) = (layer(from), layer(to))
+                && lower < higher
+            {
+                faults.push(format!(
+                    "{place}: module {from} uses {to}, which lies in a higher layer of crate {name}"
+                ));
+            }
+        }
+        faults
+    }
+}
