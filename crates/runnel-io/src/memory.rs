@@ -30,7 +30,7 @@ const WORD: usize = size_of::<AtomicU64>();
 /// Bytes that are asked of the kernel at once: a signal interrupts no more work than that.
 const STEP: usize = 4 << 20;
 
-/// Whether processes can share memory: if not, [`Foreign::map`] refuses it.
+/// Whether processes can share memory: if not, [`ForeignWords::map`] and [`ForeignBytes::map`] refuse it.
 ///
 /// A peer's memory is mapped for reading only and read by atomic loads of 64 bits. The standard library promises such loads
 /// on read-only memory where a pointer has 64 bits (see "Atomic accesses to read-only memory" in [`std::sync::atomic`]).
@@ -149,45 +149,65 @@ fn allocate(fd: &OwnedFd, bytes: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Memory that a peer writes and this process only reads.
+/// Memory of words that a peer writes at any time, and this process only reads.
 #[derive(Debug)]
-pub struct Foreign {
+pub struct ForeignWords(Mapping);
+
+impl ForeignWords {
+    /// Maps the memory that a peer made, by [`SharedWords::new`] or in another way. The descriptor is closed.
+    ///
+    /// # Errors
+    /// `InvalidData` when it is no memfd, lacks a seal, has pages that are not there, or has not between `at_least` and
+    /// `at_most` bytes; `Unsupported` where memory is not [shareable](IS_SHAREABLE); others when it cannot be mapped for want
+    /// of memory or because it may not be read.
+    pub fn map(fd: OwnedFd, at_least: usize, at_most: usize) -> io::Result<Self> {
+        map_foreign(&fd, at_least, at_most).map(Self)
+    }
+
+    /// How many words there are; bytes after the last whole one are left out.
+    pub fn len(&self) -> usize {
+        self.0.words().len()
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The word at `index` by an order that loads have (`Relaxed`, `Acquire` or `SeqCst`). Past the end it reads 0.
+    #[inline]
+    pub fn load(&self, index: usize, order: Ordering) -> u64 {
+        let Some(word) = self.0.words().get(index) else { return 0 };
+        // Of memory that may only be read, the language promises relaxed loads and no others.
+        let value = word.load(Ordering::Relaxed);
+        if order != Ordering::Relaxed {
+            fence(order);
+        }
+        value
+    }
+}
+
+/// Memory of payload that a peer writes and lends, and this process only reads.
+#[derive(Debug)]
+pub struct ForeignBytes {
     mapping: Mapping,
     /// Who made it is of this process's user.
     trusted: Option<SameUser>,
 }
 
-impl Foreign {
-    /// Maps the memory that a peer made, by [`SharedWords::new`] or in another way. The descriptor is closed.
+impl ForeignBytes {
+    /// Maps the memory that a peer made. The descriptor is closed.
     ///
     /// # Errors
-    /// `InvalidData` when it is no memfd, lacks a seal, has pages that are not there, or has not between `at_least` and
-    /// `at_most` bytes; `Unsupported` where memory is not [shareable](IS_SHAREABLE); others when it cannot be mapped for want of memory or because it may not be read.
+    /// As [`ForeignWords::map`] has them.
     pub fn map(fd: OwnedFd, at_least: usize, at_most: usize) -> io::Result<Self> {
-        if !IS_SHAREABLE {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
-        check_seals(&fd)?;
-        // From here on neither the size nor the pages can change any more.
-        let bytes = check_size(&fd, at_least, at_most)?;
-        let blocks = check_blocks(&fd, bytes)?;
-        let mapping = Mapping::new(&fd, bytes, ProtFlags::READ)?;
-        if block_count(&fd)? != blocks {
-            // Pages were missing and have been taken, and others lie behind its end.
-            return Err(invalid_data("the memfd had no memory in its midst".into()));
-        }
-        Ok(Self { mapping, trusted: None })
+        Ok(Self { mapping: map_foreign(&fd, at_least, at_most)?, trusted: None })
     }
 
     /// The same memory, whose [`bytes`](Self::bytes) can be looked at if it came over a connection to a process of this
     /// one's user.
     pub fn sent_by(self, peer: Option<SameUser>) -> Self {
         Self { trusted: peer, ..self }
-    }
-
-    /// The memory as words; bytes after the last whole one are left out.
-    pub fn words(&self) -> ForeignWords<'_> {
-        ForeignWords(self.mapping.words())
     }
 
     /// So many bytes from `offset` on, where they lie; `None` if they are not all in this memory, or it is not known to
@@ -230,6 +250,23 @@ impl Foreign {
     }
 }
 
+/// Maps memory of a peer for reading.
+fn map_foreign(fd: &OwnedFd, at_least: usize, at_most: usize) -> io::Result<Mapping> {
+    if !IS_SHAREABLE {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    check_seals(fd)?;
+    // From here on neither the size nor the pages can change any more.
+    let bytes = check_size(fd, at_least, at_most)?;
+    let blocks = check_blocks(fd, bytes)?;
+    let mapping = Mapping::new(fd, bytes, ProtFlags::READ)?;
+    if block_count(fd)? != blocks {
+        // Pages were missing and have been taken, and others lie behind its end.
+        return Err(invalid_data("the memfd had no memory in its midst".into()));
+    }
+    Ok(mapping)
+}
+
 /// Whether a descriptor is one of a memfd, whose closing never blocks.
 pub fn is_memfd(fd: BorrowedFd<'_>) -> bool {
     fs::fcntl_get_seals(fd).is_ok()
@@ -255,7 +292,7 @@ fn check_size(fd: &OwnedFd, at_least: usize, at_most: usize) -> io::Result<usize
 /// Blocks of a peer's memfd, which has memory for as many bytes as it has. A page that is not there would be taken from this
 /// process's memory when it is mapped or read, and end it if there is none.
 ///
-/// Blocks behind the end may stand for missing pages. [`Foreign::map`] notices that by more blocks once it has mapped all pages,
+/// Blocks behind the end may stand for missing pages. [`map_foreign`] notices that by more blocks once it has mapped all pages,
 /// but `mmap` does not tell when it could not take a missing page, for want of memory or because a group's limit is reached:
 /// then such a memfd passes, and the page is taken when it is first read.
 ///
@@ -282,34 +319,6 @@ fn check_pages(fd: &OwnedFd, bytes: usize) -> io::Result<()> {
         return Ok(());
     }
     Err(invalid_data(format!("the memfd has no memory at byte {hole} of {bytes}")))
-}
-
-/// Words that a peer writes at any time.
-#[derive(Clone, Copy, Debug)]
-pub struct ForeignWords<'a>(&'a [AtomicU64]);
-
-impl ForeignWords<'_> {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// True if there is none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The word at `index` by an order that loads have (`Relaxed`, `Acquire` or `SeqCst`). Past the end it reads 0.
-    #[inline]
-    pub fn load(&self, index: usize, order: Ordering) -> u64 {
-        let Some(word) = self.0.get(index) else { return 0 };
-        // Of memory that may only be read, the language promises relaxed loads and no others.
-        let value = word.load(Ordering::Relaxed);
-        if order != Ordering::Relaxed {
-            fence(order);
-        }
-        value
-    }
 }
 
 /// A memfd in this process's memory, until dropped.

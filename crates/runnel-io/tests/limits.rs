@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use runnel_io::memory::{Foreign, SharedWords};
+use runnel_io::memory::{ForeignWords, SharedWords};
 use runnel_io::segment::Segment;
 use runnel_io::unix::{MAX_FDS, PacketListener, Packets, Place, Received};
 use runnel_io::{Doorbell, host};
@@ -184,7 +184,8 @@ fn memory_that_cannot_be_mapped_is_an_error_at_either_end() {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: usize = statm.split_whitespace().next().unwrap().parse().unwrap();
     let changed = Changed::to(Resource::As, pages * rustix::param::page_size() + 32 * MIB);
-    let outcomes = [SharedWords::new("more", 64 * MIB).map(drop), Foreign::map(fd, 1, usize::MAX).map(drop)];
+    let outcomes =
+        [SharedWords::new("more", 64 * MIB).map(drop), ForeignWords::map(fd, 1, usize::MAX).map(drop)];
     drop(changed);
     for outcome in outcomes {
         assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::OutOfMemory);

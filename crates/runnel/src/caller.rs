@@ -11,7 +11,8 @@ use runnel_ros1::answer::Answer;
 use runnel_ros1::node::{HandshakeFault, ServiceFailure, ServiceLinkId, TypeSum, TypesDiffer, WantedService};
 use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, try_frame};
 
-use crate::data::{Asked, Runner, ServiceCore};
+use crate::callback_group::Runner;
+use crate::data::{Asked, ServiceCore};
 use crate::driver::{Asks, CallAnswer, ServiceInfo, Tell};
 use crate::error::{Error, ServiceError};
 use crate::node::NodeInner;

@@ -89,7 +89,7 @@ impl Executor {
     pub fn spin_some(&self) -> Result<(), Error> {
         let shared = &*self.shared;
         catch_up(shared)?;
-        shared.timers.fire(&shared.ready);
+        shared.timers.fire();
         let due = shared.ready.len();
         for _ in 0..due {
             run_next(shared);
@@ -130,7 +130,7 @@ impl Drop for End<'_> {
 
 /// Runs one callback, or waits for one until `until`; true if one was run.
 fn step(shared: &Shared, until: Option<Instant>) -> Result<bool, Error> {
-    shared.timers.fire(&shared.ready);
+    shared.timers.fire();
     // Who waits until a certain time wants one callback.
     if until.map_or_else(|| run_several(shared), |_| run_next(shared)) {
         if shared.turning.since_left() >= LONG_CALLBACK {

@@ -42,6 +42,7 @@
 mod action;
 mod announced;
 mod borrowed;
+mod callback_group;
 mod caller;
 mod calls;
 mod client;

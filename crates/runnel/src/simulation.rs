@@ -43,7 +43,7 @@ impl Simulation {
 
     fn tell(&self, now: Time) {
         self.clock.set(now);
-        self.timers.tell(now, &self.ready);
+        self.timers.tell(now);
         self.wake_sleepers();
     }
 

@@ -1,9 +1,11 @@
 //! Timers of a node.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::node::Node;
+use crate::ready::When;
 use crate::timers::Follows;
 
 /// A callback that is called at a fixed period, made by [`Node::create_timer`] or [`Node::create_wall_timer`]. It ends when it
@@ -23,7 +25,7 @@ impl fmt::Debug for Timer {
 impl Drop for Timer {
     fn drop(&mut self) {
         let shared = &self.node.context().shared;
-        shared.timers.remove(self.id, &shared.ready);
+        shared.timers.remove(self.id);
     }
 }
 
@@ -40,7 +42,8 @@ impl Node {
 
     fn timer(&self, period: Duration, follows: Follows, callback: Box<dyn FnMut() + Send>) -> Timer {
         let shared = &self.inner.context.shared;
-        let id = shared.timers.add(period, follows, callback);
+        let when = When::Spun(Arc::clone(&shared.ready));
+        let id = shared.timers.add((period, follows), when, callback);
         // A thread that waits already must learn of the earlier deadline.
         shared.ready.wake_all();
         Timer { node: self.clone(), id }

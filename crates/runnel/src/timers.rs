@@ -9,9 +9,10 @@ use runnel_core::time::{Instant, Time};
 use runnel_core::timers::Timers as Queue;
 use runnel_io::clock;
 
-use crate::ready::{ReadyQueue, Runnable};
+use crate::callback_group::Turn;
+use crate::ready::{Runnable, When};
 use crate::ros_clock::RosClock;
-use crate::sync::{lock, try_lock};
+use crate::sync::lock;
 
 /// Stands for no timer in [`Timers::next`].
 const NEVER: u64 = u64::MAX;
@@ -48,8 +49,9 @@ struct Due {
 pub(crate) struct TimerCore {
     period: Duration,
     follows: Follows,
+    turn: Turn,
     callback: Mutex<Box<dyn FnMut() + Send>>,
-    /// It stands in the ready queue.
+    /// It stands in the ready queue, or waits for its group.
     scheduled: AtomicBool,
     /// Removed since it was scheduled.
     cancelled: AtomicBool,
@@ -61,12 +63,21 @@ impl Timers {
     }
 
     /// Adds a timer that fires first after one period, and gives the number by which it is removed.
-    pub(crate) fn add(&self, period: Duration, follows: Follows, callback: Box<dyn FnMut() + Send>) -> u64 {
-        let (scheduled, cancelled) = (AtomicBool::new(false), AtomicBool::new(false));
-        // Without any time between two firings, firing would have no end.
-        let period = period.max(Duration::from_nanos(1));
-        let callback = Mutex::new(callback);
-        let timer = Arc::new(TimerCore { period, follows, callback, scheduled, cancelled });
+    pub(crate) fn add(
+        &self,
+        (period, follows): (Duration, Follows),
+        when: When,
+        callback: Box<dyn FnMut() + Send>,
+    ) -> u64 {
+        let timer = Arc::new_cyclic(|myself| TimerCore {
+            // Without any time between two firings, firing would have no end.
+            period: period.max(Duration::from_nanos(1)),
+            follows,
+            turn: Turn::new(when, myself),
+            callback: Mutex::new(callback),
+            scheduled: AtomicBool::new(false),
+            cancelled: AtomicBool::new(false),
+        });
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let mut due = lock(&self.due);
         due.insert(id, timer, self.clock.is_simulated());
@@ -75,7 +86,7 @@ impl Timers {
     }
 
     /// Removes a timer and all that its callback holds.
-    pub(crate) fn remove(&self, id: u64, ready: &ReadyQueue) {
+    pub(crate) fn remove(&self, id: u64) {
         let mut due = lock(&self.due);
         let timer = due.remove(id);
         self.note_next(&due);
@@ -83,7 +94,7 @@ impl Timers {
         drop(due);
         if let Some(timer) = timer {
             timer.cancelled.store(true, Ordering::Relaxed);
-            drop(ready.take(Arc::as_ptr(&timer).cast()));
+            drop(timer.turn.take_back());
         }
     }
 
@@ -99,7 +110,7 @@ impl Timers {
 
     /// Makes the callbacks of all timers that are due by the monotonic clock ready. One that was missed more than once
     /// fires once.
-    pub(crate) fn fire(&self, ready: &ReadyQueue) {
+    pub(crate) fn fire(&self) {
         let Some(next) = self.next() else { return };
         let now = clock::monotonic();
         if now < next {
@@ -110,7 +121,7 @@ impl Timers {
         while let Some((at, &id)) = wall.first_due(now)
             && let Some(timer) = timers.get(&id)
         {
-            timer.schedule(ready);
+            timer.schedule();
             let regular = at + timer.period;
             wall.schedule(id, if regular > now { regular } else { now + timer.period });
         }
@@ -118,7 +129,7 @@ impl Timers {
     }
 
     /// The simulated clock tells the time: makes the callbacks of all timers that are due by it ready.
-    pub(crate) fn tell(&self, now: Time, ready: &ReadyQueue) {
+    pub(crate) fn tell(&self, now: Time) {
         let now = now.as_nanos();
         let mut due = lock(&self.due);
         if now < due.told {
@@ -129,7 +140,7 @@ impl Timers {
         while let Some((at, &id)) = simulated.first_due(now)
             && let Some(timer) = timers.get(&id)
         {
-            timer.schedule(ready);
+            timer.schedule();
             let regular = after(at, timer.period);
             simulated.schedule(id, if regular > now { regular } else { after(now, timer.period) });
         }
@@ -191,20 +202,19 @@ fn after(nanos: i64, period: Duration) -> i64 {
 }
 
 impl TimerCore {
-    fn schedule(self: &Arc<Self>, ready: &ReadyQueue) {
+    fn schedule(&self) {
         if !self.scheduled.swap(true, Ordering::SeqCst) {
-            ready.push(Arc::clone(self) as Arc<dyn Runnable>);
+            self.turn.push();
         }
     }
 }
 
 impl Runnable for TimerCore {
     fn run(&self) {
+        let Some(_entered) = self.turn.enter() else { return };
         self.scheduled.store(false, Ordering::SeqCst);
-        // It may run further up on this thread's stack, or on another thread.
-        let Some(mut callback) = try_lock(&self.callback) else { return };
         if !self.cancelled.load(Ordering::Relaxed) {
-            callback();
+            lock(&self.callback)();
         }
     }
 }

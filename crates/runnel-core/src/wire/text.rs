@@ -27,13 +27,14 @@ impl Wire for String {
 
     fn read_into(&mut self, from: &mut Reader<'_>) -> Result<(), DecodeError> {
         let bytes = bytes(from)?;
-        self.clear();
-        match core::str::from_utf8(bytes) {
-            Ok(text) => {
-                reserve(self, text.len())?;
-                self.push_str(text);
-            }
-            Err(_) => push_lossy(self, bytes)?,
+        let mut copy = core::mem::take(self).into_bytes();
+        copy.clear();
+        copy.try_reserve(bytes.len()).map_err(|_| DecodeErrorKind::NoMemory { bytes: bytes.len() })?;
+        copy.extend_from_slice(bytes);
+        // The copy is what is checked: another process may write the memory that it was made from.
+        match Self::from_utf8(copy) {
+            Ok(text) => *self = text,
+            Err(not_utf8) => push_lossy(self, not_utf8.as_bytes())?,
         }
         Ok(())
     }

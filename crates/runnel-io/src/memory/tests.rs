@@ -29,7 +29,7 @@ fn ours() -> Option<SameUser> {
 }
 
 fn refusal(fd: OwnedFd) -> String {
-    let error = Foreign::map(fd, 1, 1 << 20).unwrap_err();
+    let error = ForeignWords::map(fd, 1, 1 << 20).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
     error.to_string()
 }
@@ -43,21 +43,22 @@ fn what_one_writes_the_other_reads_also_after_the_maker_is_gone() {
     let shared = SharedWords::new("test", 1).unwrap();
     assert_eq!(shared.len(), page());
     assert!(rustix::io::fcntl_getfd(shared.fd()).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
-    let foreign = Foreign::map(received(&shared), page(), page()).unwrap().sent_by(ours());
-    assert_eq!((foreign.len(), foreign.words().len()), (page(), page() / 8));
+    let words = ForeignWords::map(received(&shared), page(), page()).unwrap();
+    let bytes = ForeignBytes::map(received(&shared), page(), page()).unwrap().sent_by(ours());
+    assert_eq!((bytes.len(), words.len()), (page(), page() / 8));
     shared.words()[3].store(0x0102, Ordering::Release);
-    assert_eq!(foreign.words().load(3, Ordering::Acquire), 0x0102);
-    assert_eq!(foreign.bytes(24, 2), Some(&0x0102_u16.to_ne_bytes()[..]));
+    assert_eq!(words.load(3, Ordering::Acquire), 0x0102);
+    assert_eq!(bytes.bytes(24, 2), Some(&0x0102_u16.to_ne_bytes()[..]));
     drop(shared);
-    assert_eq!(foreign.words().load(3, Ordering::SeqCst), 0x0102);
+    assert_eq!(words.load(3, Ordering::SeqCst), 0x0102);
 }
 
 #[test]
 fn nothing_is_read_past_the_end() {
     let shared = SharedWords::new("test", 1).unwrap();
-    let foreign = Foreign::map(received(&shared), 1, PAGE * 64).unwrap().sent_by(ours());
+    let words = ForeignWords::map(received(&shared), 1, PAGE * 64).unwrap();
+    let foreign = ForeignBytes::map(received(&shared), 1, PAGE * 64).unwrap().sent_by(ours());
     shared.words().iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
-    let words = foreign.words();
     assert_eq!(words.load(words.len() - 1, Ordering::Relaxed), u64::MAX);
     assert_eq!(words.load(words.len(), Ordering::Relaxed), 0);
     assert_eq!(words.load(usize::MAX, Ordering::Relaxed), 0);
@@ -74,8 +75,9 @@ fn nothing_is_read_past_the_end() {
 #[test]
 fn bytes_after_the_last_word_count_as_bytes_only() {
     let fd = crafted(13, 13, SEALS);
-    let foreign = Foreign::map(fd, 13, 13).unwrap().sent_by(ours());
-    assert_eq!((foreign.len(), foreign.words().len(), foreign.words().is_empty()), (13, 1, false));
+    let words = ForeignWords::map(fd.try_clone().unwrap(), 13, 13).unwrap();
+    let foreign = ForeignBytes::map(fd, 13, 13).unwrap().sent_by(ours());
+    assert_eq!((foreign.len(), words.len(), words.is_empty()), (13, 1, false));
     assert_eq!(foreign.bytes(8, 5), Some(&[7; 5][..]));
     assert_eq!(foreign.bytes(8, 6), None);
     assert_eq!((foreign.copy(7, 6), foreign.copy(8, 6)), (Some(vec![7; 6]), None));
@@ -88,7 +90,7 @@ fn memory_of_another_user_can_be_copied_and_not_looked_at() {
     for (word, bytes) in shared.words().iter().zip(written.as_chunks().0) {
         word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
     }
-    let foreign = Foreign::map(received(&shared), 1, page()).unwrap();
+    let foreign = ForeignBytes::map(received(&shared), 1, page()).unwrap();
     let ranges = (0..20).flat_map(|offset| (0..30).map(move |len| (offset, len)));
     for (offset, len) in ranges.chain([(0, page()), (page() - 9, 9), (page(), 0)]) {
         let found = foreign.copy(offset, len);
@@ -134,8 +136,8 @@ fn memory_of_several_steps_is_there_to_its_last_page() {
     let shared = SharedWords::new("steps", bytes - 1).unwrap();
     assert_eq!(shared.len(), bytes);
     shared.words().last().unwrap().store(5, Ordering::Relaxed);
-    let foreign = Foreign::map(received(&shared), bytes, bytes).unwrap();
-    assert_eq!(foreign.words().load(bytes / 8 - 1, Ordering::Relaxed), 5);
+    let foreign = ForeignWords::map(received(&shared), bytes, bytes).unwrap();
+    assert_eq!(foreign.load(bytes / 8 - 1, Ordering::Relaxed), 5);
 }
 
 /// Attempts to write memory that another process made, to change its size and to take pages from it.
@@ -165,10 +167,10 @@ fn nobody_but_the_maker_can_write_resize_or_empty_it() {
     if let Ok(again) = reopened(shared.fd(), how.read(true).write(true)) {
         attack(&again, shared.len());
     }
-    let foreign = Foreign::map(received(&shared), 1, shared.len()).unwrap();
+    let foreign = ForeignWords::map(received(&shared), 1, shared.len()).unwrap();
     // The maker still can, and it is seen.
     shared.words()[1].store(10, Ordering::Relaxed);
-    assert_eq!((0..2).map(|index| foreign.words().load(index, Ordering::Relaxed)).sum::<u64>(), 19);
+    assert_eq!((0..2).map(|index| foreign.load(index, Ordering::Relaxed)).sum::<u64>(), 19);
 }
 
 #[test]
@@ -178,20 +180,23 @@ fn memory_that_lacks_a_seal_is_refused() {
         assert!(refusal.contains(&format!("{missing:?}")), "{refusal}");
     }
     assert!(refusal(crafted(PAGE as u64, PAGE, SealFlags::empty())).contains("lacks the seals"));
-    assert!(Foreign::map(crafted(PAGE as u64, PAGE, SEALS), PAGE, PAGE).is_ok(), "those three are enough");
+    assert!(
+        ForeignWords::map(crafted(PAGE as u64, PAGE, SEALS), PAGE, PAGE).is_ok(),
+        "those three are enough"
+    );
 }
 
 #[test]
 fn memory_of_another_size_is_refused() {
     let shared = SharedWords::new("test", page()).unwrap();
     for (at_least, at_most) in [(page() + 1, usize::MAX), (0, page() - 1), (page() + 1, page() - 1)] {
-        let error = Foreign::map(received(&shared), at_least, at_most).unwrap_err();
+        let error = ForeignWords::map(received(&shared), at_least, at_most).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
         assert!(error.to_string().contains(&format!("{} bytes", page())), "{error}");
     }
     assert!(refusal(crafted(0, 0, SEALS)).contains("0 bytes"));
     assert!(refusal(crafted(1 << 40, 1, SEALS)).contains("1099511627776 bytes"));
-    let error = Foreign::map(crafted(0, 0, SEALS), 0, 100).unwrap_err();
+    let error = ForeignWords::map(crafted(0, 0, SEALS), 0, 100).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData, "nothing can be mapped of it");
 }
 
@@ -212,7 +217,7 @@ fn memory_with_pages_that_are_not_there_is_refused() {
 fn mapping_leaves_shared_file_position_alone() {
     let shared = SharedWords::new("test", page()).unwrap();
     fs::seek(shared.fd(), SeekFrom::Start(5)).unwrap();
-    drop(Foreign::map(received(&shared), 1, page()).unwrap());
+    drop(ForeignWords::map(received(&shared), 1, page()).unwrap());
     assert_eq!(fs::tell(shared.fd()).unwrap(), 5);
 }
 
@@ -236,8 +241,8 @@ fn a_descriptor_for_reading_alone_is_enough_and_one_for_writing_alone_is_refused
     let shared = SharedWords::new("test", page()).unwrap();
     shared.words()[0].store(4, Ordering::Relaxed);
     let foreign =
-        Foreign::map(reopened(shared.fd(), File::options().read(true)).unwrap(), 1, page()).unwrap();
-    assert_eq!(foreign.words().load(0, Ordering::Relaxed), 4);
+        ForeignWords::map(reopened(shared.fd(), File::options().read(true)).unwrap(), 1, page()).unwrap();
+    assert_eq!(foreign.load(0, Ordering::Relaxed), 4);
     // It may only be opened so where nothing is sealed yet.
     let fd = memfd("crafted").unwrap();
     rustix::io::write(&fd, &vec![1; page()]).unwrap();
@@ -245,7 +250,7 @@ fn a_descriptor_for_reading_alone_is_enough_and_one_for_writing_alone_is_refused
     let write_only = reopened(&fd, File::options().write(true)).unwrap();
     assert!(refusal(read_only).contains("lacks the seals"));
     fs::fcntl_add_seals(&fd, SEALS).unwrap();
-    let error = Foreign::map(write_only, 1, page()).unwrap_err();
+    let error = ForeignWords::map(write_only, 1, page()).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
 }
 
@@ -254,7 +259,7 @@ fn what_is_dropped_is_unmapped() {
     let name = format!("unmapped_{}", std::process::id());
     let mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().matches(&name).count();
     let shared = SharedWords::new(&name, page()).unwrap();
-    let foreign = Foreign::map(received(&shared), 1, page()).unwrap();
+    let foreign = ForeignWords::map(received(&shared), 1, page()).unwrap();
     assert_eq!(mapped(), 2);
     drop(foreign);
     assert_eq!(mapped(), 1);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::memory::Foreign;
+use crate::memory::ForeignBytes;
 use runnel_testkit::net::Rng;
 use std::collections::BTreeSet;
 use std::sync::mpsc;
@@ -40,7 +40,7 @@ fn a_segment_that_cannot_be_is_an_error() {
 fn a_reader_finds_a_slot_by_its_number() {
     let segment = Segment::new(100, 40).unwrap();
     let fd = segment.fd().try_clone_to_owned().unwrap();
-    let foreign = Foreign::map(fd, segment.len(), segment.len()).unwrap();
+    let foreign = ForeignBytes::map(fd, segment.len(), segment.len()).unwrap();
     let slots: Vec<_> = (0..40).map(|byte| filled(&segment, byte, 100).unwrap()).collect();
     assert_eq!(slots.iter().map(Slot::index).collect::<BTreeSet<_>>().len(), 40);
     for (byte, slot) in slots.iter().enumerate() {

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::callback_group::{Entered, Turn};
 use crate::ready::{Runnable, When};
-use crate::sync::{lock, try_lock};
+use crate::sync::lock;
 
 /// Something that a callback hears of.
 pub(crate) trait Event: Send + 'static {
@@ -34,14 +34,13 @@ pub(crate) struct Events<E> {
     callback: Mutex<Option<Callback<E>>>,
     most: Most,
     dropped: AtomicU64,
-    when: When,
-    myself: Weak<Self>,
+    turn: Turn,
 }
 
 struct Waiting<E> {
     events: VecDeque<E>,
     bytes: usize,
-    /// It stands in the ready queue.
+    /// It stands in the ready queue, waits for its group, or its callback runs.
     scheduled: bool,
 }
 
@@ -53,8 +52,7 @@ impl<E: Event> Events<E> {
             callback: Mutex::new(Some(Box::new(callback))),
             most,
             dropped: AtomicU64::new(0),
-            when,
-            myself: myself.clone(),
+            turn: Turn::new(when, myself),
         })
     }
 
@@ -77,7 +75,7 @@ impl<E: Event> Events<E> {
 
     /// Has the callback hear here and now of all that waits, unless another thread is about to.
     pub(crate) fn run_due(&self) {
-        while let Some(due) = self.take_turn() {
+        while let Some(due) = self.turn.take_back() {
             due.run();
         }
     }
@@ -90,22 +88,14 @@ impl<E: Event> Events<E> {
             std::mem::take(&mut waiting.events)
         };
         // Not under the lock: what they hold may be anything.
-        drop((waiting, self.take_turn()));
-    }
-
-    /// Takes this out of the ready queue.
-    fn take_turn(&self) -> Option<Arc<dyn Runnable>> {
-        match &self.when {
-            When::Spun(ready) => ready.take(self.myself.as_ptr().cast()),
-            When::AtOnce => None,
-        }
+        drop((waiting, self.turn.take_back()));
     }
 
     fn schedule(&self, mut waiting: MutexGuard<'_, Waiting<E>>) {
         let due = !waiting.events.is_empty() && !std::mem::replace(&mut waiting.scheduled, true);
         drop(waiting);
-        if let Some(myself) = self.myself.upgrade().filter(|_| due) {
-            self.when.push(myself);
+        if due {
+            self.turn.push();
         }
     }
 }
@@ -126,41 +116,51 @@ impl<E: Event> Waiting<E> {
 
 impl<E: Event> Runnable for Events<E> {
     fn run(&self) {
-        lock(&self.waiting).scheduled = false;
-        while !lock(&self.waiting).events.is_empty() {
-            // It runs on another thread, or further up on this thread's stack, and looks again when it is done.
-            let Some(callback) = try_lock(&self.callback) else { return };
-            Running { events: self, callback: Some(callback) }.hear_next();
+        let Some(entered) = self.turn.enter() else { return };
+        let mut running = Running { events: self, is_over: false, _entered: entered };
+        while let Some(event) = running.next() {
+            running.hear(event);
         }
     }
 }
 
-/// The callback under way. When it panics, the next event gets its turn all the same.
+/// The callback under way. When it ends by a panic, the next event gets its turn all the same.
 struct Running<'a, E: Event> {
     events: &'a Events<E>,
-    callback: Option<MutexGuard<'a, Option<Callback<E>>>>,
+    /// Nothing waits any more.
+    is_over: bool,
+    _entered: Entered<'a>,
 }
 
 impl<E: Event> Running<'_, E> {
-    fn hear_next(&mut self) {
-        let Some(callback) = &mut self.callback else { return };
-        let Some(event) = lock(&self.events.waiting).pop() else { return };
+    /// The next event. If there is none, one that comes is to stand in line again.
+    fn next(&mut self) -> Option<E> {
+        let mut waiting = lock(&self.events.waiting);
+        let next = waiting.pop();
+        self.is_over = next.is_none();
+        waiting.scheduled = !self.is_over;
+        next
+    }
+
+    fn hear(&self, event: E) {
         let is_last = event.is_last();
+        let mut callback = lock(&self.events.callback);
         if let Some(hear) = callback.as_mut() {
             hear(event);
         }
         // What it holds is the user's, and may be anything: it goes when the lock is free.
         let over = if is_last { callback.take() } else { None };
-        self.callback = None;
+        drop(callback);
         drop(over);
     }
 }
 
 impl<E: Event> Drop for Running<'_, E> {
     fn drop(&mut self) {
-        self.callback = None;
-        if thread::panicking() {
-            self.events.schedule(lock(&self.events.waiting));
+        if !self.is_over {
+            let mut waiting = lock(&self.events.waiting);
+            waiting.scheduled = false;
+            self.events.schedule(waiting);
         }
     }
 }

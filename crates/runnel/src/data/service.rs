@@ -3,8 +3,7 @@
 
 use std::any::{Any, TypeId};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel_core::message::Service;
@@ -14,9 +13,10 @@ use runnel_ros1::tcpros::response_head;
 
 use super::unsent::Unsent;
 use super::way::Way;
+use crate::callback_group::{Entered, Runner, Turn};
 use crate::ipc::{Sender, Unread};
-use crate::ready::{Runnable, When, mark};
-use crate::sync::{lock, try_lock};
+use crate::ready::{Runnable, When};
+use crate::sync::lock;
 
 /// Requests of one client that may wait: the originals send the next when they have the answer.
 const MOST_WAITING: usize = 100;
@@ -59,16 +59,13 @@ pub(crate) struct ServiceCore {
     pub(crate) types: ServiceTypes,
     requests: Mutex<Requests>,
     callback: Mutex<Callback>,
-    /// The mark of the thread that runs the callback, or 0.
-    runner: AtomicUsize,
-    when: When,
-    myself: Weak<ServiceCore>,
+    turn: Turn,
 }
 
 #[derive(Default)]
 struct Requests {
     waiting: VecDeque<(Vec<u8>, Arc<ClientLink>)>,
-    /// It stands in the ready queue, or its callback runs.
+    /// It stands in the ready queue, waits for its group, or its callback runs for a request of these.
     scheduled: bool,
 }
 
@@ -79,9 +76,7 @@ impl ServiceCore {
             types,
             requests: Mutex::default(),
             callback: Mutex::new(callback),
-            runner: AtomicUsize::new(0),
-            when,
-            myself: myself.clone(),
+            turn: Turn::new(when, myself),
         })
     }
 
@@ -97,7 +92,7 @@ impl ServiceCore {
         let schedule = !std::mem::replace(&mut requests.scheduled, true);
         drop(requests);
         if schedule {
-            self.schedule();
+            self.turn.push();
         }
         true
     }
@@ -113,91 +108,42 @@ impl ServiceCore {
     /// # Errors
     /// Who runs the callback now.
     pub(crate) fn call(&self, asked: Asked<'_>) -> Result<Result<(), String>, Runner> {
-        let mut running = self.begin(false)?;
-        Ok(running.run(asked))
-    }
-
-    /// The callback, unless it is under way.
-    fn begin(&self, scheduled: bool) -> Result<Running<'_>, Runner> {
-        let Some(callback) = try_lock(&self.callback) else {
-            let is_this = self.runner.load(Ordering::Relaxed) == mark();
-            return Err(if is_this { Runner::ThisThread } else { Runner::AnotherThread });
-        };
-        self.runner.store(mark(), Ordering::Relaxed);
-        Ok(Running { core: self, callback: Some(callback), scheduled })
-    }
-
-    /// The callback is under way: whoever runs it looks at the line afterwards, unless that has just been.
-    fn leave_to_runner(&self) {
-        lock(&self.requests).scheduled = false;
-        if try_lock(&self.callback).is_some() {
-            self.schedule_if_left();
-        }
-    }
-
-    fn schedule_if_left(&self) {
-        let mut requests = lock(&self.requests);
-        let left = !requests.waiting.is_empty() && !std::mem::replace(&mut requests.scheduled, true);
-        drop(requests);
-        if left {
-            self.schedule();
-        }
-    }
-
-    fn schedule(&self) {
-        if let Some(myself) = self.myself.upgrade() {
-            self.when.push(myself);
-        }
+        let _entered = self.turn.try_enter()?;
+        Ok(lock(&self.callback)(asked))
     }
 }
 
 impl Runnable for ServiceCore {
     fn run(&self) {
-        let Ok(mut running) = self.begin(true) else { return self.leave_to_runner() };
+        let Some(entered) = self.turn.enter() else { return };
+        let _running = Running { core: self, entered: Some(entered) };
         let next = lock(&self.requests).waiting.pop_front();
         let Some((request, client)) = next else { return };
         let result = Err("the callback panicked".to_owned());
         let mut answered = Answered { client: &client, asked: request.len(), result };
         let mut body = Vec::new();
-        let done = running.run(Asked::Bytes { request: &request, response: &mut body });
+        let done = lock(&self.callback)(Asked::Bytes { request: &request, response: &mut body });
         answered.result = done.map(|()| body);
     }
 }
 
-/// Who runs a callback.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Runner {
-    /// The thread that asks, further up on its stack.
-    ThisThread,
-    AnotherThread,
-}
-
-/// The callback under way. When it ends, also by a panic, the line is looked at.
+/// The callback under way for the first of the requests that wait. When it ends, also by a panic, the next has its turn.
 struct Running<'a> {
     core: &'a ServiceCore,
-    callback: Option<MutexGuard<'a, Callback>>,
-    /// By the ready queue, which then has the service no longer.
-    scheduled: bool,
-}
-
-impl Running<'_> {
-    fn run(&mut self, asked: Asked<'_>) -> Result<(), String> {
-        match &mut self.callback {
-            Some(callback) => callback(asked),
-            None => Ok(()),
-        }
-    }
+    entered: Option<Entered<'a>>,
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.core.runner.store(0, Ordering::Relaxed);
-        // Before the line is looked at: whoever found the callback under way relies on that.
-        self.callback = None;
-        if self.scheduled {
-            lock(&self.core.requests).scheduled = false;
+        // The group is free before the next request has its turn.
+        self.entered = None;
+        let mut requests = lock(&self.core.requests);
+        requests.scheduled = !requests.waiting.is_empty();
+        let left = requests.scheduled;
+        drop(requests);
+        if left {
+            self.core.turn.push();
         }
-        self.core.schedule_if_left();
     }
 }
 

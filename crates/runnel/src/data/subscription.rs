@@ -9,7 +9,7 @@ mod spares;
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use runnel_core::dynamic::DynamicError;
@@ -22,10 +22,11 @@ use runnel_ros1::told::told;
 use super::qos_events::QosEvents;
 use super::received::{Received, SharedMessage};
 use super::watch::{Pulse, Watched};
+use crate::callback_group::{Entered, Turn};
 use crate::frame::{Frame, QueueBound};
 use crate::log_output::console;
 use crate::ready::{Runnable, When};
-use crate::sync::{lock, try_lock};
+use crate::sync::lock;
 pub(crate) use link_info::LinkInfo;
 use queue::Item;
 pub(crate) use queue::Queue;
@@ -95,8 +96,7 @@ pub(crate) struct SubscriptionSpec {
 #[repr(C)]
 pub(crate) struct SubscriptionCore {
     queue: Arc<Mutex<Queue>>,
-    myself: Weak<SubscriptionCore>,
-    when: When,
+    turn: Turn,
     received: AtomicU64,
     deadline: Pulse,
     room: Room,
@@ -117,8 +117,7 @@ impl SubscriptionCore {
     ) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
             queue: Arc::default(),
-            myself: myself.clone(),
-            when,
+            turn: Turn::new(when, myself),
             received: AtomicU64::new(0),
             deadline: Pulse::new(options.deadline),
             room: Room::default(),
@@ -311,7 +310,7 @@ impl SubscriptionCore {
         let stand_in_line = queue.put(item);
         drop(queue);
         if stand_in_line {
-            self.schedule();
+            self.turn.push();
         }
     }
 
@@ -320,12 +319,6 @@ impl SubscriptionCore {
         let unheard = lock(&self.queue).end();
         // A shared message may hold anything of the user's, whose end must not happen under that lock.
         drop(unheard);
-    }
-
-    fn schedule(&self) {
-        if let Some(myself) = self.myself.upgrade() {
-            self.when.push(myself);
-        }
     }
 
     /// A buffer to receive the next message into; what it holds does not matter.
@@ -342,7 +335,7 @@ impl SubscriptionCore {
         let again = queue.rest();
         drop(queue);
         if again {
-            self.schedule();
+            self.turn.push();
         }
     }
 }
@@ -363,9 +356,9 @@ impl Runnable for SubscriptionCore {
     }
 
     fn run_on(&self, goes_on: &dyn Fn() -> bool) {
-        // It may run further up on this thread's stack; its end will look at the queue again.
-        let Some(callback) = try_lock(&self.callback) else { return };
-        let mut running = Running { core: self, callback: Some(callback), item: None, more: false };
+        let Some(entered) = self.turn.enter() else { return };
+        let (callback, entered) = (Some(lock(&self.callback)), Some(entered));
+        let mut running = Running { core: self, callback, entered, item: None, more: false };
         running.take_next();
         running.call();
         while running.more && goes_on() {
@@ -379,6 +372,7 @@ impl Runnable for SubscriptionCore {
 struct Running<'a> {
     core: &'a SubscriptionCore,
     callback: Option<MutexGuard<'a, Callback>>,
+    entered: Option<Entered<'a>>,
     item: Option<Item>,
     /// More waited when that was taken.
     more: bool,
@@ -420,7 +414,8 @@ impl Running<'_> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.callback = None;
+        // The group is free before the next message has its turn.
+        (self.callback, self.entered) = (None, None);
         self.core.done(self.item.take());
     }
 }

@@ -182,7 +182,7 @@ impl Way {
 mod tests {
     use std::time::Duration;
 
-    use runnel_io::memory::{Foreign, SharedWords};
+    use runnel_io::memory::{ForeignWords, SharedWords};
     use runnel_io::unix::{Packets, Place};
     use runnel_io::{Doorbell, Events, Listener, PacketListener, Ringer, host};
 
@@ -195,7 +195,7 @@ mod tests {
         let _listener = PacketListener::bind(Place::Abstract(name.as_bytes())).unwrap();
         let packets = Arc::new(Packets::connect(Place::Abstract(name.as_bytes())).unwrap());
         let map = |memory: &SharedWords| {
-            Foreign::map(memory.fd().try_clone_to_owned().unwrap(), 8, Inbox::BYTES + (1 << 16)).unwrap()
+            ForeignWords::map(memory.fd().try_clone_to_owned().unwrap(), 8, Inbox::BYTES + (1 << 16)).unwrap()
         };
         let (mine, theirs) = (Outbox::new().unwrap(), Outbox::new().unwrap());
         let page = map(&SharedWords::new("test-page", 8).unwrap());

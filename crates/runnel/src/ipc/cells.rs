@@ -43,7 +43,7 @@ impl Cells for [AtomicU64] {
     }
 }
 
-impl Cells for ForeignWords<'_> {
+impl Cells for ForeignWords {
     #[inline]
     fn load(&self, index: usize) -> u64 {
         ForeignWords::load(self, index, Ordering::Relaxed)

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use litemap::LiteMap;
-use runnel_io::memory::Foreign;
+use runnel_io::memory::ForeignBytes;
 use runnel_io::unix::SameUser;
 
 use super::fault::SessionFault;
@@ -51,7 +51,7 @@ pub(crate) struct Lent {
 
 /// A segment, which stays mapped as long as anybody reads in it.
 struct Mapped {
-    memory: Foreign,
+    memory: ForeignBytes,
     slot_bytes: usize,
     slots: usize,
     /// The bytes of all that are mapped.
@@ -59,7 +59,7 @@ struct Mapped {
 }
 
 impl Mapped {
-    fn new(memory: Foreign, slot_bytes: usize, slots: usize, bytes: &Arc<AtomicU64>) -> Arc<Self> {
+    fn new(memory: ForeignBytes, slot_bytes: usize, slots: usize, bytes: &Arc<AtomicU64>) -> Arc<Self> {
         bytes.fetch_add(memory.len() as u64, Ordering::Relaxed);
         Arc::new(Self { memory, slot_bytes, slots, bytes: Arc::clone(bytes) })
     }
@@ -148,7 +148,7 @@ impl Segments {
         }
         let left = MOST_BYTES.saturating_sub(self.bytes.load(Ordering::Relaxed));
         let at_most = (bytes as u64).saturating_add(ROUNDED_UP).min(LONGEST_SEGMENT).min(left);
-        let memory = Foreign::map(fd, bytes.max(1), usize::try_from(at_most).unwrap_or(usize::MAX));
+        let memory = ForeignBytes::map(fd, bytes.max(1), usize::try_from(at_most).unwrap_or(usize::MAX));
         let memory = memory.map_err(|error| NotMapped::Full(error.to_string()))?.sent_by(self.trusted);
         self.mapped.insert(number, Mapped::new(memory, slot_bytes, slots, &self.bytes));
         self.count += 1;

@@ -13,7 +13,7 @@
 use std::io;
 use std::sync::atomic::AtomicU64;
 
-use runnel_io::memory::{Foreign, ForeignWords, SharedWords};
+use runnel_io::memory::{ForeignWords, SharedWords};
 
 use super::cells::{Cells, OwnCells};
 use super::telling::{self, End};
@@ -37,7 +37,7 @@ const FULL: u64 = 1 << 63;
 pub(crate) struct Outbox(SharedWords);
 
 /// What the peer writes.
-pub(crate) struct Inbox(Foreign);
+pub(crate) struct Inbox(ForeignWords);
 
 impl Outbox {
     pub(crate) fn new() -> io::Result<Self> {
@@ -58,7 +58,7 @@ impl Outbox {
 
     /// Tells the position in the peer's ring, and how often the peer has asked to be told of room.
     pub(crate) fn tell(&self, reader: &ring::RingReader, inbox: &Inbox) -> u64 {
-        telling::tell(reader, self.0.words(), &inbox.0.words())
+        telling::tell(reader, self.0.words(), &inbox.0)
     }
 
     /// Asks to be told of room in this process's own ring.
@@ -84,7 +84,7 @@ impl Outbox {
 }
 
 impl Inbox {
-    pub(crate) fn new(memory: Foreign) -> Self {
+    pub(crate) fn new(memory: ForeignWords) -> Self {
         Self(memory)
     }
 
@@ -92,27 +92,27 @@ impl Inbox {
     pub(crate) const BYTES: usize = BYTES;
 
     pub(crate) fn ring(&self) -> Window<'_> {
-        Window { words: self.0.words(), start: RECORDS }
+        Window { words: &self.0, start: RECORDS }
     }
 
     pub(crate) fn returns(&self) -> Window<'_> {
-        Window { words: self.0.words(), start: RETURNS }
+        Window { words: &self.0, start: RETURNS }
     }
 
     /// The peer's position in this process's ring.
     pub(crate) fn position(&self) -> u64 {
-        telling::position(&self.0.words())
+        telling::position(&self.0)
     }
 
     /// Whether the end of the session has come so far for the peer.
     #[inline]
     pub(crate) fn has_come(&self, end: End) -> bool {
-        telling::has_come(&self.0.words(), end)
+        telling::has_come(&self.0, end)
     }
 
     /// Segments of this process that the peer has mapped, and whether it maps no more.
     pub(crate) fn mapped(&self) -> (u64, bool) {
-        let told = self.0.words().load_acquire(MAPPED);
+        let told = self.0.load_acquire(MAPPED);
         (told & !FULL, told & FULL != 0)
     }
 }
@@ -120,14 +120,14 @@ impl Inbox {
 /// A part of a peer's memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Window<'a> {
-    words: ForeignWords<'a>,
+    words: &'a ForeignWords,
     start: usize,
 }
 
 impl Cells for Window<'_> {
     #[inline]
     fn load(&self, index: usize) -> u64 {
-        Cells::load(&self.words, self.start + index)
+        Cells::load(self.words, self.start + index)
     }
     #[inline]
     fn load_acquire(&self, index: usize) -> u64 {

@@ -6,7 +6,7 @@ mod lending;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use runnel_io::memory::Foreign;
+use runnel_io::memory::ForeignWords;
 use runnel_io::unix::Packets;
 use runnel_io::{Ringer, Token};
 
@@ -38,7 +38,7 @@ pub(crate) struct Sender {
     outbox: Arc<Outbox>,
     inbox: Arc<Inbox>,
     /// Whether the peer sleeps.
-    page: Foreign,
+    page: ForeignWords,
     bell: Ringer,
     /// Wakes this process's own driver.
     own_bell: Arc<Ringer>,
@@ -84,7 +84,7 @@ struct Channels {
 impl Sender {
     pub(crate) fn new(
         (outbox, inbox): (Arc<Outbox>, Arc<Inbox>),
-        page: Foreign,
+        page: ForeignWords,
         (bell, own_bell): (Ringer, Arc<Ringer>),
         packets: Arc<Packets>,
         pool: Arc<Pool>,
@@ -211,7 +211,7 @@ impl Sender {
         }
         match pushed {
             Ok(true) => {
-                if state.rung.should_ring(&self.page.words()) {
+                if state.rung.should_ring(&self.page) {
                     self.bell.ring();
                 }
                 true

@@ -5,7 +5,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use runnel::io::memory::{Foreign, SharedWords};
+use runnel::io::memory::{ForeignBytes, ForeignWords, SharedWords};
 use runnel::io::unix::{Place, Received};
 use runnel::io::{Doorbell, PacketListener, Packets, Ringer, host};
 
@@ -195,13 +195,13 @@ impl Record {
 pub struct FakeSession {
     pub packets: Packets,
     pub mine: Mine,
-    inbox: Foreign,
+    inbox: ForeignWords,
     bell: Ringer,
     /// Where the next record of this process will be.
     pub written: u64,
     pub read: u64,
     pub returned: u64,
-    pub segments: Vec<Foreign>,
+    pub segments: Vec<ForeignBytes>,
 }
 
 impl FakeSession {
@@ -217,8 +217,8 @@ impl FakeSession {
         let (greeting, fds) = packet(&packets).expect("a greeting");
         assert_eq!(greeting, hello(to, from));
         let [page, outbox, bell] = <[OwnedFd; 3]>::try_from(fds).unwrap();
-        Foreign::map(page, 8, 1 << 16).unwrap();
-        let inbox = Foreign::map(outbox, OUTBOX_BYTES, OUTBOX_BYTES + (1 << 16)).unwrap();
+        ForeignWords::map(page, 8, 1 << 16).unwrap();
+        let inbox = ForeignWords::map(outbox, OUTBOX_BYTES, OUTBOX_BYTES + (1 << 16)).unwrap();
         let bell = Ringer::from_fd(bell).unwrap();
         let (written, read, returned, segments) = (0, 0, 0, Vec::new());
         Self { packets, mine, inbox, bell, written, read, returned, segments }
@@ -237,7 +237,7 @@ impl FakeSession {
 
     /// A word of the other's outbox.
     pub fn told(&self, word: usize) -> u64 {
-        self.inbox.words().load(word, Acquire)
+        self.inbox.load(word, Acquire)
     }
 
     pub fn ring(&self) {
@@ -275,7 +275,7 @@ impl FakeSession {
         let read = self.read;
         let word = |ahead: u64, order| {
             let place = RECORDS as u64 + (read + ahead) % RING as u64;
-            self.inbox.words().load(place as usize, order)
+            self.inbox.load(place as usize, order)
         };
         let header = word(0, Acquire);
         if header == 0 {
@@ -311,7 +311,7 @@ impl FakeSession {
         let mut buffer = [0; 24];
         while let Received::Packet { fds, .. } = self.packets.recv(&mut buffer).unwrap() {
             let fd = fds.into_iter().next().expect("a segment's descriptor");
-            self.segments.push(Foreign::map(fd, 1, 1 << 30).unwrap());
+            self.segments.push(ForeignBytes::map(fd, 1, 1 << 30).unwrap());
             self.set(MAPPED, self.segments.len() as u64);
         }
     }

@@ -564,8 +564,10 @@ fn all_loaned_messages_are_kept_for_a_slow_subscriber() {
                 loan.fill(n as u8);
                 loan.publish().unwrap();
             }
+            publisher
         });
         spin_until(&far, "all heard", || heard.load(Ordering::SeqCst) == messages);
+        // One that ends earlier waits no longer than it may for a listener that is slow.
         publishing.join().unwrap();
     }
 }

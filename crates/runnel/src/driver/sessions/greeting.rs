@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
-use runnel_io::memory::{Foreign, SharedWords};
+use runnel_io::memory::{ForeignWords, SharedWords};
 use runnel_io::unix::{Packets, Place, Received, folder};
 use runnel_io::{Doorbell, Interest, PacketListener, Ringer, Token, clock, host};
 
@@ -49,7 +49,7 @@ pub(super) struct Mine {
 /// What the other process gives.
 struct Theirs {
     process: u128,
-    page: Foreign,
+    page: ForeignWords,
     inbox: Arc<Inbox>,
     bell: Ringer,
 }
@@ -278,8 +278,8 @@ impl Driver {
         let Ok([page, outbox, bell]) = <[OwnedFd; 3]>::try_from(fds) else {
             return Err(GreetingFault::LacksDescriptors);
         };
-        let page = Foreign::map(page, size_of::<u64>(), LONGEST_PAGE)?;
-        let memory = Foreign::map(outbox, Inbox::BYTES, Inbox::BYTES + LONGEST_PAGE)?;
+        let page = ForeignWords::map(page, size_of::<u64>(), LONGEST_PAGE)?;
+        let memory = ForeignWords::map(outbox, Inbox::BYTES, Inbox::BYTES + LONGEST_PAGE)?;
         let (inbox, bell) = (Arc::new(Inbox::new(memory)), Ringer::from_fd(bell)?);
         Ok(Theirs { process: hello.from, page, inbox, bell })
     }

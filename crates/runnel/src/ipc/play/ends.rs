@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use runnel_io::memory::{Foreign, SharedWords};
+use runnel_io::memory::{ForeignWords, SharedWords};
 use runnel_io::unix::Place;
 use runnel_io::{Doorbell, PacketListener, Packets, Ringer};
 
@@ -53,7 +53,7 @@ fn with_page((sender, receiver, bells): Parts, page: SharedWords) -> End {
 fn parts(own: &Arc<Outbox>, peer: Memory<'_>, packets: Packets, pool: &Arc<Pool>) -> Parts {
     let foreign = |fd: BorrowedFd<'_>, at_least: usize| {
         let fd = fd.try_clone_to_owned().expect("descriptors");
-        Foreign::map(fd, at_least, at_least + (1 << 16)).expect("memory")
+        ForeignWords::map(fd, at_least, at_least + (1 << 16)).expect("memory")
     };
     let (inbox, page) = (Arc::new(Inbox::new(foreign(peer.outbox, Inbox::BYTES))), foreign(peer.page, 8));
     let (same_user, packets) = (packets.same_user(), Arc::new(packets));

@@ -1,0 +1,214 @@
+//! Callbacks of which one runs at a time, and how an entity's callback gets its turn.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use crate::ready::{Runnable, When, mark};
+use crate::sync::lock;
+
+/// A mutually exclusive group, as rclcpp has it: none of its callbacks runs while another does, on whichever thread or
+/// further up on the same stack. A callback whose turn comes meanwhile is due again once that has ended.
+#[derive(Default)]
+pub(crate) struct CallbackGroup {
+    /// The mark of the thread that runs a callback of the group; 0 if none does.
+    runner: AtomicUsize,
+    /// There is something in `waiting`.
+    waits: AtomicBool,
+    waiting: Mutex<Vec<(When, Arc<dyn Runnable>)>>,
+}
+
+/// Which thread runs a callback of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Runner {
+    /// The one that asks, further up on its stack.
+    ThisThread,
+    AnotherThread,
+}
+
+/// The right to run a callback of the group, until it is dropped.
+pub(crate) struct Entered<'a>(&'a CallbackGroup);
+
+impl CallbackGroup {
+    /// Enters the group.
+    ///
+    /// # Errors
+    /// Who runs a callback of it now.
+    pub(crate) fn try_enter(&self) -> Result<Entered<'_>, Runner> {
+        match self.runner.compare_exchange(0, mark(), Ordering::SeqCst, Ordering::SeqCst) {
+            Ok(_) => Ok(Entered(self)),
+            Err(runner) if runner == mark() => Err(Runner::ThisThread),
+            Err(_) => Err(Runner::AnotherThread),
+        }
+    }
+
+    /// A callback whose turn it was is due again once the one that runs has ended.
+    fn wait(&self, when: &When, due: Arc<dyn Runnable>) {
+        let mut waiting = lock(&self.waiting);
+        waiting.push((when.clone(), due));
+        self.waits.store(true, Ordering::SeqCst);
+        drop(waiting);
+        // The one that ran may have ended before it could see that somebody waits. Who leaves does both in the other order.
+        if self.runner.load(Ordering::SeqCst) == 0 {
+            self.make_due();
+        }
+    }
+
+    /// Those that wait are due again.
+    fn make_due(&self) {
+        let waiting = {
+            let mut waiting = lock(&self.waiting);
+            self.waits.store(false, Ordering::SeqCst);
+            std::mem::take(&mut *waiting)
+        };
+        waiting.into_iter().for_each(|(when, due)| when.push(due));
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.0.runner.store(0, Ordering::SeqCst);
+        if self.0.waits.load(Ordering::SeqCst) {
+            self.0.make_due();
+        }
+    }
+}
+
+/// How the callback of an entity (a subscription, a service, a timer) gets its turn: where, and beside which others.
+pub(crate) struct Turn {
+    when: When,
+    group: Arc<CallbackGroup>,
+    entity: Weak<dyn Runnable>,
+}
+
+impl Turn {
+    /// For an entity whose callback keeps itself apart from itself alone: it has a group of its own.
+    pub(crate) fn new<E: Runnable + 'static>(when: When, entity: &Weak<E>) -> Self {
+        Self { when, group: Arc::default(), entity: entity.clone() }
+    }
+
+    /// The callback is due.
+    pub(crate) fn push(&self) {
+        if let Some(entity) = self.entity.upgrade() {
+            self.when.push(entity);
+        }
+    }
+
+    /// Takes the entity out of the ready queue, if it stands there.
+    pub(crate) fn take_back(&self) -> Option<Arc<dyn Runnable>> {
+        match &self.when {
+            When::Spun(ready) => ready.take(self.entity.as_ptr().cast()),
+            When::AtOnce => None,
+        }
+    }
+
+    /// Enters the group for the callback, whose turn it is. `None` if another one runs: then this one is due again after it.
+    pub(crate) fn enter(&self) -> Option<Entered<'_>> {
+        if let Ok(entered) = self.group.try_enter() {
+            return Some(entered);
+        }
+        self.group.wait(&self.when, self.entity.upgrade()?);
+        None
+    }
+
+    /// Enters the group out of turn.
+    ///
+    /// # Errors
+    /// Who runs a callback of it now.
+    pub(crate) fn try_enter(&self) -> Result<Entered<'_>, Runner> {
+        self.group.try_enter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ready::ReadyQueue;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::thread;
+
+    /// Counts how often it ran, with nothing but its group to keep two threads apart.
+    struct Counter {
+        turn: Turn,
+        within: AtomicBool,
+        ran: AtomicUsize,
+    }
+
+    impl Counter {
+        fn new(ready: &Arc<ReadyQueue>) -> Arc<Self> {
+            Arc::new_cyclic(|myself| Self {
+                turn: Turn::new(When::Spun(Arc::clone(ready)), myself),
+                within: AtomicBool::new(false),
+                ran: AtomicUsize::new(0),
+            })
+        }
+
+        fn ran(&self) -> usize {
+            self.ran.load(Ordering::SeqCst)
+        }
+    }
+
+    impl Runnable for Counter {
+        fn run(&self) {
+            let Some(_entered) = self.turn.enter() else { return };
+            assert!(!self.within.swap(true, Ordering::SeqCst), "two at a time");
+            self.ran.fetch_add(1, Ordering::SeqCst);
+            self.within.store(false, Ordering::SeqCst);
+        }
+    }
+
+    fn queue() -> Arc<ReadyQueue> {
+        let reactor = runnel_io::Reactor::new().unwrap();
+        Arc::new(ReadyQueue::new(reactor.waker().clone()))
+    }
+
+    #[test]
+    fn callback_whose_group_is_busy_is_due_again_once_it_is_free() {
+        let ready = queue();
+        let counter = Counter::new(&ready);
+        let group = &counter.turn.group;
+        let entered = group.try_enter().ok().unwrap();
+        assert_eq!(group.try_enter().err(), Some(Runner::ThisThread));
+        thread::scope(|scope| {
+            let other = scope.spawn(|| group.try_enter().err());
+            assert_eq!(other.join().unwrap(), Some(Runner::AnotherThread));
+        });
+        counter.run();
+        counter.run();
+        assert_eq!((counter.ran(), ready.len()), (0, 0));
+        drop(entered);
+        assert_eq!(ready.len(), 2);
+        while let Some(due) = ready.pop() {
+            due.run();
+        }
+        assert_eq!((counter.ran(), ready.len()), (2, 0));
+    }
+
+    #[test]
+    fn group_is_free_after_a_callback_that_panics() {
+        let group = CallbackGroup::default();
+        let panics = catch_unwind(AssertUnwindSafe(|| {
+            let _entered = group.try_enter();
+            panic!("as users do");
+        }));
+        assert!(panics.is_err() && group.try_enter().is_ok());
+    }
+
+    #[test]
+    fn turns_of_many_threads_are_neither_lost_nor_side_by_side() {
+        const TURNS: usize = 2000;
+        let ready = queue();
+        let counter = Counter::new(&ready);
+        (0..TURNS).for_each(|_| ready.push(Arc::clone(&counter) as Arc<dyn Runnable>));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while counter.ran() < TURNS {
+                        ready.pop().into_iter().for_each(|due| due.run());
+                        thread::yield_now();
+                    }
+                });
+            }
+        });
+        assert_eq!(counter.ran(), TURNS);
+    }
+}
