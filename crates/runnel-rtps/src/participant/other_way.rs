@@ -94,7 +94,7 @@ impl<P: Lend> Participant<P> {
         let has_room = of.has_room();
         let Some(proxy) = of.writer_mut(writer) else { return true };
         match proxy.arrive_beside(now, number, has_room) {
-            Arrival::Early => return proxy.hold(now, number, copied(bytes, None, false)),
+            Arrival::Early => return proxy.hold_beside(now, number, copied(bytes, None, false)),
             Arrival::Deliver => {
                 let payload = SamplePayload::Own(Vec::from(bytes));
                 self.give(now, Sample { reader, writer, number, stamp: None, payload });
@@ -116,6 +116,12 @@ impl<P: Lend> Participant<P> {
     /// gets by another way is to be told by [`Participant::sample_passed`].
     pub fn is_watched(&self, reader: EntityId, writer: Guid) -> bool {
         self.is_watched_for(reader, writer)
+    }
+
+    /// Whether a reader of ours is owed each sample.
+    pub fn is_reliable(&self, reader: EntityId) -> bool {
+        let qos = self.endpoints.get(&reader).map(|endpoint| endpoint.qos);
+        qos.is_some_and(|qos| qos.reliability == Reliability::Reliable)
     }
 
     /// Whether a reader of ours keeps all, so that writers wait for its user.

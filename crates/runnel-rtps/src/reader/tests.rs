@@ -124,6 +124,24 @@ fn no_more_is_held_than_may_be() {
 }
 
 #[test]
+fn samples_held_from_network_leave_room_for_those_beside_it() {
+    let spec = WriterSpec { most_bytes: 1 << 20, ..spec(true) };
+    let mut proxy = WriterProxy::new(spec);
+    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
+    let held = |number| (at(1), SequenceNumber(number), copied(&[0; 8], None, false));
+    let mut hold = |number| {
+        let (at, number, sample) = held(number);
+        proxy.hold(at, number, sample)
+    };
+    let by_network = (3..).take_while(|number| hold(*number)).count() as i64;
+    let beside = (10_000..).take_while(|number| {
+        let (at, number, sample) = held(*number);
+        proxy.hold_beside(at, number, sample)
+    });
+    assert_eq!((by_network, beside.count()), (3072, 1024));
+}
+
+#[test]
 fn what_there_is_no_room_for_is_asked_for_when_there_is() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));

@@ -94,6 +94,8 @@ pub(super) struct Sessions {
     late_since: Option<Instant>,
     /// What waits until datagrams have been handed out.
     put_off: PutOff,
+    /// Pairs whose writers are to hear that everything that went by the network has come.
+    unrepaired: Vec<Key>,
     /// With messages, since the reactor was looked at.
     turns: u32,
     throttle: Throttle,
@@ -193,6 +195,7 @@ impl Sessions {
             refused: Processes::default(),
             late_since: None,
             put_off: PutOff::default(),
+            unrepaired: Vec::new(),
             turns: 0,
             throttle: Throttle::default(),
         }

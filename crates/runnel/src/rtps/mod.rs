@@ -29,7 +29,7 @@ use crate::linger::Unarrived;
 use crate::sync::lock;
 use origin::word;
 pub(crate) use origin::{Written, random as random_origin};
-pub(crate) use other_way::Left;
+pub(crate) use other_way::{Left, Progress};
 pub(crate) use sample::CdrFrame;
 use sockets::Sockets;
 pub(crate) use told::{Told, ros2_name};

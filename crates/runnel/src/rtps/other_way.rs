@@ -19,6 +19,8 @@ pub(crate) struct Progress {
     pub(crate) watched: bool,
     /// It keeps all, so that a writer is to wait for its user.
     pub(crate) keeps_all: bool,
+    /// It is owed each message.
+    pub(crate) reliable: bool,
 }
 
 impl Rtps {
@@ -97,7 +99,8 @@ impl Brought {
 fn progress(participant: &mut Participant<CdrFrame>, (reader, writer): (EntityId, Guid)) -> Progress {
     let due = participant.due(reader, writer).map_or(0, number);
     let (watched, keeps_all) = (participant.is_watched(reader, writer), participant.keeps_all(reader));
-    Progress { due, watched, keeps_all }
+    let reliable = participant.is_reliable(reader);
+    Progress { due, watched, keeps_all, reliable }
 }
 
 fn number(of: SequenceNumber) -> u64 {

@@ -10,6 +10,9 @@ use runnel_core::time::Instant;
 /// How many samples are held that came before one that is missing.
 pub(super) const MOST_HELD: usize = 4096;
 
+/// How many of those have to have come beside the network. The process that sends them waits at 1000.
+const HELD_BESIDE: usize = 1024;
+
 /// What holding a sample takes beside its bytes, in bytes and roughly.
 const HOLDING: usize = 128;
 
@@ -201,7 +204,20 @@ impl WriterProxy {
     /// Holds a sample that came early, and asks for what is missing before it. False if there is no room for it: it will be
     /// asked for again.
     pub fn hold(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
-        let holds = self.hold_if_room(now, number, sample);
+        let has_room = self.may_hold(sample.bytes.len());
+        self.hold_if(has_room, now, number, sample)
+    }
+
+    /// The same for a sample that came beside the network, by which it is not sent again: what comes by the network leaves
+    /// room for such.
+    pub fn hold_beside(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
+        let most_bytes = self.spec.most_bytes.saturating_add(self.spec.most_bytes / 4);
+        let has_room = self.held.len() < MOST_HELD && self.held_bytes + sample.bytes.len() <= most_bytes;
+        self.hold_if(has_room, now, number, sample)
+    }
+
+    fn hold_if(&mut self, has_room: bool, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
+        let holds = has_room && self.hold_if_budget(now, number, sample);
         if !holds {
             self.note_dropped(number);
             self.retry.at = self.retry.at.or(Some(now + self.retry.timing.pause()));
@@ -212,10 +228,12 @@ impl WriterProxy {
         holds
     }
 
-    fn hold_if_room(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
-        if self.held.len() >= MOST_HELD || self.held_bytes + sample.bytes.len() > self.spec.most_bytes {
-            return false;
-        }
+    /// Whether there is room for one more sample that would be sent again.
+    fn may_hold(&self, bytes: usize) -> bool {
+        self.held.len() < MOST_HELD - HELD_BESIDE && self.held_bytes + bytes <= self.spec.most_bytes
+    }
+
+    fn hold_if_budget(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
         let Some(claim) = self.spec.budgets.held.claim(HOLDING + sample.bytes.len()) else { return false };
         self.held_bytes += sample.bytes.len();
         self.held.insert(number, Held { sample, _claim: claim });
@@ -226,8 +244,7 @@ impl WriterProxy {
 
     /// What would have to be free to hold a sample, if it is not and that is not for what this writer has itself.
     pub fn lacks_to_hold(&self, bytes: usize) -> Option<usize> {
-        let may = self.held.len() < MOST_HELD && self.held_bytes + bytes <= self.spec.most_bytes;
-        (may && !self.spec.budgets.held.has(HOLDING + bytes)).then_some(HOLDING + bytes)
+        (self.may_hold(bytes) && !self.spec.budgets.held.has(HOLDING + bytes)).then_some(HOLDING + bytes)
     }
 
     /// How much is held that would be sent again if it was let go of, in bytes.

@@ -56,7 +56,7 @@ pub(super) struct SampleLink {
 /// How much a subscriber takes until it tells of more room.
 #[derive(Default)]
 struct Room {
-    /// How many messages it has room for at a time; 0 if for any number.
+    /// How many messages it has room for at a time; 0 for any number.
     window: u64,
     /// The first that has to wait.
     limit: u64,
@@ -83,8 +83,11 @@ impl Room {
         }
     }
 
-    /// There is room for all before `end`: all that are a window before that are done with.
+    /// There is room for all before `end`: all that are a window before that are done with. The greatest number is no bound.
     fn extend(&mut self, end: u64) {
+        if end == u64::MAX {
+            return *self = Self::default();
+        }
         self.limit = end.max(self.limit);
         let due = end.saturating_sub(self.window);
         while let Some((_, bytes)) = self.under_way.pop_front_if(|(number, _)| *number < due) {
@@ -421,6 +424,9 @@ mod tests {
         assert_eq!((room.has(16), room.has(17), room.bytes), (true, false, 800));
         room.extend(12);
         assert!(room.has(16), "what was told before still holds");
+        room.extend(u64::MAX);
+        room.take(17, 100);
+        assert_eq!((room.has(u64::MAX), room.bytes, room.under_way.len()), (true, 0, 0));
     }
 
     #[test]

@@ -48,6 +48,7 @@ impl Driver {
         }
         brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
         self.ros2.brought = brought;
+        self.repaired();
     }
 
     /// Receives what has come so far, unless that is being done.

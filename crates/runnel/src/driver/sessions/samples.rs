@@ -16,13 +16,17 @@ use crate::driver::socket::Socket;
 use crate::driver::table::Key;
 use crate::frame::LENGTH;
 use crate::ipc::{Piece, SessionFault};
-use crate::rtps::{Brought, Rtps};
+use crate::rtps::{Brought, Progress, Rtps};
 
 /// What asks that are not understood yet are remembered: the other process may know of a pair before this one.
 const MOST_EARLY: usize = 4096;
 
-/// How many samples may be under way to a reader that keeps all and for its user: so many are held for it, and no more.
+/// How many samples may be under way to a reader that keeps all and for its user, or to a reliable one that waits for
+/// repairs by the network: so many are held for it, and no more.
 const WINDOW: u64 = 1000;
+
+/// The window of a reader that need not hold anything any more.
+const UNBOUNDED: u64 = u64::MAX;
 
 /// A writer of another process that a reader of ours has met.
 pub(in crate::driver) struct SampleInput {
@@ -34,6 +38,7 @@ pub(in crate::driver) struct SampleInput {
     pub(in crate::driver) meeting: LocalPeerId,
     /// It keeps all: the writer waits for its user.
     keeps_all: bool,
+    reliable: bool,
     channel: Option<Channel>,
 }
 
@@ -70,13 +75,13 @@ impl SampleInput {
         (reader, writer): (EntityId, Guid),
         meeting: LocalPeerId,
     ) -> Self {
-        let keeps_all = rtps.progress((reader, writer)).keeps_all;
-        Self { topic, from, rtps, reader, writer, meeting, keeps_all, channel: None }
+        let Progress { keeps_all, reliable, .. } = rtps.progress((reader, writer));
+        Self { topic, from, rtps, reader, writer, meeting, keeps_all, reliable, channel: None }
     }
 
     /// How many samples it has room for at first; 0 for any number.
     pub(super) fn window(&self) -> u64 {
-        if self.keeps_all { WINDOW } else { 0 }
+        if self.reliable { WINDOW } else { 0 }
     }
 
     /// Whether its samples come by the session.
@@ -168,11 +173,15 @@ impl Driver {
         }
     }
 
-    /// Tells the writer of a pair how much room there is, if it may wait for that.
+    /// Tells the writer of a pair how much room there is, if it may wait for that. Any number of samples has room, once all
+    /// that went by the network has come to a reader that keeps the last.
     pub(in crate::driver) fn tell_room(&mut self, key: Key) {
         let Some(Socket::SampleInput(input)) = self.sockets.get(key) else { return };
-        let Some(channel) = input.channel.as_ref().filter(|_| input.keeps_all) else { return };
-        let end = input.rtps.progress(input.pair()).due.saturating_add(WINDOW);
+        let is_bounded = |channel: &&Channel| input.reliable && channel.end < UNBOUNDED;
+        let Some(channel) = input.channel.as_ref().filter(is_bounded) else { return };
+        let due = input.rtps.progress(input.pair()).due;
+        let is_done = !input.keeps_all && due >= channel.next;
+        let end = if is_done { UNBOUNDED } else { due.saturating_add(WINDOW) };
         let much = end >= channel.end.saturating_add(WINDOW / 2) || channel.given >= MOST_UNDER_WAY / 4;
         if !much || end <= channel.end {
             return;
@@ -224,7 +233,29 @@ impl Driver {
             input.channel = Some(Channel { next, level, watched, end, given: 0, pieces, begun: 0 });
             input.from.stats.set_by_memory(true);
         }
+        self.tell_room_once_repaired(key);
         Ok(())
+    }
+
+    /// Tells the writer of a pair of room now, or as soon as what went by the network has come.
+    fn tell_room_once_repaired(&mut self, key: Key) {
+        self.tell_room(key);
+        if self.awaits_repairs(key) {
+            self.sessions.unrepaired.push(key);
+        }
+    }
+
+    fn awaits_repairs(&self, key: Key) -> bool {
+        let Some(Socket::SampleInput(input)) = self.sockets.get(key) else { return false };
+        let is_bounded = input.channel.as_ref().is_some_and(|channel| channel.end < UNBOUNDED);
+        input.reliable && !input.keeps_all && is_bounded
+    }
+
+    /// The network has brought something: perhaps what samples in shared memory waited for.
+    pub(in crate::driver) fn repaired(&mut self) {
+        for key in std::mem::take(&mut self.sessions.unrepaired) {
+            self.tell_room_once_repaired(key);
+        }
     }
 
     /// What was sent before by the network of this host lies in our sockets.
