@@ -24,6 +24,9 @@ const ENTRY: &str = "ipc_deaths::a_part_is_played_where_another_test_asks_for_it
 /// How long processes are killed, unless `RUNNEL_KILLS` says how many are.
 const KILLING: Duration = Duration::from_secs(60);
 
+/// Of those killed, so many are linked at least.
+const LINKED: u64 = 20;
+
 #[test]
 fn a_part_is_played_where_another_test_asks_for_it() {
     play_if_asked(|part, argument| match part {
@@ -139,7 +142,9 @@ fn processes_that_are_killed_at_any_instant_cost_nobody_anything() {
     let kills = std::env::var("RUNNEL_KILLS").ok().map(|kills| kills.parse::<u64>().unwrap());
     let until = Instant::now() + if kills.is_some() { Duration::from_secs(7200) } else { KILLING };
     let mut crowd = Crowd::new(&scene, 6);
-    while kills.is_none_or(|kills| crowd.killed < kills) && Instant::now() < until {
+    // On a busy machine few are linked by the end of that time.
+    let is_enough = |crowd: &Crowd| Instant::now() >= until && crowd.linked >= LINKED;
+    while kills.is_none_or(|kills| crowd.killed < kills) && !is_enough(&crowd) {
         crowd.kill_one(&scene);
     }
     crowd.peers.into_iter().for_each(kill);
@@ -147,7 +152,7 @@ fn processes_that_are_killed_at_any_instant_cost_nobody_anything() {
     alone();
     before.wait_for_no_more();
     scene.is_undisturbed();
-    assert!(crowd.linked >= 20, "{}", crowd.linked);
+    assert!(crowd.linked >= LINKED, "{}", crowd.linked);
 }
 
 /// Subscribers of the talker, and publishers of the listener.
@@ -164,7 +169,7 @@ fn publish_to(scene: &Scene, readers: &mut [Peer], count: u32) -> Duration {
         }
         let line = format!("heard {}, skipped 0", scene.published.get() - 1);
         for reader in &mut *readers {
-            reader.wait_for_line(|said| said == line, within(30)).unwrap();
+            reader.wait_for_line(|said| said == line, within(LONG.as_secs())).unwrap();
         }
     }
     began.elapsed()
@@ -182,20 +187,22 @@ fn one_reader_of_ten_that_is_stopped_holds_up_nobody_and_goes_on_in_order() {
     let scene = Scene::with_queue(2000);
     let mut readers: Vec<Peer> = (0..10).map(|_| start(&scene, ENTRY, "reads", "30000")).collect();
     for reader in &mut readers {
-        reader.wait_for_line(|line| line == "linked", within(30)).unwrap();
+        reader.wait_for_line(|line| line == "linked", within(LONG.as_secs())).unwrap();
     }
     let all_run = publish_to(&scene, &mut readers, 10_000);
     let mut stopped = readers.pop().unwrap();
-    stopped.stop(within(30)).unwrap();
+    stopped.stop(within(LONG.as_secs())).unwrap();
     let before = resident();
-    let one_stopped = publish_to(&scene, &mut readers, 20_000);
-    assert!(one_stopped < 4 * all_run + Duration::from_secs(2), "{one_stopped:?} after {all_run:?}");
+    // Others may have the processor during some of these.
+    let one_stopped = (0..4).map(|_| publish_to(&scene, &mut readers, 5000)).min().unwrap();
+    assert!(one_stopped < 2 * all_run + Duration::from_millis(500), "{one_stopped:?} after {all_run:?}");
     let grown = resident().saturating_sub(before);
     assert!(grown < 32 << 20, "{} KiB for one that is stopped", grown / 1024);
     stopped.signal(Signal::CONT).unwrap();
     scene.talk(1, 100);
     // What it gets is in order, up to the last, and lacks what was dropped.
-    let last = stopped.wait_for_line(|line| line.starts_with("heard 30000,"), within(30)).unwrap();
+    let last =
+        stopped.wait_for_line(|line| line.starts_with("heard 30000,"), within(LONG.as_secs())).unwrap();
     let dropped = scene.publisher.dropped();
     assert_eq!((last, dropped > 10_000), (format!("heard 30000, skipped {dropped}"), true));
     scene.is_undisturbed();
@@ -313,11 +320,12 @@ fn a_reader_that_forks_while_it_holds_a_message_spoils_nothing() {
     let before = Held::now();
     let signal = std::env::temp_dir().join(format!("runnel_forked_{}", host::pid()));
     let mut forker = start(&scene, ENTRY, "forks", signal.to_str().unwrap());
-    forker.wait_for_line(|line| line == "linked", within(20)).unwrap();
+    forker.wait_for_line(|line| line == "linked", within(LONG.as_secs())).unwrap();
     // Its child has the first of the long ones. The others take every slot that there is, many times over.
     (0..300).for_each(|_| talk_to_listener(&scene, &[100_000, 10, 5000]));
     fs::write(&signal, "").unwrap();
-    let said = forker.wait_for_line(|line| line == "unchanged" || line == "spoilt", within(30)).unwrap();
+    let said =
+        forker.wait_for_line(|line| line == "unchanged" || line == "spoilt", within(LONG.as_secs())).unwrap();
     fs::remove_file(&signal).unwrap();
     assert_eq!(said, "unchanged");
     drop(forker);

@@ -243,12 +243,15 @@ fn ten_thousand_that_connect_and_leave_leave_nothing_behind() {
     come_and_go(1000);
     wait_until("all descriptors given back", || descriptors() <= settled);
     let before = resident();
-    let lines = count_logged(&["another process of this host"]);
+    let logged = || count_logged(&["another process of this host"]);
+    let (lines, began) = (logged(), Instant::now());
     come_and_go(9000);
     wait_until("all descriptors given back", || descriptors() <= settled);
     let grown = resident().saturating_sub(before);
     assert!(grown < 4 << 20, "{} KiB after 9000 connections", grown / 1024);
-    assert!(count_logged(&["another process of this host"]) < lines + 200, "a disk is not filled with it");
+    // Twenty in ten seconds, of which a busy machine takes many.
+    let spans = began.elapsed().as_secs() as usize / 10 + 2;
+    assert!(logged() <= lines + 20 * spans, "{} lines in {spans} spans fill a disk", logged() - lines);
     drop(stream);
     wait_until("it is gone", || scene.publisher.subscription_count() == 1);
     drop(Reader::new(&scene));
@@ -290,7 +293,9 @@ fn those_that_never_greet_keep_nobody_from_it_for_long() {
     assert!(scene.publisher.wait_for_subscribers(3, LONG).unwrap());
     scene.talk(10, 100);
     spin_until(&late, "messages over the network", || heard.load(std::sync::atomic::Ordering::SeqCst) == 10);
-    assert!(began.elapsed() < PATIENCE && subscription.shared_memory_count() == 0);
+    // On a busy machine all this may last until the first of them are turned away.
+    let by_memory = subscription.shared_memory_count();
+    assert!(by_memory == 0 || began.elapsed() >= PATIENCE, "{by_memory} after {:?}", began.elapsed());
     // After a while they are turned away, and who was late gets a session by itself.
     spin_until(&late, "a link in shared memory", || subscription.shared_memory_count() == 1);
     assert!(began.elapsed() + Duration::from_millis(100) >= PATIENCE, "{:?}", began.elapsed());

@@ -51,13 +51,17 @@ fn short_callbacks_have_the_keeper_look_five_times_a_second() {
     let graph = Graph::new();
     let node = graph.context().create_node("busy").unwrap();
     run_short_callbacks(&node, SETTLED);
-    let (before, start) = (sleeps_of_keepers(), clock::monotonic());
-    assert!(before > 0, "there is no keeper");
-    run_short_callbacks(&node, Duration::from_secs(2));
-    // A look that falls into a callback is followed by a second one.
-    let looks = clock::monotonic().since(start).as_millis() / 200 + 1;
-    let sleeps = sleeps_of_keepers() - before;
-    assert!(u128::from(sleeps) <= 2 * looks, "{sleeps} times, not {looks}");
+    // When others have the processor a callback is not short, and the keeper looks more often.
+    let mut all = Vec::new();
+    while all.last().is_none_or(|(sleeps, looks)| *sleeps > 2 * looks) {
+        assert!(all.len() < 5, "sleeps, and how often it is to look: {all:?}");
+        let (before, start) = (sleeps_of_keepers(), clock::monotonic());
+        assert!(before > 0, "there is no keeper");
+        run_short_callbacks(&node, Duration::from_secs(2));
+        // A look that falls into a callback is followed by a second one.
+        let looks = clock::monotonic().since(start).as_millis() as u64 / 200 + 1;
+        all.push((sleeps_of_keepers() - before, looks));
+    }
 }
 
 /// How often the keepers of this process went to sleep so far.

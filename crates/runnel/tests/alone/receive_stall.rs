@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
+use crate::common::LONG;
 use crate::fake_publisher::FakePublisher;
 use crate::ipc_scene::Scene;
 use crate::played::{play_if_asked, say, start};
@@ -47,11 +48,11 @@ fn subscriber_that_was_stopped_reads_before_it_gives_up() {
     let mut subscriber = start(&scene, ENTRY, "subscribes", "");
     let text = framed_text("whole");
     let mut paused = fake.accept_and_send("/paused", Text::MD5, &text[..6]);
-    subscriber.wait_for_line(|line| line == "begun", within(30)).unwrap();
-    subscriber.stop(within(30)).unwrap();
+    subscriber.wait_for_line(|line| line == "begun", within(LONG.as_secs())).unwrap();
+    subscriber.stop(within(LONG.as_secs())).unwrap();
     paused.write_all(&text[6..]).unwrap();
     scene.talk(10, 100);
     std::thread::sleep(TIMEOUT + Duration::from_millis(500));
     subscriber.signal(Signal::CONT).unwrap();
-    subscriber.wait_for_line(|line| line == "heard whole", within(30)).unwrap();
+    subscriber.wait_for_line(|line| line == "heard whole", within(LONG.as_secs())).unwrap();
 }

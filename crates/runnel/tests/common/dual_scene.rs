@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::common::LONG;
 use runnel::msgs::std_msgs::UInt32;
 use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS, Subscription};
 
@@ -53,7 +54,9 @@ pub struct Talker {
 }
 
 impl Talker {
-    pub fn new(publisher: Publisher<UInt32>) -> Self {
+    pub fn new(mut publisher: Publisher<UInt32>) -> Self {
+        // One that keeps all waits for listeners as long as the machine keeps these from listening.
+        publisher.set_max_blocking_time(LONG);
         Self::by(move |number| publisher.publish(UInt32 { data: number }).unwrap())
     }
 

@@ -6,6 +6,7 @@ use crate::common::{Graph, LONG, spin_until};
 use crate::dual_scene::{Listener, Talker, context, domain};
 use runnel::msgs::std_msgs::UInt32;
 use runnel::{Context, ContextOptions, Graphs, MasterOptions, QoS, Ros2Graph};
+use runnel_testkit::process::free_port;
 
 #[test]
 fn two_nodes_of_both_graphs_hear_each_message_once_while_they_meet_in_one_after_the_other() {
@@ -38,11 +39,7 @@ fn a_master_that_comes_late_doubles_and_loses_nothing() {
     let host =
         Context::with_options(ContextOptions::default().signals(false).arguments(Vec::<String>::new()));
     let host = host.unwrap();
-    // A port that is free, since a master just had it.
-    let port = {
-        let first = Graph::new();
-        first.uri.trim_end_matches('/').rsplit(':').next().unwrap().parse::<u16>().unwrap()
-    };
+    let port = free_port();
     let uri = format!("http://127.0.0.1:{port}/");
     let [a, b] = [0, 1].map(|_| context(&uri, Graphs::Both, domain));
     let talker = a.create_node("talker").unwrap();

@@ -6,7 +6,6 @@ use crate::logged;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use runnel::core::time::Instant;
 use runnel::io::clock;
 use runnel::msgs::rosgraph_msgs::Clock;
 use runnel::msgs::std_msgs::String as Text;
@@ -25,68 +24,78 @@ fn text(data: &str) -> Text {
     Text { data: data.into() }
 }
 
-fn assert_at_once(start: Instant) {
-    let took = clock::monotonic().since(start);
-    assert!(took < AT_ONCE, "{took:?}");
+/// Does this at once in one of a few times: on a busy machine one may take longer, but it waits for no master.
+#[track_caller]
+fn at_once(mut act: impl FnMut()) {
+    let mut took = || {
+        let start = clock::monotonic();
+        act();
+        clock::monotonic().since(start)
+    };
+    let mut all = Vec::new();
+    while all.last().is_none_or(|last| *last >= AT_ONCE) {
+        assert!(all.len() < 5, "{all:?}");
+        all.push(took());
+    }
 }
 
 #[test]
 fn a_node_without_ros_1_is_made_publishes_and_ends_at_once_though_no_master_could_be_named() {
-    let start = clock::monotonic();
-    let context = context(&["__master:=nonsense", "_rate:=5"]);
-    let node = context.create_node("talker").unwrap();
-    let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
-    let heard = node.create_subscription("other", 10, |_: &Text| {}).unwrap();
-    chatter.publish(text("hello")).unwrap();
-    assert_eq!((chatter.published(), heard.publisher_count()), (1, 0));
-    runnel::log_info!(node, "logged");
-    context.spin_some().unwrap();
-    drop((chatter, heard, node));
-    context.shutdown();
-    context.spin().unwrap();
-    drop(context);
-    assert_at_once(start);
+    at_once(|| {
+        let context = context(&["__master:=nonsense", "_rate:=5"]);
+        let node = context.create_node("talker").unwrap();
+        let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
+        let heard = node.create_subscription("other", 10, |_: &Text| {}).unwrap();
+        chatter.publish(text("hello")).unwrap();
+        assert_eq!((chatter.published(), heard.publisher_count()), (1, 0));
+        runnel::log_info!(node, "logged");
+        context.spin_some().unwrap();
+        drop((chatter, heard, node));
+        context.shutdown();
+        context.spin().unwrap();
+        drop(context);
+    });
 }
 
 #[test]
 fn what_ros_1_alone_has_is_refused_by_name() {
-    let start = clock::monotonic();
-    let context = context(&[]);
-    let node = context.create_node("node").unwrap();
-    let refused = [
-        node.set_param("rate", 5).err(),
-        node.get_param::<i32>("rate").err(),
-        node.has_param("/other/rate").err(),
-        node.watch_param("rate", |_, _| {}).err(),
-        node.create_service::<Trigger, Error>("reset", |_| Ok(Default::default())).err(),
-        node.create_client::<Trigger>("reset").err(),
-        node.wait_for_service("reset", Duration::from_secs(60)).err(),
-        context.call_master("getPid", &[], Duration::from_secs(60)).err(),
-    ];
-    for (which, error) in refused.into_iter().enumerate() {
-        let error = error.expect("it is refused");
-        assert!(matches!(error, Error::Ros1Only { .. }), "{which}: {error}");
-        assert!(error.to_string().contains("ROS 1 alone so far"), "{which}: {error}");
-    }
-    assert_at_once(start);
+    at_once(|| {
+        let context = context(&[]);
+        let node = context.create_node("node").unwrap();
+        let refused = [
+            node.set_param("rate", 5).err(),
+            node.get_param::<i32>("rate").err(),
+            node.has_param("/other/rate").err(),
+            node.watch_param("rate", |_, _| {}).err(),
+            node.create_service::<Trigger, Error>("reset", |_| Ok(Default::default())).err(),
+            node.create_client::<Trigger>("reset").err(),
+            node.wait_for_service("reset", Duration::from_secs(60)).err(),
+            context.call_master("getPid", &[], Duration::from_secs(60)).err(),
+        ];
+        for (which, error) in refused.into_iter().enumerate() {
+            let error = error.expect("it is refused");
+            assert!(matches!(error, Error::Ros1Only { .. }), "{which}: {error}");
+            assert!(error.to_string().contains("ROS 1 alone so far"), "{which}: {error}");
+        }
+    });
 }
 
 #[test]
 fn a_nodes_own_parameters_are_those_of_its_arguments_or_the_default_where_there_is_no_master() {
-    let start = clock::monotonic();
-    let given =
-        ["_rate:=5", "--ros-args", "-p", "limits.speed:=0.5", "-p", "other:gain:=7", "-p", "n:gain:=3"];
-    let node = context(&given).create_node("n").unwrap();
-    assert_eq!(node.param("~rate", 10.0).unwrap(), 5.0);
-    assert_eq!(node.get_param::<f64>("~limits/speed").unwrap(), Some(0.5));
-    assert_eq!(node.param("~gain", 1).unwrap(), 3);
-    assert_eq!(node.param("~name", String::from("default")).unwrap(), "default");
-    assert_eq!((node.has_param("~rate").unwrap(), node.has_param("~name").unwrap()), (true, false));
-    let error = node.get_param::<bool>("~rate").unwrap_err();
-    let expected =
-        "parameter /n/rate is of kind int, which is no bool; it is as the node's arguments give it";
-    assert_eq!(error.to_string(), expected);
-    assert_at_once(start);
+    at_once(|| {
+        let given =
+            ["_rate:=5", "--ros-args", "-p", "limits.speed:=0.5", "-p", "other:gain:=7", "-p", "n:gain:=3"];
+        let node = context(&given).create_node("n").unwrap();
+        assert_eq!(node.param("~rate", 10.0).unwrap(), 5.0);
+        assert_eq!(node.get_param::<f64>("~limits/speed").unwrap(), Some(0.5));
+        assert_eq!(node.param("~gain", 1).unwrap(), 3);
+        assert_eq!(node.param("~name", String::from("default")).unwrap(), "default");
+        assert_eq!((node.has_param("~rate").unwrap(), node.has_param("~name").unwrap()), (true, false));
+        let error = node.get_param::<bool>("~rate").unwrap_err();
+        let expected =
+            "parameter /n/rate is of kind int, which is no bool; it is as the node's arguments give it";
+        assert_eq!(error.to_string(), expected);
+    });
 }
 
 #[test]
@@ -251,15 +260,15 @@ fn a_master_that_comes_later_is_neither_waited_for_nor_missed() {
             ContextOptions::default().signals(false).arguments([format!("__master:=http://{master}")]);
         let options = options.graphs(Graphs::Both).domain_id(new_domain()).master_comes_later(true);
         let context = Context::with_options(options).unwrap();
-        let start = clock::monotonic();
-        let node = context.create_node("patient").unwrap();
-        let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
-        let heard = Heard::default();
-        let subscription = heard.subscribe(&node, 10.into());
-        publish(&chatter, &["one"]);
-        common::spin_until(&context, "it is heard", || heard.all() == words("one"));
-        drop((chatter, subscription, node));
-        assert_at_once(start);
+        at_once(|| {
+            let node = context.create_node("patient").unwrap();
+            let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
+            let heard = Heard::default();
+            let subscription = heard.subscribe(&node, 10.into());
+            publish(&chatter, &["one"]);
+            common::spin_until(&context, "it is heard", || heard.all() == words("one"));
+            drop((chatter, subscription, node));
+        });
         assert!(!logged::is_logged(&["/patient", "the master"]), "{master}");
     }
 }

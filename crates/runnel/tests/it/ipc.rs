@@ -60,9 +60,15 @@ fn nothing_is_lost_or_doubled_while_a_link_goes_over() {
         });
         let subscription = subscription.unwrap();
         assert!(talker.wait_for_subscribers(1, LONG).unwrap());
+        let so_far = Arc::clone(&heard);
         let publishing = thread::spawn(move || {
             let mut count = 0;
             while talker.shared_memory_count() == 0 || count < 1000 {
+                // On a busy machine the link goes over late: no more wait than the queues hold.
+                if count as usize >= so_far.lock().unwrap().len() + 50_000 {
+                    thread::yield_now();
+                    continue;
+                }
                 talker.publish(number(count)).unwrap();
                 count += 1;
             }

@@ -13,6 +13,7 @@ use runnel::io::clock;
 use runnel::msgs::std_msgs::String as Text;
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, ContextOptions, Error, Executor, MasterOptions, PollingPolicy, Rate};
+use runnel_testkit::process::free_port;
 
 fn publishers(graph: &Graph) -> Vec<String> {
     let state = graph.ask("getSystemState", &["/test".into()]);
@@ -226,7 +227,7 @@ fn all_threads_of_an_executor_end_with_the_context() {
 #[test]
 fn a_master_that_comes_later_is_told_everything() {
     let graph = Graph::new();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let early = graph.context_with(&[&format!("__master:=http://127.0.0.1:{port}/")]);
     let node = early.create_node("early").unwrap();
     let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();

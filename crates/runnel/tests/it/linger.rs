@@ -82,12 +82,12 @@ fn talker_with_still_listener(graph: &str, ipc: bool, linger: &str) -> Stage {
         Peer::spawn(part, command).unwrap()
     };
     let mut listener = part("listens");
-    listener.wait_for_line(|line| line == "ready", within(20)).unwrap();
+    listener.wait_for_line(|line| line == "ready", within(LONG.as_secs())).unwrap();
     let mut talker = part("talks");
-    talker.wait_for_line(|line| line == "met", within(20)).unwrap();
-    listener.stop(within(20)).unwrap();
+    talker.wait_for_line(|line| line == "met", within(LONG.as_secs())).unwrap();
+    listener.stop(within(LONG.as_secs())).unwrap();
     std::fs::write(&stands, "").unwrap();
-    talker.wait_for_line(|line| line == "ending", within(20)).unwrap();
+    talker.wait_for_line(|line| line == "ending", within(LONG.as_secs())).unwrap();
     let _ = std::fs::remove_file(&stands);
     Stage { listener, talker, _graph: master }
 }
@@ -102,7 +102,7 @@ fn the_wait_at_the_end_is_bounded_and_reported() {
     for (graph, ipc) in PATHS {
         let mut stage = talker_with_still_listener(graph, ipc, "0.3");
         let is_report = |line: &str| line.contains("publisher /data: ") && line.contains("not arrived at ");
-        let line = stage.talker.wait_for_line(is_report, within(20)).unwrap();
+        let line = stage.talker.wait_for_line(is_report, within(LONG.as_secs())).unwrap();
         assert!(line.contains("waited 0.3 s, RUNNEL_LINGER"), "{line}");
         if graph == "ros2" && !ipc {
             assert!(line.contains("3 messages have"), "{line}");
@@ -110,7 +110,7 @@ fn the_wait_at_the_end_is_bounded_and_reported() {
         if graph == "ros1" {
             assert!(line.contains("/listens"), "{line}");
         }
-        assert!(stage.talker.wait_exit(within(20)).unwrap().success());
+        assert!(stage.talker.wait_exit(within(LONG.as_secs())).unwrap().success());
         stage.listener.signal(Signal::CONT).unwrap();
     }
 }
@@ -125,9 +125,13 @@ fn ctrl_c_ends_the_wait_at_the_end() {
         // One that comes a moment before the wait asks the program to end, which it does: the next is for the wait.
         if stage.talker.wait_for_line(is_report, within(5)).is_err() {
             stage.talker.signal(Signal::INT).unwrap();
-            stage.talker.wait_for_line(is_report, within(20)).unwrap();
+            stage.talker.wait_for_line(is_report, within(LONG.as_secs())).unwrap();
         }
-        assert!(stage.talker.wait_exit(within(20)).unwrap().success(), "{}", stage.talker.output());
+        assert!(
+            stage.talker.wait_exit(within(LONG.as_secs())).unwrap().success(),
+            "{}",
+            stage.talker.output()
+        );
         stage.listener.signal(Signal::CONT).unwrap();
     }
 }

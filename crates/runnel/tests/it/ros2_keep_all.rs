@@ -1,6 +1,6 @@
 //! Reliable publishers and subscriptions of the ROS 2 graph that keep all lose nothing beside others, nor when one ends.
 
-use crate::common::wait_until;
+use crate::common::{LONG, wait_until};
 use crate::ros2_pair::{context, listen, new_domain, numbered};
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel::{Context, Publisher, QoS, Subscription};
@@ -53,8 +53,10 @@ fn what_a_publisher_that_has_ended_had_published_reaches_a_callback_that_was_slo
         let domain = new_domain();
         let (talking, listening) = (context(domain, ipc), context(domain, ipc));
         let nodes = [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];
-        let publisher: Publisher<UInt8MultiArray> =
+        let mut publisher: Publisher<UInt8MultiArray> =
             nodes[0].create_publisher("data", QoS::keep_all()).unwrap();
+        // The listener's process takes them when the machine lets it.
+        publisher.set_max_blocking_time(LONG);
         let (subscription, heard) = listen(&nodes[1], "data", QoS::keep_all());
         meet(ipc, [&talking, &listening], &publisher, &subscription);
         // As many as wait for the callback, and more that its process holds for it.

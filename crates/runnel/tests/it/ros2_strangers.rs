@@ -40,8 +40,10 @@ fn datagrams_that_make_no_sense_do_not_fill_the_log() {
     }
     publisher.publish(numbered(1, 10)).unwrap();
     spin_until(&listening, "the message heard", || *heard.lock().unwrap() == [1]);
-    let told = count_logged(&["127.0.0.1"]);
-    assert!((1..=100).contains(&told), "{told} lines");
+    let told = || count_logged(&["127.0.0.1"]);
+    // The message came by another socket.
+    spin_until(&listening, "some of them told", || told() > 0);
+    assert!(told() <= 100, "{} lines", told());
 }
 
 /// Tells of so many nodes with so many endpoints each, and waits until everybody has it.

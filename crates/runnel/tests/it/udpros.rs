@@ -57,6 +57,12 @@ fn transports(context: &Context, graph: &Graph, node: &str) -> Vec<String> {
     rows.as_array().unwrap().iter().map(transport).collect()
 }
 
+/// Waits until a node has these links. A subscriber knows its link a little later than the publisher does.
+fn wait_for_links(context: &Context, graph: &Graph, node: &str, expected: &[&str]) {
+    let what = format!("{node} has the links {expected:?}");
+    wait_until(&what, || transports(context, graph, node) == expected);
+}
+
 #[test]
 fn messages_of_every_size_around_a_datagrams_border_arrive_whole() {
     let graph = Graph::new();
@@ -66,7 +72,7 @@ fn messages_of_every_size_around_a_datagrams_border_arrive_whole() {
     let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     assert_eq!(transports(&near, &graph, "/talker"), ["UDPROS"]);
-    assert_eq!(transports(&near, &graph, "/listener"), ["UDPROS"]);
+    wait_for_links(&near, &graph, "/listener", &["UDPROS"]);
     // A datagram holds 1464 bytes of a message, of which 16 are not the array's.
     let sizes: Vec<usize> =
         [0, 1, 10].into_iter().chain(1440..1460).chain(2900..2920).chain([60_000]).collect();
@@ -153,10 +159,10 @@ fn a_subscription_of_the_same_node_that_wants_every_message_brings_all_to_a_conn
     let listener = far.create_node("listener").unwrap();
     let (datagrams, _datagrams) = listen(&listener, "data", udpros());
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
-    assert_eq!(transports(&near, &graph, "/listener"), ["UDPROS"]);
+    wait_for_links(&near, &graph, "/listener", &["UDPROS"]);
     let (reliable, subscription) = listen(&listener, "data", QoS::keep_last(10));
-    wait_until("the link is a connection", || transports(&near, &graph, "/listener") == ["TCPROS"]);
-    assert_eq!(subscription.publisher_count(), 1);
+    wait_for_links(&near, &graph, "/listener", &["TCPROS"]);
+    wait_until("the connection is joined", || subscription.publisher_count() == 1);
     wait_until("the publisher knows one link", || {
         talker.publish(bytes(3)).unwrap();
         talker.subscription_count() == 1
@@ -182,7 +188,8 @@ fn notices_ended_subscriber(
         (0..at_a_time).for_each(|_| talker.publish(bytes(10)).unwrap());
         talker.subscription_count() == 0
     });
-    assert_eq!(transports(near, graph, "/talker"), [""; 0]);
+    // The publication notices it, and then tells the node.
+    wait_for_links(near, graph, "/talker", &[]);
     talker
 }
 
