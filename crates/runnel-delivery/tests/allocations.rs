@@ -1,46 +1,13 @@
 //! While a path is active, neither end allocates for a message, and no statement is made.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use runnel_delivery::{
     Credit, Path, PathId, PathKind, QueuePolicy, ReceiveAction, Receiver, SendAction, Sender, SenderOptions,
     Statement, StreamId,
 };
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// The system's allocator, counted by thread.
-struct Counted;
-
-fn count() {
-    let _ = ALLOCATIONS.try_with(|allocations| allocations.set(allocations.get() + 1));
-}
-
-// SAFETY: every call goes to the system's allocator with the arguments that came; counting does not allocate.
-unsafe impl GlobalAlloc for Counted {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps to the contract of this function, which is that of the one called.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as above.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
+use runnel_testkit::counting_allocator::{CountingAllocator, allocations_of_thread};
 
 #[global_allocator]
-static ALLOCATOR: Counted = Counted;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const ID: StreamId = StreamId { stream: 9, subscription: 0 };
 const PATH: PathId = PathId(1);
@@ -100,12 +67,12 @@ impl Pair {
 
     /// Publishes a row of messages; how often it allocated.
     fn row(&mut self, numbers: std::ops::Range<u64>) -> u64 {
-        let before = ALLOCATIONS.get();
+        let before = allocations_of_thread();
         for number in numbers {
             self.sender.publish(number, number, 100).unwrap();
             self.send();
         }
-        ALLOCATIONS.get() - before
+        allocations_of_thread() - before
     }
 }
 
@@ -126,9 +93,9 @@ fn active_path_costs_no_allocation_and_no_statement() {
 fn fan_out_costs_a_sender_nothing() {
     let mut pair = Pair::new(PathKind::RtpsReliable);
     pair.row(1..10);
-    let before = ALLOCATIONS.get();
+    let before = allocations_of_thread();
     assert!(pair.sender.carried_until(PATH, 1_000_000));
-    assert_eq!((pair.sender.poll_action(), ALLOCATIONS.get()), (None, before));
+    assert_eq!((pair.sender.poll_action(), allocations_of_thread()), (None, before));
     pair.sender.publish(1_000_000, 0, 1).unwrap();
     assert!(matches!(pair.sender.poll_action(), Some(SendAction::Send { .. })));
 }

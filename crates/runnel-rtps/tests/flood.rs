@@ -1,15 +1,15 @@
 //! A flood of announcements by participants that are not there, twenty thousand at 2500 a second.
 
-#[path = "net/counting.rs"]
-mod counting;
 mod net;
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use counting::HELD;
 use net::{GROUP, Net, announcement, forged_prefix, millis, sample, secs};
 use runnel_core::qos::QoS;
+use runnel_testkit::counting_allocator::{CountingAllocator, held_bytes};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 #[test]
 fn a_flood_of_participants_that_are_not_there_costs_little_and_stops_nothing() {
@@ -19,7 +19,7 @@ fn a_flood_of_participants_that_are_not_there_costs_little_and_stops_nothing() {
         (net.writer(a, "rt/live", QoS::default()), net.reader(b, "rt/live", QoS::default()));
     net.run_until("they meet", secs(2), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
     net.run_for(secs(1));
-    let before = HELD.load(Ordering::Relaxed);
+    let before = held_bytes();
     let (mut sent, mut late) = (0, None);
     for number in 0..20_000 {
         let from = ([10, 9, (number >> 8) as u8, number as u8], 7410).into();
@@ -38,7 +38,7 @@ fn a_flood_of_participants_that_are_not_there_costs_little_and_stops_nothing() {
             assert!(net.is_matched(c, reader), "not met within {:?}", net.now.since(since));
         }
     }
-    let grown = HELD.load(Ordering::Relaxed).saturating_sub(before) / net.nodes.len();
+    let grown = held_bytes().saturating_sub(before) / net.nodes.len();
     assert!(grown < 8_000_000, "{grown} bytes");
     let back: usize = net.astray.values().sum();
     assert!(back <= 3 * sent * net.nodes.len(), "{back} bytes for {sent}");
@@ -48,6 +48,6 @@ fn a_flood_of_participants_that_are_not_there_costs_little_and_stops_nothing() {
     net.astray.clear();
     net.run_for(secs(25));
     net.nodes.iter_mut().for_each(|node| node.samples.clear());
-    let left = HELD.load(Ordering::Relaxed).saturating_sub(before);
+    let left = held_bytes().saturating_sub(before);
     assert!(left < 1_000_000, "{left} bytes stay");
 }

@@ -1,15 +1,11 @@
 //! Invented participants: one host sends each victim one short datagram for each of a thousand, by the victim's prefix and
 //! with a lease that never ends, and never answers. Links that live go on, newcomers are met, and little comes back.
 
-#[path = "net/counting.rs"]
-mod counting;
 mod net;
 
 use std::net::SocketAddr;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use counting::HELD;
 use net::{
     Net, Stranger, acknowledgement, announcement, forged_prefix, message, millis, options, sample, secs,
     told_of,
@@ -20,6 +16,10 @@ use runnel_rtps::wire::{
     AckNack, Data, EntityId, GuidPrefix, Heartbeat, InfoDestination, Message, Payload, SequenceNumber,
     SequenceSet, Submessage, VendorId,
 };
+use runnel_testkit::counting_allocator::{CountingAllocator, held_bytes};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const TOPIC: &str = "rt/live";
 
@@ -132,7 +132,7 @@ fn each_invented_participant_draws_few_datagrams() {
 #[test]
 fn newcomers_are_met_while_waves_repeat() {
     let (mut net, writer, _) = pair();
-    let before = HELD.load(Ordering::Relaxed);
+    let before = held_bytes();
     let (mut sent, mut grown) = (0, vec![]);
     for round in 0..ROUNDS {
         sent += wave(&mut net, round * INVENTED, &[0, 1]);
@@ -143,7 +143,7 @@ fn newcomers_are_met_while_waves_repeat() {
         publish(&mut net, writer, secs(5));
         assert!(net.texts(newcomer, reader).len() >= 495, "round {round}");
         net.nodes.iter_mut().for_each(|node| node.samples.clear());
-        grown.push(HELD.load(Ordering::Relaxed).saturating_sub(before));
+        grown.push(held_bytes().saturating_sub(before));
     }
     for victim in 0..2 {
         let back = sent_back(&net, victim);

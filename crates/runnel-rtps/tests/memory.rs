@@ -1,15 +1,14 @@
 //! How much memory small datagrams take.
 
-#[path = "net/counting.rs"]
-mod counting;
 mod net;
 
-use std::sync::atomic::Ordering;
-
-use counting::HELD;
 use net::{Net, fragments, millis, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::wire::EntityId;
+use runnel_testkit::counting_allocator::{CountingAllocator, held_bytes};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const LEN: u32 = 8 << 20;
 const MOST: usize = 32 << 20;
@@ -27,14 +26,14 @@ fn samples_of_which_little_has_come_take_no_more_than_their_share_and_no_room_fr
     net.run_until("they meet", secs(3), |net| {
         net.nodes[1].participant.matched(reader).len() == 40 && net.is_matched(third, honest)
     });
-    let before = HELD.load(Ordering::Relaxed);
+    let before = held_bytes();
     let (from, who) = (net.nodes[0].address, net.nodes[0].participant.prefix());
     for writer in writers {
         let bytes = fragments((who, writer), LEN, 1000, (1, 1));
         let now = net.now;
         net.nodes[1].participant.handle_datagram(now, from, &bytes);
     }
-    let grown = HELD.load(Ordering::Relaxed).saturating_sub(before);
+    let grown = held_bytes().saturating_sub(before);
     assert!((MOST / 2..MOST * 5 / 4).contains(&grown), "{grown} bytes");
     net.write(third, honest, &sample(1, LEN as usize)).unwrap();
     net.run_until("it is heard", secs(2), |net| net.texts(1, hearer).len() == 1);

@@ -5,7 +5,6 @@
 //! the background count as well. The master asks nodes now and then whether they live, and that allocates: what is asked
 //! for is a long row of messages without a single allocation.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
@@ -16,35 +15,11 @@ use runnel::core::Message;
 use runnel::io::clock;
 use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray, UInt8MultiArrayView};
 use runnel::{Borrowed, Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, QoS, Subscription};
+use runnel_testkit::counting_allocator::{CountingAllocator, allocations_of_process};
 use runnel_testkit::namespace::require_private_network;
 
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-/// The system's allocator, counted.
-struct Counted;
-
-// SAFETY: every call goes to the system's allocator with the arguments that came; counting does not allocate.
-unsafe impl GlobalAlloc for Counted {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps to the contract of this function, which is that of the one called.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counted = Counted;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Messages until buffers have their sizes.
 const WARM_UP: u64 = 300;
@@ -141,11 +116,11 @@ impl Graph {
             wait_for(received, arrived + 1);
         };
         (0..WARM_UP).for_each(|_| publish());
-        let first = ALLOCATIONS.load(Ordering::SeqCst);
+        let first = allocations_of_process();
         let (mut seen, mut row, mut longest) = (first, 0, 0);
         for _ in 0..MESSAGES {
             publish();
-            let now = ALLOCATIONS.load(Ordering::SeqCst);
+            let now = allocations_of_process();
             row = if now == seen { row + 1 } else { 0 };
             (seen, longest) = (now, longest.max(row));
             if longest == ROW {
