@@ -1,8 +1,8 @@
 //! Timers of the user's, fired by whoever spins; those that follow a simulated clock, by whoever hears it.
 
 use litemap::LiteMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel_core::time::{Instant, Time};
@@ -11,7 +11,7 @@ use runnel_io::clock;
 
 use crate::ready::{ReadyQueue, Runnable};
 use crate::ros_clock::RosClock;
-use crate::sync::{lock, try_lock};
+use crate::sync::{Class, Mutex, TryMutex, assert_unlocked, lock};
 
 /// Stands for no timer in [`Timers::next`].
 const NEVER: u64 = u64::MAX;
@@ -48,7 +48,7 @@ struct Due {
 pub(crate) struct TimerCore {
     period: Duration,
     follows: Follows,
-    callback: Mutex<Box<dyn FnMut() + Send>>,
+    callback: TryMutex<Box<dyn FnMut() + Send>>,
     /// It stands in the ready queue.
     scheduled: AtomicBool,
     /// Removed since it was scheduled.
@@ -57,7 +57,8 @@ pub(crate) struct TimerCore {
 
 impl Timers {
     pub(crate) fn new(clock: Arc<RosClock>) -> Self {
-        Self { clock, due: Mutex::default(), next: AtomicU64::new(NEVER), next_id: AtomicU64::new(0) }
+        let due = Mutex::new(Class::Timers, Due::default());
+        Self { clock, due, next: AtomicU64::new(NEVER), next_id: AtomicU64::new(0) }
     }
 
     /// Adds a timer that fires first after one period, and gives the number by which it is removed.
@@ -65,7 +66,7 @@ impl Timers {
         let (scheduled, cancelled) = (AtomicBool::new(false), AtomicBool::new(false));
         // Without any time between two firings, firing would have no end.
         let period = period.max(Duration::from_nanos(1));
-        let callback = Mutex::new(callback);
+        let callback = TryMutex::new(callback);
         let timer = Arc::new(TimerCore { period, follows, callback, scheduled, cancelled });
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let mut due = lock(&self.due);
@@ -202,8 +203,9 @@ impl Runnable for TimerCore {
     fn run(&self) {
         self.scheduled.store(false, Ordering::SeqCst);
         // It may run further up on this thread's stack, or on another thread.
-        let Some(mut callback) = try_lock(&self.callback) else { return };
+        let Some(mut callback) = self.callback.try_lock() else { return };
         if !self.cancelled.load(Ordering::Relaxed) {
+            assert_unlocked("a timer's callback");
             callback();
         }
     }

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 
 use crate::ready::{Runnable, When};
-use crate::sync::{lock, try_lock};
+use crate::sync::{Class, Mutex, MutexGuard, TryMutex, TryMutexGuard, lock};
 
 /// Something that a callback hears of.
 pub(crate) trait Event: Send + 'static {
@@ -31,7 +31,7 @@ type Callback<E> = Box<dyn FnMut(E) + Send>;
 /// What is to be heard, in order and once at a time.
 pub(crate) struct Events<E> {
     waiting: Mutex<Waiting<E>>,
-    callback: Mutex<Option<Callback<E>>>,
+    callback: TryMutex<Option<Callback<E>>>,
     most: Most,
     dropped: AtomicU64,
     when: When,
@@ -49,8 +49,8 @@ impl<E: Event> Events<E> {
     pub(crate) fn new(most: Most, when: When, callback: impl FnMut(E) + Send + 'static) -> Arc<Self> {
         let waiting = Waiting { events: VecDeque::new(), bytes: 0, scheduled: false };
         Arc::new_cyclic(|myself| Self {
-            waiting: Mutex::new(waiting),
-            callback: Mutex::new(Some(Box::new(callback))),
+            waiting: Mutex::new(Class::EventQueue, waiting),
+            callback: TryMutex::new(Some(Box::new(callback))),
             most,
             dropped: AtomicU64::new(0),
             when,
@@ -129,7 +129,7 @@ impl<E: Event> Runnable for Events<E> {
         lock(&self.waiting).scheduled = false;
         while !lock(&self.waiting).events.is_empty() {
             // It runs on another thread, or further up on this thread's stack, and looks again when it is done.
-            let Some(callback) = try_lock(&self.callback) else { return };
+            let Some(callback) = self.callback.try_lock() else { return };
             Running { events: self, callback: Some(callback) }.hear_next();
         }
     }
@@ -138,7 +138,7 @@ impl<E: Event> Runnable for Events<E> {
 /// The callback under way. When it panics, the next event gets its turn all the same.
 struct Running<'a, E: Event> {
     events: &'a Events<E>,
-    callback: Option<MutexGuard<'a, Option<Callback<E>>>>,
+    callback: Option<TryMutexGuard<'a, Option<Callback<E>>>>,
 }
 
 impl<E: Event> Running<'_, E> {
@@ -147,6 +147,7 @@ impl<E: Event> Running<'_, E> {
         let Some(event) = lock(&self.events.waiting).pop() else { return };
         let is_last = event.is_last();
         if let Some(hear) = callback.as_mut() {
+            self.events.when.assert_unlocked("the callback of an event");
             hear(event);
         }
         // What it holds is the user's, and may be anything: it goes when the lock is free.

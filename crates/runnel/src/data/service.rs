@@ -4,7 +4,7 @@
 use std::any::{Any, TypeId};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use runnel_core::message::Service;
@@ -16,7 +16,7 @@ use super::unsent::Unsent;
 use super::way::Way;
 use crate::ipc::{Sender, Unread};
 use crate::ready::{Runnable, When, mark};
-use crate::sync::{lock, try_lock};
+use crate::sync::{Class, Mutex, TryMutex, TryMutexGuard, lock};
 
 /// Requests of one client that may wait: the originals send the next when they have the answer.
 const MOST_WAITING: usize = 100;
@@ -58,7 +58,7 @@ pub(crate) struct ServiceCore {
     pub(crate) service: String,
     pub(crate) types: ServiceTypes,
     requests: Mutex<Requests>,
-    callback: Mutex<Callback>,
+    callback: TryMutex<Callback>,
     /// The mark of the thread that runs the callback, or 0.
     runner: AtomicUsize,
     when: When,
@@ -77,8 +77,8 @@ impl ServiceCore {
         Arc::new_cyclic(|myself| Self {
             service,
             types,
-            requests: Mutex::default(),
-            callback: Mutex::new(callback),
+            requests: Mutex::new(Class::ServiceRequests, Requests::default()),
+            callback: TryMutex::new(callback),
             runner: AtomicUsize::new(0),
             when,
             myself: myself.clone(),
@@ -119,7 +119,7 @@ impl ServiceCore {
 
     /// The callback, unless it is under way.
     fn begin(&self, scheduled: bool) -> Result<Running<'_>, Runner> {
-        let Some(callback) = try_lock(&self.callback) else {
+        let Some(callback) = self.callback.try_lock() else {
             let is_this = self.runner.load(Ordering::Relaxed) == mark();
             return Err(if is_this { Runner::ThisThread } else { Runner::AnotherThread });
         };
@@ -130,7 +130,7 @@ impl ServiceCore {
     /// The callback is under way: whoever runs it looks at the line afterwards, unless that has just been.
     fn leave_to_runner(&self) {
         lock(&self.requests).scheduled = false;
-        if try_lock(&self.callback).is_some() {
+        if self.callback.try_lock().is_some() {
             self.schedule_if_left();
         }
     }
@@ -175,13 +175,14 @@ pub(crate) enum Runner {
 /// The callback under way. When it ends, also by a panic, the line is looked at.
 struct Running<'a> {
     core: &'a ServiceCore,
-    callback: Option<MutexGuard<'a, Callback>>,
+    callback: Option<TryMutexGuard<'a, Callback>>,
     /// By the ready queue, which then has the service no longer.
     scheduled: bool,
 }
 
 impl Running<'_> {
     fn run(&mut self, asked: Asked<'_>) -> Result<(), String> {
+        self.core.when.assert_unlocked("the callback of a service");
         match &mut self.callback {
             Some(callback) => callback(asked),
             None => Ok(()),
@@ -271,7 +272,7 @@ impl ClientLink {
         let watched = !unsent.is_empty();
         let way = Way::new(Arc::clone(&stream), token, unsent.len());
         let answers = Answers { way, unsent, waiting: 0, bytes: 0, watched, over: false };
-        let state = Mutex::new(answers);
+        let state = Mutex::new(Class::ServiceAnswers, answers);
         Self { reactor, token, stream, persistent, linger, state }
     }
 

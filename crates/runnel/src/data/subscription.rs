@@ -9,7 +9,7 @@ mod spares;
 use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use runnel_core::dynamic::DynamicError;
@@ -25,7 +25,7 @@ use super::watch::{Pulse, Watched};
 use crate::frame::{Frame, QueueBound};
 use crate::log_output::console;
 use crate::ready::{Runnable, When};
-use crate::sync::{lock, try_lock};
+use crate::sync::{Class, Mutex, MutexGuard, TryMutex, TryMutexGuard, lock};
 pub(crate) use link_info::LinkInfo;
 use queue::Item;
 pub(crate) use queue::Queue;
@@ -100,7 +100,7 @@ pub(crate) struct SubscriptionCore {
     received: AtomicU64,
     deadline: Pulse,
     room: Room,
-    callback: Mutex<Callback>,
+    callback: TryMutex<Callback>,
     options: SubscriptionSpec,
     dropped: AtomicU64,
     lost: AtomicU64,
@@ -116,13 +116,13 @@ impl SubscriptionCore {
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
-            queue: Arc::default(),
+            queue: Arc::new(Mutex::new(Class::SubscriptionQueue, Queue::default())),
             myself: myself.clone(),
             when,
             received: AtomicU64::new(0),
             deadline: Pulse::new(options.deadline),
             room: Room::default(),
-            callback: Mutex::new(Box::new(callback)),
+            callback: TryMutex::new(Box::new(callback)),
             options,
             dropped: AtomicU64::new(0),
             lost: AtomicU64::new(0),
@@ -364,7 +364,7 @@ impl Runnable for SubscriptionCore {
 
     fn run_on(&self, goes_on: &dyn Fn() -> bool) {
         // It may run further up on this thread's stack; its end will look at the queue again.
-        let Some(callback) = try_lock(&self.callback) else { return };
+        let Some(callback) = self.callback.try_lock() else { return };
         let mut running = Running { core: self, callback: Some(callback), item: None, more: false };
         running.take_next();
         running.call();
@@ -378,7 +378,7 @@ impl Runnable for SubscriptionCore {
 /// Callbacks under way. When they end, also by a panic, the next message gets its turn.
 struct Running<'a> {
     core: &'a SubscriptionCore,
-    callback: Option<MutexGuard<'a, Callback>>,
+    callback: Option<TryMutexGuard<'a, Callback>>,
     item: Option<Item>,
     /// More waited when that was taken.
     more: bool,
@@ -404,6 +404,7 @@ impl Running<'_> {
             Some(Item::Expiring { item, .. }) => Some(&mut **item),
             item => item.as_mut(),
         };
+        self.core.when.assert_unlocked("the callback of a subscription");
         match item {
             Some(Item::Bytes { bytes, from }) => {
                 if let Err(error) = callback(Delivery::Bytes { bytes, from, queue: &self.core.queue }) {
