@@ -1,89 +1,47 @@
 //! Callbacks of which one runs at a time, and how an entity's callback gets its turn.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+mod group;
+#[cfg(test)]
+mod interleavings;
 
-use crate::ready::{Runnable, When, mark};
-use crate::sync::lock;
+use std::sync::{Arc, Weak};
 
-/// A mutually exclusive group, as rclcpp has it: none of its callbacks runs while another does, on whichever thread or
-/// further up on the same stack. A callback whose turn comes meanwhile is due again once that has ended.
-#[derive(Default)]
-pub(crate) struct CallbackGroup {
-    /// The mark of the thread that runs a callback of the group; 0 if none does.
-    runner: AtomicUsize,
-    /// There is something in `waiting`.
-    waits: AtomicBool,
-    waiting: Mutex<Vec<(When, Arc<dyn Runnable>)>>,
+use crate::ready::{Runnable, When};
+use group::{CallbackGroup, Due};
+
+pub(crate) use group::Runner;
+
+/// What a group is made of; see `crate::sync::model`.
+mod primitives {
+    pub(super) use crate::ready::mark;
+    pub(super) use crate::sync::{Class, Mutex, lock};
+    pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 }
 
-/// Which thread runs a callback of a group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Runner {
-    /// The one that asks, further up on its stack.
-    ThisThread,
-    AnotherThread,
-}
+/// An entity that waits for its group, and where it is due again.
+type Waiting = (When, Arc<dyn Runnable>);
 
-/// The right to run a callback of the group, until it is dropped.
-pub(crate) struct Entered<'a>(&'a CallbackGroup);
+/// The right to run the callback of an entity, until it is dropped.
+pub(crate) type Entered<'a> = group::Entered<'a, Waiting>;
 
-impl CallbackGroup {
-    /// Enters the group.
-    ///
-    /// # Errors
-    /// Who runs a callback of it now.
-    pub(crate) fn try_enter(&self) -> Result<Entered<'_>, Runner> {
-        match self.runner.compare_exchange(0, mark(), Ordering::SeqCst, Ordering::SeqCst) {
-            Ok(_) => Ok(Entered(self)),
-            Err(runner) if runner == mark() => Err(Runner::ThisThread),
-            Err(_) => Err(Runner::AnotherThread),
-        }
-    }
-
-    /// A callback whose turn it was is due again once the one that runs has ended.
-    fn wait(&self, when: &When, due: Arc<dyn Runnable>) {
-        let mut waiting = lock(&self.waiting);
-        waiting.push((when.clone(), due));
-        self.waits.store(true, Ordering::SeqCst);
-        drop(waiting);
-        // The one that ran may have ended before it could see that somebody waits. Who leaves does both in the other order.
-        if self.runner.load(Ordering::SeqCst) == 0 {
-            self.make_due();
-        }
-    }
-
-    /// Those that wait are due again.
-    fn make_due(&self) {
-        let waiting = {
-            let mut waiting = lock(&self.waiting);
-            self.waits.store(false, Ordering::SeqCst);
-            std::mem::take(&mut *waiting)
-        };
-        waiting.into_iter().for_each(|(when, due)| when.push(due));
-    }
-}
-
-impl Drop for Entered<'_> {
-    fn drop(&mut self) {
-        self.0.runner.store(0, Ordering::SeqCst);
-        if self.0.waits.load(Ordering::SeqCst) {
-            self.0.make_due();
-        }
+impl Due for Waiting {
+    fn push(self) {
+        let (when, entity) = self;
+        when.push(entity);
     }
 }
 
 /// How the callback of an entity (a subscription, a service, a timer) gets its turn: where, and beside which others.
 pub(crate) struct Turn {
     when: When,
-    group: Arc<CallbackGroup>,
+    group: Arc<CallbackGroup<Waiting>>,
     entity: Weak<dyn Runnable>,
 }
 
 impl Turn {
     /// For an entity whose callback keeps itself apart from itself alone: it has a group of its own.
     pub(crate) fn new<E: Runnable + 'static>(when: When, entity: &Weak<E>) -> Self {
-        Self { when, group: Arc::default(), entity: entity.clone() }
+        Self { when, group: Arc::new(CallbackGroup::new()), entity: entity.clone() }
     }
 
     /// The callback is due.
@@ -101,12 +59,18 @@ impl Turn {
         }
     }
 
+    /// The callback is about to run. One of the user's runs without any lock: it may want whichever.
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub(crate) fn assert_unlocked(&self, callback: &str) {
+        self.when.assert_unlocked(callback);
+    }
+
     /// Enters the group for the callback, whose turn it is. `None` if another one runs: then this one is due again after it.
     pub(crate) fn enter(&self) -> Option<Entered<'_>> {
         if let Ok(entered) = self.group.try_enter() {
             return Some(entered);
         }
-        self.group.wait(&self.when, self.entity.upgrade()?);
+        self.group.wait((self.when.clone(), self.entity.upgrade()?));
         None
     }
 
@@ -124,6 +88,7 @@ mod tests {
     use super::*;
     use crate::ready::ReadyQueue;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::thread;
 
     /// Counts how often it ran, with nothing but its group to keep two threads apart.
@@ -185,7 +150,7 @@ mod tests {
 
     #[test]
     fn group_is_free_after_a_callback_that_panics() {
-        let group = CallbackGroup::default();
+        let group = CallbackGroup::<Waiting>::new();
         let panics = catch_unwind(AssertUnwindSafe(|| {
             let _entered = group.try_enter();
             panic!("as users do");

@@ -1,6 +1,6 @@
 //! What calls of services have in common, whatever their types.
 
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::driver::{Asks, CallAnswer, ServiceInfo, Tell};
 use crate::error::{Error, ServiceError};
 use crate::node::NodeInner;
 use crate::ready::Runnable;
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, assert_unlocked, lock};
 
 /// How often a service that nobody provides yet is asked for.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
@@ -43,7 +43,7 @@ pub(crate) struct Caller {
 
 impl Caller {
     pub(crate) fn new(node: Arc<NodeInner>, wanted: WantedService, response_len: Option<usize>) -> Self {
-        Self { node, wanted, response_len, link: Mutex::default() }
+        Self { node, wanted, response_len, link: Mutex::new(Class::PersistentLink, None) }
     }
 
     pub(crate) fn service(&self) -> &str {
@@ -131,7 +131,8 @@ impl Caller {
         // The name alone: what waits for the answer must not keep the node alive.
         let (request, node, service) = (self.framed(write)?, &self.node, self.service().to_owned());
         let callback: Callback = Box::new(move |answer| callback(response(&service, answer)));
-        let pending = Pending { node: Arc::downgrade(node), state: Mutex::new((None, Some(callback))) };
+        let state = Mutex::new(Class::PendingCall, (None, Some(callback)));
+        let pending = Pending { node: Arc::downgrade(node), state };
         let pending = Arc::new(pending);
         let ready = Arc::clone(&node.context.shared.ready);
         let tell = Tell::Callback { ready, due: Arc::clone(&pending) as Arc<dyn Runnable> };
@@ -298,6 +299,7 @@ impl Runnable for Pending {
         driver.end_call(node.key, link);
         drop(driver);
         if let Some(answer) = answer {
+            assert_unlocked("the callback of a call");
             callback(answer);
         }
     }

@@ -2,8 +2,8 @@
 
 use std::env;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel_core::names::Arguments;
@@ -24,6 +24,7 @@ use crate::ready::ReadyQueue;
 use crate::receive_budget::ReceiveBudget;
 use crate::shared::{GLANCE, Shared};
 use crate::simulation::Simulation;
+use crate::sync::{Class, Mutex};
 use crate::turning::Turning;
 
 /// Bytes of shared memory that long messages may take, and those that one other process may hold of them.
@@ -242,9 +243,9 @@ impl Context {
             settings,
             polling: options.polling,
             stop,
-            client: Mutex::new(None),
-            last_words: Mutex::default(),
-            on_shutdown: Mutex::default(),
+            client: Mutex::new(Class::RpcClient, None),
+            last_words: Mutex::new(Class::ShutdownHooks, Vec::new()),
+            on_shutdown: Mutex::new(Class::ShutdownCallbacks, Vec::new()),
             linger,
             interrupts,
         };

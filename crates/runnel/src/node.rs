@@ -4,7 +4,7 @@ pub(crate) mod publishing;
 mod ros1;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::Message;
@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::forms::Forms;
 use crate::node_log::{Logger, NodeLog, Rosout};
 use crate::rtps::random_origin;
+use crate::sync::{Class, Mutex, MutexGuard};
 use publishing::Publishers;
 
 /// A node of the ROS graph. It leaves the graph when its last handle is dropped, and all that was made with it: publishers,
@@ -37,7 +38,7 @@ pub(crate) struct NodeInner {
     full_name: String,
     pub(crate) logger: Logger,
     remapping: Remapping,
-    /// Locked before the driver wherever both are, and held from looking for an end until it is made or removed.
+    /// Held from looking for an end until it is made or removed.
     publishers: Mutex<Publishers>,
 }
 
@@ -134,7 +135,8 @@ impl NodeInner {
         let origin = (ros1.is_some() && is_in_ros2).then(random_origin).transpose()?;
         let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name, origin)).transpose()?;
         let key = shared.turning.driver().add_node(full_name.clone(), ros1, is_in_ros2, origin)?;
-        let (publishers, name, logger) = (Mutex::default(), name.to_owned(), Logger::root(&log));
+        let publishers = Mutex::new(Class::NodePublishers, Publishers::default());
+        let (name, logger) = (name.to_owned(), Logger::root(&log));
         Ok(Self { context, key, namespace, name, full_name, logger, remapping, publishers })
     }
 

@@ -5,8 +5,8 @@ mod rosout;
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use runnel_core::names::Arguments;
 use runnel_io::{clock, host};
@@ -17,7 +17,7 @@ use crate::log_output::format::{Line, USUAL};
 use crate::log_output::loggers::{Loggers, ROOT};
 use crate::log_output::{Level, Place, UnknownLevel, console};
 use crate::ros_clock::RosClock;
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 pub use logger::Logger;
 pub(crate) use rosout::{ROSOUT, Rosout};
 
@@ -55,7 +55,7 @@ impl NodeLog {
         let file = file.and_then(|path| open(&node, path));
         let loggers = Loggers::new(Level::Info);
         let library = loggers.handle(LIBRARY);
-        let topics = Mutex::default();
+        let topics = Mutex::new(Class::RosoutTopics, Vec::new());
         let log = Self { node, clock, library, loggers, rosout, file, topics, unwritten: AtomicU64::new(0) };
         if let Some(level) = &arguments.log_level {
             log.set_given_level(level)?;

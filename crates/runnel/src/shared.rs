@@ -2,7 +2,7 @@
 //! end of the program.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use runnel_core::names::Arguments;
@@ -20,7 +20,7 @@ use crate::log_output::console;
 use crate::polling::PollingPolicy;
 use crate::ready::ReadyQueue;
 use crate::ros_clock::RosClock;
-use crate::sync::lock;
+use crate::sync::{Mutex, assert_unlocked, lock};
 use crate::timers::Timers;
 use crate::turning::Turning;
 
@@ -168,6 +168,7 @@ impl Shared {
     /// Runs the user's shutdown callbacks, without the lock: they may add others.
     fn run_on_shutdown(&self) {
         let callbacks = std::mem::take(&mut *lock(&self.on_shutdown));
+        assert_unlocked("a shutdown callback");
         callbacks.into_iter().for_each(|callback| callback());
     }
 

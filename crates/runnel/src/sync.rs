@@ -1,17 +1,23 @@
-//! Locks that stay usable after a callback of the user's has panicked.
+//! Mutexes that have a place in one order of all locks, and that stay usable after a callback of the user's has panicked.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+#[cfg(debug_assertions)]
+mod checked;
+mod condvar;
+#[cfg(test)]
+pub(crate) mod model;
+mod mutex;
+mod order;
+#[cfg(test)]
+mod tests;
+#[cfg(not(debug_assertions))]
+mod unchecked;
 
-/// Locks `mutex`. A panic elsewhere leaves what it holds valid: no invariant of ours spans a call to user code.
-pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+#[cfg(debug_assertions)]
+use checked as check;
+#[cfg(not(debug_assertions))]
+use unchecked as check;
 
-/// As [`lock`]; `None` if somebody has it.
-pub(crate) fn try_lock<T: ?Sized>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    match mutex.try_lock() {
-        Ok(guard) => Some(guard),
-        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-        Err(TryLockError::WouldBlock) => None,
-    }
-}
+pub(crate) use check::{assert_may_lock, assert_unlocked};
+pub(crate) use condvar::Condvar;
+pub(crate) use mutex::{Mutex, MutexGuard, TryMutex, TryMutexGuard, lock, try_lock};
+pub(crate) use order::Class;

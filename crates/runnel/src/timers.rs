@@ -1,8 +1,8 @@
 //! Timers of the user's, fired by whoever spins; those that follow a simulated clock, by whoever hears it.
 
 use litemap::LiteMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel_core::time::{Instant, Time};
@@ -12,7 +12,7 @@ use runnel_io::clock;
 use crate::callback_group::Turn;
 use crate::ready::{Runnable, When};
 use crate::ros_clock::RosClock;
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, TryMutex, lock};
 
 /// Stands for no timer in [`Timers::next`].
 const NEVER: u64 = u64::MAX;
@@ -50,7 +50,7 @@ pub(crate) struct TimerCore {
     period: Duration,
     follows: Follows,
     turn: Turn,
-    callback: Mutex<Box<dyn FnMut() + Send>>,
+    callback: TryMutex<Box<dyn FnMut() + Send>>,
     /// It stands in the ready queue, or waits for its group.
     scheduled: AtomicBool,
     /// Removed since it was scheduled.
@@ -59,7 +59,8 @@ pub(crate) struct TimerCore {
 
 impl Timers {
     pub(crate) fn new(clock: Arc<RosClock>) -> Self {
-        Self { clock, due: Mutex::default(), next: AtomicU64::new(NEVER), next_id: AtomicU64::new(0) }
+        let due = Mutex::new(Class::Timers, Due::default());
+        Self { clock, due, next: AtomicU64::new(NEVER), next_id: AtomicU64::new(0) }
     }
 
     /// Adds a timer that fires first after one period, and gives the number by which it is removed.
@@ -74,7 +75,7 @@ impl Timers {
             period: period.max(Duration::from_nanos(1)),
             follows,
             turn: Turn::new(when, myself),
-            callback: Mutex::new(callback),
+            callback: TryMutex::new(callback),
             scheduled: AtomicBool::new(false),
             cancelled: AtomicBool::new(false),
         });
@@ -213,8 +214,11 @@ impl Runnable for TimerCore {
     fn run(&self) {
         let Some(_entered) = self.turn.enter() else { return };
         self.scheduled.store(false, Ordering::SeqCst);
+        // Only a thread that is in the group uses it.
+        let Some(mut callback) = self.callback.try_lock() else { return };
         if !self.cancelled.load(Ordering::Relaxed) {
-            lock(&self.callback)();
+            self.turn.assert_unlocked("a timer's callback");
+            callback();
         }
     }
 }

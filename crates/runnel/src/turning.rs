@@ -5,9 +5,13 @@
 //! when nobody else has for 50 ms, or for 250 ms if that did not happen for a second; it ends when another thread has
 //! waited in the driver for a second without leaving it, so that an idle node has one thread.
 
+mod handover;
+#[cfg(test)]
+mod interleavings;
+
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -18,7 +22,15 @@ use crate::driver::{Driver, Turned};
 use crate::log_output::console;
 use crate::polling::PollingPolicy;
 use crate::ready::ReadyQueue;
-use crate::sync::{lock, try_lock};
+use crate::sync::{MutexGuard, assert_unlocked};
+use handover::{Handover, Poller};
+
+/// What the hand-over is made of; see `crate::sync::model`.
+mod primitives {
+    pub(super) use crate::sync::{Class, Mutex, MutexGuard, lock, try_lock};
+    pub(super) use runnel_io::Waker;
+    pub(super) use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
+}
 
 /// How long the driver may go unattended.
 const UNATTENDED: Duration = Duration::from_millis(50);
@@ -36,75 +48,36 @@ const SLICE: Duration = Duration::from_millis(1);
 /// Stack of the keeper, in bytes: it runs engines, never user code.
 const KEEPER_STACK: usize = 256 * 1024;
 
-/// Who waits in the reactor.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-enum Waiting {
-    Nobody,
-    /// A thread that also runs callbacks.
-    Spinner,
-    /// A thread that waits for something of its own.
-    Other,
-    /// The keeper, which anybody may replace.
-    Keeper,
-}
-
 /// The driver behind its lock.
 pub(crate) struct Turning {
-    driver: Mutex<Driver>,
-    /// Held by a thread that wants the driver, so that the one that has it lets go.
-    gate: Mutex<()>,
-    wanting: AtomicUsize,
-    waiting: AtomicU8,
+    driver: Handover<Driver>,
     /// When the driver was last left by others than the keeper, in nanoseconds, to the tick: read for each callback.
     left: AtomicU64,
-    keeper_runs: AtomicBool,
     ended: AtomicBool,
     /// The context shuts down.
     stop: Arc<AtomicBool>,
-    waker: Waker,
 }
 
 impl Turning {
     pub(crate) fn new(driver: Driver, stop: Arc<AtomicBool>, waker: Waker) -> Self {
         Self {
-            driver: Mutex::new(driver),
-            gate: Mutex::new(()),
-            wanting: AtomicUsize::new(0),
-            waiting: AtomicU8::new(Waiting::Nobody as u8),
+            driver: Handover::new(driver, waker),
             left: AtomicU64::new(clock::monotonic().0),
-            keeper_runs: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             stop,
-            waker,
         }
     }
 
     /// The driver, for a moment. A thread that waits in it is woken and lets go.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn driver(&self) -> MutexGuard<'_, Driver> {
-        if let Some(driver) = try_lock(&self.driver) {
-            return driver;
-        }
-        self.wanting.fetch_add(1, Ordering::SeqCst);
-        let gate = lock(&self.gate);
-        self.waker.wake();
-        let driver = lock(&self.driver);
-        self.wanting.fetch_sub(1, Ordering::SeqCst);
-        drop(gate);
-        driver
-    }
-
-    /// Steps back for threads that want the driver.
-    fn give_way(&self) {
-        if self.wanting.load(Ordering::SeqCst) > 0 {
-            drop(lock(&self.gate));
-        }
+        self.driver.take()
     }
 
     /// `until`, or no wait at all if another thread wants the driver. To be asked with the driver in hand: whoever wants
     /// it later wakes the wait.
     fn patience(&self, until: Option<Instant>) -> Option<Instant> {
-        if self.wanting.load(Ordering::SeqCst) > 0 { Some(Instant::default()) } else { until }
+        if self.driver.is_wanted() { Some(Instant::default()) } else { until }
     }
 
     /// `until`, or no wait at all once the context shuts down. To be asked with the driver in hand, too: the wake that
@@ -129,11 +102,12 @@ impl Turning {
 
     /// True if a thread that also runs callbacks waits in the driver.
     pub(crate) fn spinner_waits(&self) -> bool {
-        self.waits(Waiting::Spinner)
+        self.driver.is_polled_by(Poller::Executor)
     }
 
-    fn waits(&self, who: Waiting) -> bool {
-        self.waiting.load(Ordering::SeqCst) == who as u8
+    /// True if another thread than the keeper does.
+    fn is_attended(&self) -> bool {
+        self.spinner_waits() || self.driver.is_polled_by(Poller::Waiter)
     }
 
     /// Turns the driver once as the thread that runs callbacks. Does not wait if one is due, nor beyond the time that
@@ -145,20 +119,20 @@ impl Turning {
         policy: PollingPolicy,
     ) -> io::Result<Turned> {
         self.pause(policy, &due, ready);
-        self.give_way();
+        self.driver.yield_to_wanting();
         let mut driver = self.driver();
-        self.waiting.store(Waiting::Spinner as u8, Ordering::Release);
+        self.driver.poll_as(Poller::Executor);
         let until = self.patience(self.while_running(due()));
-        let turned = policy.turn(&mut driver, until, ready, || self.wanting.load(Ordering::Relaxed) > 0);
+        let turned = policy.turn(&mut driver, until, ready, || self.driver.is_wanted());
         ready.awake();
         self.left.store(clock::last_tick().0, Ordering::Release);
-        self.leave(driver);
+        self.driver.leave(driver);
         turned
     }
 
     /// Turns the driver once without waiting.
     pub(crate) fn turn_at_once(&self) -> io::Result<Turned> {
-        self.turn_as(Waiting::Other, self.driver(), Some(Instant::default()))
+        self.turn_as(Poller::Waiter, self.driver(), Some(Instant::default()))
     }
 
     /// How long ago the driver was last left by others than the keeper.
@@ -169,28 +143,30 @@ impl Turning {
     /// Turns the driver once for a thread that waits for something without running callbacks. `until` bounds it; if
     /// another thread turns the driver already, waits for that one to let go or for a slice of time.
     pub(crate) fn turn_waiting(&self, until: Instant) -> io::Result<()> {
-        self.give_way();
-        if self.waits(Waiting::Spinner) || self.waits(Waiting::Other) {
+        assert_unlocked("a wait");
+        self.driver.yield_to_wanting();
+        if self.is_attended() {
             // What is waited for may unpark the thread.
             thread::park_timeout(until.since(clock::monotonic()).min(SLICE));
             return Ok(());
         }
-        self.turn_as(Waiting::Other, self.driver(), Some(until)).map(drop)
+        self.turn_as(Poller::Waiter, self.driver(), Some(until)).map(drop)
     }
 
     /// Passes time until `until` or the end of the context, and turns the driver meanwhile if nobody else does.
     pub(crate) fn pass_time(&self, until: Instant) -> io::Result<()> {
+        assert_unlocked("a wait");
         while !self.stop.load(Ordering::SeqCst) {
             let left = until.since(clock::monotonic());
             if left.is_zero() {
                 break;
             }
-            if self.waits(Waiting::Spinner) || self.waits(Waiting::Other) {
+            if self.is_attended() {
                 thread::sleep(left.min(UNATTENDED));
             } else {
-                self.give_way();
+                self.driver.yield_to_wanting();
                 let driver = self.driver();
-                self.turn_as(Waiting::Other, driver, self.while_running(Some(until)))?;
+                self.turn_as(Poller::Waiter, driver, self.while_running(Some(until)))?;
             }
         }
         Ok(())
@@ -198,35 +174,30 @@ impl Turning {
 
     fn turn_as(
         &self,
-        who: Waiting,
+        who: Poller,
         mut driver: MutexGuard<'_, Driver>,
         until: Option<Instant>,
     ) -> io::Result<Turned> {
-        self.waiting.store(who as u8, Ordering::SeqCst);
+        self.driver.poll_as(who);
         let turned = driver.turn(self.patience(until));
         // The keeper stays until others turn the driver again: it does not count as one of them.
-        if who != Waiting::Keeper {
+        if who != Poller::Background {
             self.left.store(clock::last_tick().0, Ordering::SeqCst);
         }
-        self.leave(driver);
+        self.driver.leave(driver);
         turned
-    }
-
-    fn leave(&self, driver: MutexGuard<'_, Driver>) {
-        self.waiting.store(Waiting::Nobody as u8, Ordering::SeqCst);
-        drop(driver);
     }
 
     /// The caller is about to run user code, or to return to it: somebody must look after the driver meanwhile.
     pub(crate) fn attend(self: &Arc<Self>) {
-        if self.keeper_runs.load(Ordering::SeqCst) || self.keeper_runs.swap(true, Ordering::SeqCst) {
+        if !self.driver.begin_background() {
             return;
         }
         self.left.store(clock::last_tick().0, Ordering::SeqCst);
         let myself = Arc::clone(self);
         let builder = thread::Builder::new().name("runnel-keeper".into()).stack_size(KEEPER_STACK);
         if let Err(error) = builder.spawn(move || myself.keep()) {
-            self.keeper_runs.store(false, Ordering::SeqCst);
+            self.driver.end_background();
             console::error!("no thread can be started to answer peers during callbacks: {error}");
         }
     }
@@ -235,10 +206,9 @@ impl Turning {
     fn keep(&self) {
         loop {
             self.keep_until_leisure();
-            self.keeper_runs.store(false, Ordering::SeqCst);
+            self.driver.end_background();
             // Whoever left the driver just now saw a keeper that was about to go.
-            let attended = !self.waits(Waiting::Nobody);
-            if attended || self.has_ended() || self.keeper_runs.swap(true, Ordering::SeqCst) {
+            if self.has_ended() || !self.driver.resume_background() {
                 return;
             }
         }
@@ -247,7 +217,7 @@ impl Turning {
     fn keep_until_leisure(&self) {
         let mut kept = clock::monotonic();
         while !self.has_ended() {
-            match (self.waits(Waiting::Nobody), self.since_left()) {
+            match (self.driver.is_polled_by(Poller::Nobody), self.since_left()) {
                 (true, gone) if gone >= UNATTENDED => {
                     self.turn_as_keeper();
                     kept = clock::monotonic();
@@ -269,10 +239,10 @@ impl Turning {
     }
 
     fn turn_as_keeper(&self) {
-        self.give_way();
+        self.driver.yield_to_wanting();
         // Somebody may have it for a moment.
-        let Some(driver) = try_lock(&self.driver) else { return thread::park_timeout(SLICE) };
-        if let Err(error) = self.turn_as(Waiting::Keeper, driver, None) {
+        let Some(driver) = self.driver.try_take() else { return thread::park_timeout(SLICE) };
+        if let Err(error) = self.turn_as(Poller::Background, driver, None) {
             console::error!("waiting for peers failed: {error}");
         }
     }
@@ -282,6 +252,6 @@ impl Turning {
         self.driver().leave_host();
         self.driver().leave_ros2();
         self.ended.store(true, Ordering::SeqCst);
-        self.waker.wake();
+        self.driver.wake();
     }
 }

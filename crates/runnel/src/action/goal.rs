@@ -1,7 +1,7 @@
 //! One goal of a client, and the calls that its user gets.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 
 use runnel_core::time::{Instant, Time};
 
@@ -9,7 +9,7 @@ use super::conversation::{Conversation, Heard};
 use crate::data::{Events, Most};
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::ready::{ReadyQueue, When};
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 
 /// Feedback that waits for a callback at most.
 const MOST: Most = Most { count: 100, bytes: 64 << 20 };
@@ -59,7 +59,8 @@ struct State {
 impl Goal {
     pub(super) fn new(id: GoalId, stamp: Time, calls: Option<Arc<Calls>>) -> Self {
         let state = State { conversation: Conversation::new(), result: None };
-        Self { id, stamp, state: Mutex::new(state), calls, complained: AtomicBool::new(false) }
+        let state = Mutex::new(Class::ClientGoal, state);
+        Self { id, stamp, state, calls, complained: AtomicBool::new(false) }
     }
 
     /// How far it has come, and the server's words on that.

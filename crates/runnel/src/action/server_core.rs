@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use runnel_core::message::Action;
@@ -23,7 +23,7 @@ use crate::log_output::console;
 use crate::node::Node;
 use crate::publisher::BytesPublisher;
 use crate::shared::LastWords;
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, MutexGuard, lock};
 
 /// Results and feedback that wait for a slow client at most.
 const DEPTH: usize = 1000;
@@ -112,7 +112,7 @@ impl<A: Action> ServerCore<A> {
         let core = Arc::new(Self {
             node: node.clone(),
             action: action.to_owned(),
-            desk: Mutex::new(desk),
+            desk: Mutex::new(Class::GoalTable, desk),
             refused: AtomicU64::new(0),
         });
         let speaker: Arc<dyn LastWords> = Arc::<Self>::clone(&core);

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::node::Node;
 use crate::shared::LastWords;
-use crate::sync::lock;
+use crate::sync::{Class, Condvar, Mutex, assert_unlocked, lock};
 
 /// How often the thread that executes goals looks whether the context has ended.
 const GLANCE: Duration = Duration::from_millis(100);
@@ -106,7 +106,8 @@ struct Desk<A: Action> {
 
 impl<A: Action> Default for Desk<A> {
     fn default() -> Self {
-        Self { goals: Mutex::default(), arrived: Condvar::new(), ended: AtomicBool::new(false) }
+        let goals = Mutex::new(Class::SimpleGoal, Single::default());
+        Self { goals, arrived: Condvar::new(), ended: AtomicBool::new(false) }
     }
 }
 
@@ -139,6 +140,7 @@ impl<A: Action> Desk<A> {
                 Ok(()) => {
                     let handle = SimpleGoalHandle { goal, desk: Arc::clone(self) };
                     // A goal that ends badly is no reason to take no more.
+                    assert_unlocked("the execution of a goal");
                     let ended = catch_unwind(AssertUnwindSafe(|| execute(&handle)));
                     handle.close(
                         ended.unwrap_or_else(|_| Err("executing the goal failed with a panic".into())),
@@ -169,7 +171,7 @@ impl<A: Action> Desk<A> {
                 return Some(goal.clone());
             }
             // The context ends without telling.
-            goals = self.arrived.wait_timeout(goals, GLANCE).unwrap_or_else(PoisonError::into_inner).0;
+            goals = self.arrived.wait_timeout(goals, GLANCE).0;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 use runnel_core::time::Instant;
 use runnel_msgs::actionlib_msgs::{GoalStatus as WireStatus, GoalStatusArray};
@@ -13,7 +13,7 @@ use super::goal::Goal;
 use crate::error::{ActionError, Error};
 use crate::goal_status::{GoalId, GoalStatus};
 use crate::log_output::console;
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 
 /// What a client knows of its goals and of the server. No code of the user's runs in it.
 pub(super) struct Tracker {
@@ -36,7 +36,7 @@ struct Followed {
 
 impl Tracker {
     pub(super) fn new(action: String) -> Self {
-        Self { action, state: Mutex::default() }
+        Self { action, state: Mutex::new(Class::ActionClient, State::default()) }
     }
 
     pub(super) fn action(&self) -> &str {

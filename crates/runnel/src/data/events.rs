@@ -1,12 +1,12 @@
 //! A callback of the user's that hears of one event after the other.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::callback_group::{Entered, Turn};
 use crate::ready::{Runnable, When};
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, MutexGuard, TryMutex, lock};
 
 /// Something that a callback hears of.
 pub(crate) trait Event: Send + 'static {
@@ -31,7 +31,7 @@ type Callback<E> = Box<dyn FnMut(E) + Send>;
 /// What is to be heard, in order and once at a time.
 pub(crate) struct Events<E> {
     waiting: Mutex<Waiting<E>>,
-    callback: Mutex<Option<Callback<E>>>,
+    callback: TryMutex<Option<Callback<E>>>,
     most: Most,
     dropped: AtomicU64,
     turn: Turn,
@@ -48,8 +48,8 @@ impl<E: Event> Events<E> {
     pub(crate) fn new(most: Most, when: When, callback: impl FnMut(E) + Send + 'static) -> Arc<Self> {
         let waiting = Waiting { events: VecDeque::new(), bytes: 0, scheduled: false };
         Arc::new_cyclic(|myself| Self {
-            waiting: Mutex::new(waiting),
-            callback: Mutex::new(Some(Box::new(callback))),
+            waiting: Mutex::new(Class::EventQueue, waiting),
+            callback: TryMutex::new(Some(Box::new(callback))),
             most,
             dropped: AtomicU64::new(0),
             turn: Turn::new(when, myself),
@@ -144,8 +144,10 @@ impl<E: Event> Running<'_, E> {
 
     fn hear(&self, event: E) {
         let is_last = event.is_last();
-        let mut callback = lock(&self.events.callback);
+        // Only a thread that is in the group uses it.
+        let Some(mut callback) = self.events.callback.try_lock() else { return };
         if let Some(hear) = callback.as_mut() {
+            self.events.turn.assert_unlocked("the callback of an event");
             hear(event);
         }
         // What it holds is the user's, and may be anything: it goes when the lock is free.

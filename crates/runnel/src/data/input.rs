@@ -1,6 +1,6 @@
 //! What one node has of one topic: its subscriptions, and the links that they share.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use runnel_core::wire::try_append;
 
@@ -8,10 +8,9 @@ use super::received::Received;
 use super::subscription::{LinkInfo, SubscriptionCore};
 use crate::frame::LENGTH;
 use crate::ipc::Lent;
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 
 /// All subscriptions of one node to one topic: they share the links to the publishers.
-#[derive(Default)]
 pub(crate) struct TopicInput {
     readers: Mutex<Readers>,
     links: Mutex<Vec<Link>>,
@@ -31,6 +30,13 @@ struct Link {
     from: Arc<LinkInfo>,
     /// The last message of a latched topic, for subscriptions that are added later.
     latched: Option<Vec<u8>>,
+}
+
+impl Default for TopicInput {
+    fn default() -> Self {
+        let readers = Mutex::new(Class::TopicReaders, Readers::default());
+        Self { readers, links: Mutex::new(Class::TopicLinks, Vec::new()) }
+    }
 }
 
 impl TopicInput {

@@ -1,10 +1,10 @@
 //! Messages that outlive their callback.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::received::Received;
 use super::subscription::{LinkInfo, Queue};
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 
 /// A message that outlives its callback. Its memory goes back to whoever's it is when it is dropped.
 pub(crate) struct Kept {

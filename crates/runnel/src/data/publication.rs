@@ -16,8 +16,8 @@ mod sample_link;
 mod writer;
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use runnel_io::segment::SlotMut;
 use runnel_io::{Interest, Reactor};
@@ -28,7 +28,7 @@ use super::subscription::LinkInfo;
 use crate::frame::{Frame, LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
 use crate::ipc::{Pool, Reservation, SHORTEST};
 use crate::log_output::console;
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 pub(crate) use blank::{Blank, Filled, NoBlank};
 use link::Link;
 use locals::{Earlier, KeptFrame, Local};
@@ -113,7 +113,8 @@ impl Publication {
             copied: 0,
             wait: None,
         };
-        let (channels, state, info) = (AtomicUsize::new(0), Mutex::new(state), Arc::new(info));
+        let state = Mutex::new(Class::Publication, state);
+        let (channels, info) = (AtomicUsize::new(0), Arc::new(info));
         Self {
             reactor,
             pool,
@@ -379,7 +380,7 @@ impl Publication {
 impl Drop for Publication {
     /// Memory that only this topic took is given back.
     fn drop(&mut self) {
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.get_mut();
         (state.latched, state.earlier, state.links, state.reserved) = (None, None, Vec::new(), Vec::new());
         state.sample_links = Vec::new();
         self.pool.trim();

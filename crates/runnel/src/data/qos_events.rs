@@ -2,7 +2,7 @@
 //!
 //! Events are counted, not queued: a callback that is slow is told once of all that has happened meanwhile.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use runnel_core::qos::Policy;
 
@@ -13,7 +13,7 @@ use crate::qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
 };
 use crate::ready::When;
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 
 /// Of what a callback is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,6 @@ pub(crate) struct Callbacks {
 }
 
 /// See the module's documentation.
-#[derive(Default)]
 pub(crate) struct QosEvents {
     statuses: Arc<Mutex<Statuses>>,
     /// Kinds that have a callback, each a bit.
@@ -72,13 +71,21 @@ pub(crate) struct QosEvents {
     met: Mutex<Met>,
 }
 
+impl Default for QosEvents {
+    /// Counts events, of which no callback is told.
+    fn default() -> Self {
+        Self::new(Callbacks::default(), When::AtOnce)
+    }
+}
+
 impl QosEvents {
     pub(crate) fn new(mut callbacks: Callbacks, when: When) -> Self {
-        let (statuses, heard) = (Arc::<Mutex<Statuses>>::default(), callbacks.heard());
+        let statuses = Arc::new(Mutex::new(Class::QosStatuses, Statuses::default()));
+        let heard = callbacks.heard();
         let told = Arc::clone(&statuses);
         let callbacks =
             (heard != 0).then(|| Events::new(MOST, when, move |kind| callbacks.tell(kind, &told)));
-        Self { statuses, heard, callbacks, met: Mutex::default() }
+        Self { statuses, heard, callbacks, met: Mutex::new(Class::PublisherCounts, Met::default()) }
     }
 
     /// What has happened so far.

@@ -3,7 +3,7 @@
 
 use std::any::{Any, TypeId};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::message::Service;
@@ -16,7 +16,7 @@ use super::way::Way;
 use crate::callback_group::{Entered, Runner, Turn};
 use crate::ipc::{Sender, Unread};
 use crate::ready::{Runnable, When};
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, TryMutex, lock};
 
 /// Requests of one client that may wait: the originals send the next when they have the answer.
 const MOST_WAITING: usize = 100;
@@ -58,7 +58,7 @@ pub(crate) struct ServiceCore {
     pub(crate) service: String,
     pub(crate) types: ServiceTypes,
     requests: Mutex<Requests>,
-    callback: Mutex<Callback>,
+    callback: TryMutex<Callback>,
     turn: Turn,
 }
 
@@ -74,8 +74,8 @@ impl ServiceCore {
         Arc::new_cyclic(|myself| Self {
             service,
             types,
-            requests: Mutex::default(),
-            callback: Mutex::new(callback),
+            requests: Mutex::new(Class::ServiceRequests, Requests::default()),
+            callback: TryMutex::new(callback),
             turn: Turn::new(when, myself),
         })
     }
@@ -109,7 +109,16 @@ impl ServiceCore {
     /// Who runs the callback now.
     pub(crate) fn call(&self, asked: Asked<'_>) -> Result<Result<(), String>, Runner> {
         let _entered = self.turn.try_enter()?;
-        Ok(lock(&self.callback)(asked))
+        Ok(self.answer(asked))
+    }
+
+    /// Runs the callback, of which no other thread is in the group.
+    fn answer(&self, asked: Asked<'_>) -> Result<(), String> {
+        self.turn.assert_unlocked("the callback of a service");
+        match self.callback.try_lock() {
+            Some(mut callback) => callback(asked),
+            None => Err("another call is under way".to_owned()),
+        }
     }
 }
 
@@ -122,7 +131,7 @@ impl Runnable for ServiceCore {
         let result = Err("the callback panicked".to_owned());
         let mut answered = Answered { client: &client, asked: request.len(), result };
         let mut body = Vec::new();
-        let done = lock(&self.callback)(Asked::Bytes { request: &request, response: &mut body });
+        let done = self.answer(Asked::Bytes { request: &request, response: &mut body });
         answered.result = done.map(|()| body);
     }
 }
@@ -217,7 +226,7 @@ impl ClientLink {
         let watched = !unsent.is_empty();
         let way = Way::new(Arc::clone(&stream), token, unsent.len());
         let answers = Answers { way, unsent, waiting: 0, bytes: 0, watched, over: false };
-        let state = Mutex::new(answers);
+        let state = Mutex::new(Class::ServiceAnswers, answers);
         Self { reactor, token, stream, persistent, linger, state }
     }
 

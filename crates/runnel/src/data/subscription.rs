@@ -8,8 +8,8 @@ mod spares;
 
 use std::any::{Any, TypeId};
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use runnel_core::dynamic::DynamicError;
@@ -26,7 +26,7 @@ use crate::callback_group::{Entered, Turn};
 use crate::frame::{Frame, QueueBound};
 use crate::log_output::console;
 use crate::ready::{Runnable, When};
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, MutexGuard, TryMutex, TryMutexGuard, lock};
 pub(crate) use link_info::LinkInfo;
 use queue::Item;
 pub(crate) use queue::Queue;
@@ -100,7 +100,7 @@ pub(crate) struct SubscriptionCore {
     received: AtomicU64,
     deadline: Pulse,
     room: Room,
-    callback: Mutex<Callback>,
+    callback: TryMutex<Callback>,
     options: SubscriptionSpec,
     dropped: AtomicU64,
     lost: AtomicU64,
@@ -116,12 +116,12 @@ impl SubscriptionCore {
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
-            queue: Arc::default(),
+            queue: Arc::new(Mutex::new(Class::SubscriptionQueue, Queue::default())),
             turn: Turn::new(when, myself),
             received: AtomicU64::new(0),
             deadline: Pulse::new(options.deadline),
             room: Room::default(),
-            callback: Mutex::new(Box::new(callback)),
+            callback: TryMutex::new(Box::new(callback)),
             options,
             dropped: AtomicU64::new(0),
             lost: AtomicU64::new(0),
@@ -357,7 +357,8 @@ impl Runnable for SubscriptionCore {
 
     fn run_on(&self, goes_on: &dyn Fn() -> bool) {
         let Some(entered) = self.turn.enter() else { return };
-        let (callback, entered) = (Some(lock(&self.callback)), Some(entered));
+        // Only a thread that is in the group uses it.
+        let (callback, entered) = (self.callback.try_lock(), Some(entered));
         let mut running = Running { core: self, callback, entered, item: None, more: false };
         running.take_next();
         running.call();
@@ -371,7 +372,7 @@ impl Runnable for SubscriptionCore {
 /// Callbacks under way. When they end, also by a panic, the next message gets its turn.
 struct Running<'a> {
     core: &'a SubscriptionCore,
-    callback: Option<MutexGuard<'a, Callback>>,
+    callback: Option<TryMutexGuard<'a, Callback>>,
     entered: Option<Entered<'a>>,
     item: Option<Item>,
     /// More waited when that was taken.
@@ -398,6 +399,7 @@ impl Running<'_> {
             Some(Item::Expiring { item, .. }) => Some(&mut **item),
             item => item.as_mut(),
         };
+        self.core.turn.assert_unlocked("the callback of a subscription");
         match item {
             Some(Item::Bytes { bytes, from }) => {
                 if let Err(error) = callback(Delivery::Bytes { bytes, from, queue: &self.core.queue }) {

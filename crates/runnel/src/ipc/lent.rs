@@ -1,8 +1,8 @@
 //! Messages that lie in memory of a peer, on the side of whoever reads them.
 
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use litemap::LiteMap;
 use runnel_io::memory::ForeignBytes;
@@ -13,7 +13,7 @@ use super::outbox::{LOANS, Outbox};
 use super::record::{Gift, Lending};
 use super::returns::ReturnWriter;
 use crate::frame::{LENGTH, MAX_MESSAGE};
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 
 /// Segments of one peer that are mapped at a time.
 const MOST_SEGMENTS: usize = 1024;
@@ -36,7 +36,8 @@ pub(crate) struct Returner {
 
 impl Returner {
     pub(crate) fn new(outbox: Arc<Outbox>) -> Arc<Self> {
-        Arc::new(Self { outbox, writer: Mutex::new(ReturnWriter::new(LOANS)) })
+        let writer = Mutex::new(Class::IpcReturns, ReturnWriter::new(LOANS));
+        Arc::new(Self { outbox, writer })
     }
 }
 

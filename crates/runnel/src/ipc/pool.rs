@@ -1,13 +1,13 @@
 //! The segments of a process: memory for messages that others read where they lie.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use runnel_io::memory::check_available;
 use runnel_io::segment::{Segment, SlotMut};
 
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 
 /// The shortest message that gets a slot, in bytes: below it copying costs less than lending.
 pub(crate) const SHORTEST: usize = 4096;
@@ -54,7 +54,8 @@ pub(crate) struct Reservation {
 impl Pool {
     /// Segments of at most `limit` bytes in all, of which one other process may hold `share`.
     pub(crate) fn new(limit: usize, share: usize) -> Self {
-        Self { limit, share, reserved: AtomicUsize::new(0), state: Mutex::default() }
+        let state = Mutex::new(Class::IpcPool, State::default());
+        Self { limit, share, reserved: AtomicUsize::new(0), state }
     }
 
     /// Bytes that one other process may hold at a time.

@@ -4,7 +4,7 @@ mod ending;
 mod lending;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use runnel_io::memory::ForeignWords;
 use runnel_io::unix::Packets;
@@ -19,7 +19,7 @@ use super::record::{self, kind};
 use super::returns::ReturnReader;
 use super::ring::RingWriter;
 use crate::frame::{Frame, LENGTH};
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 pub(crate) use ending::Unread;
 use lending::Offered;
 
@@ -101,7 +101,8 @@ impl Sender {
             closing: VecDeque::new(),
             over: None,
         };
-        Self { outbox, inbox, page, bell, own_bell, packets, pool, state: Mutex::new(state) }
+        let state = Mutex::new(Class::IpcSender, state);
+        Self { outbox, inbox, page, bell, own_bell, packets, pool, state }
     }
 
     /// Sends what is left of a message of which `sent` bytes are sent; how many bytes that was.

@@ -4,14 +4,14 @@
 use std::env;
 use std::fmt;
 use std::io::{self, IsTerminal};
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use log::LevelFilter;
 use runnel_core::sanitize;
 use runnel_io::output::Output;
 
 use super::format::{Line, USUAL};
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, assert_may_lock, lock};
 
 /// The variable that names the least level of the library's own lines where the program has no logger.
 const LIBRARY_LEVEL: &str = "RUNNEL_LOG";
@@ -30,7 +30,7 @@ struct Console {
 
 fn console() -> &'static Mutex<Console> {
     static CONSOLE: OnceLock<Mutex<Console>> = OnceLock::new();
-    CONSOLE.get_or_init(|| Mutex::new(Console { output: Output::standard_error(), said: 0 }))
+    CONSOLE.get_or_init(|| Mutex::new(Class::Console, Console { output: Output::standard_error(), said: 0 }))
 }
 
 impl Console {
@@ -79,6 +79,8 @@ fn colours() -> bool {
 pub(crate) fn say(level: log::Level, text: fmt::Arguments<'_>) {
     // A program has a logger from when it sets a level.
     if log::max_level() != LevelFilter::Off {
+        // It may publish what it is given.
+        assert_may_lock(Class::RosoutTopics, "the program's logger");
         if log::log_enabled!(target: TARGET, level) {
             log::log!(target: TARGET, level, "{}", sanitize::log_text(&text.to_string()));
         }

@@ -5,18 +5,18 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 use runnel_core::sanitize;
 
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 use crate::variables::variable;
 
 /// Bytes after which a file is put aside as `FILE.1` and a new one begun, so that a log never fills a disk.
 const LONGEST: u64 = 50 << 20;
 
 /// Regular files that are open in this process: nodes that log to the same one share it.
-static OPEN: Mutex<Vec<Weak<Mutex<Open>>>> = Mutex::new(Vec::new());
+static OPEN: Mutex<Vec<Weak<Mutex<Open>>>> = Mutex::new(Class::OpenLogFiles, Vec::new());
 
 /// Lines that could not be appended to files.
 static UNWRITTEN: AtomicU64 = AtomicU64::new(0);
@@ -63,7 +63,7 @@ impl LogFile {
         let found = opened.file.metadata()?;
         if !found.is_file() {
             // It is never put aside, and a pipe that nobody reads must not hold up who asks whether it is theirs.
-            return Ok(Self(Arc::new(Mutex::new(opened))));
+            return Ok(Self(Arc::new(Mutex::new(Class::LogFile, opened))));
         }
         let sought = identity(&found);
         let mut all = lock(&OPEN);
@@ -73,7 +73,7 @@ impl LogFile {
         if let Some(same) = all.iter().filter_map(Weak::upgrade).find(is_it) {
             return Ok(Self(same));
         }
-        let opened = Arc::new(Mutex::new(opened));
+        let opened = Arc::new(Mutex::new(Class::LogFile, opened));
         all.push(Arc::downgrade(&opened));
         Ok(Self(opened))
     }

@@ -1,13 +1,13 @@
 //! The loggers of a node by name, and their levels.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex};
 
 use litemap::LiteMap;
 
 use super::Level;
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 
 /// The logger of the node itself, named as roscpp's.
 pub(crate) const ROOT: &str = "ros";
@@ -47,7 +47,8 @@ impl fmt::Display for Refused {
 impl Loggers {
     pub(crate) fn new(level: Level) -> Self {
         let root = Entry { own: Some(level), effective: Arc::new(AtomicU8::new(level as u8)) };
-        Self { by_name: Mutex::new(LiteMap::from_iter([(Arc::from(ROOT), root)])) }
+        let by_name = LiteMap::from_iter([(Arc::from(ROOT), root)]);
+        Self { by_name: Mutex::new(Class::LoggerLevels, by_name) }
     }
 
     /// The level that handles of a logger read. Where there is no room for another name, that of one above it.

@@ -1,7 +1,7 @@
 //! The topics that a node publishes.
 
 use std::collections::HashMap;
-use std::sync::{Arc, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 
 use runnel_core::qos::QoS;
 use runnel_io::clock;
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::linger;
 use crate::node_log::ROSOUT;
 use crate::shared::GLANCE;
-use crate::sync::lock;
+use crate::sync::{MutexGuard, lock};
 
 /// By topic. An end on its way out stands here until it is gone.
 pub(super) type Publishers = HashMap<String, Weak<PublisherEnd>>;

@@ -14,8 +14,8 @@ mod told;
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
@@ -26,7 +26,7 @@ use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, S
 
 use crate::environment::{Range, Ros2Settings};
 use crate::linger::Unarrived;
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 use origin::word;
 pub(crate) use origin::{Written, random as random_origin};
 pub(crate) use other_way::{Left, Progress};
@@ -91,7 +91,7 @@ impl Rtps {
         let (has_events, sleeps_until) = (AtomicBool::new(false), AtomicU64::new(0));
         let wants_more = AtomicBool::new(false);
         Ok(Self {
-            inner: Mutex::new(Inner { participant, sockets }),
+            inner: Mutex::new(Class::Rtps, Inner { participant, sockets }),
             deadline,
             has_events,
             wants_more,

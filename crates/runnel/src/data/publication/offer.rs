@@ -1,7 +1,7 @@
 //! What publishers of one node to a topic offer with one QoS: in the ROS 2 graph, a writer of its own.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use runnel_core::qos::{History, Liveliness, Policy, QoS, Ros1Transport};
 use runnel_core::time::Instant;
@@ -12,10 +12,9 @@ use super::origins::Readers;
 use super::{Publication, RtpsWriter, State};
 use crate::data::qos_events::QosEvents;
 use crate::data::watch::{Pulse, Watched};
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 
 /// See the module's documentation.
-#[derive(Default)]
 pub(crate) struct Offer {
     pub(crate) qos: QoS,
     publication: Weak<Publication>,
@@ -37,10 +36,22 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    fn new(qos: QoS, publication: &Arc<Publication>) -> Self {
+    fn new(qos: QoS, publication: Weak<Publication>) -> Self {
         let lease = qos.liveliness_lease.filter(|_| qos.liveliness == Liveliness::ManualByTopic);
         let (deadline, life) = (Pulse::new(qos.deadline), Pulse::new(lease));
-        Self { qos, publication: Arc::downgrade(publication), deadline, life, ..Self::default() }
+        Self {
+            qos,
+            publication,
+            announced: AtomicBool::default(),
+            writer: OnceLock::new(),
+            matched: AtomicUsize::default(),
+            readers: Mutex::new(Class::MatchedReaders, Readers::default()),
+            awaits: AtomicBool::default(),
+            publishers: Mutex::new(Class::WriterPublishers, Vec::new()),
+            deadline,
+            life,
+            lapsed: AtomicBool::default(),
+        }
     }
 
     /// Others of the process are told of it, each time but the first in vain.
@@ -149,6 +160,13 @@ impl Offer {
     }
 }
 
+#[cfg(test)]
+impl Default for Offer {
+    fn default() -> Self {
+        Self::new(QoS::default(), Weak::new())
+    }
+}
+
 impl Watched for Offer {
     fn look(&self, now: Instant) -> Option<Instant> {
         let deadline = self.deadline.look(now);
@@ -170,7 +188,7 @@ impl Publication {
         let qos = QoS { ros1_transport: Ros1Transport::default(), ..qos };
         let mut state = lock(&self.state);
         let offer = state.offers.iter().find(|offer| offer.qos == qos).cloned().unwrap_or_else(|| {
-            let offer = Arc::new(Offer::new(qos, self));
+            let offer = Arc::new(Offer::new(qos, Arc::downgrade(self)));
             state.offers.push(Arc::clone(&offer));
             offer
         });

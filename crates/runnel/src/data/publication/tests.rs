@@ -10,6 +10,7 @@ use crate::error::Unfit;
 use crate::ready::When;
 use crate::rtps::Rtps;
 use crate::rtps::tests::{chatter, settings as rtps_settings, waker};
+use crate::sync::try_lock;
 use runnel_core::qos::QoS;
 use runnel_core::wire::{Encoding, GrowingSink};
 use runnel_io::{Datagrams, Token};
@@ -57,7 +58,7 @@ struct Ending {
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        self.ended_unlocked.store(self.publication.state.try_lock().is_ok(), Ordering::SeqCst);
+        self.ended_unlocked.store(try_lock(&self.publication.state).is_some(), Ordering::SeqCst);
     }
 }
 
@@ -109,7 +110,7 @@ impl log::Log for Looking {
     fn log(&self, _: &log::Record<'_>) {
         LOGGED.with_borrow_mut(|logged| {
             if let Some((publication, unlocked)) = logged {
-                unlocked.push(publication.state.try_lock().is_ok());
+                unlocked.push(try_lock(&publication.state).is_some());
             }
         });
     }

@@ -1,13 +1,13 @@
 //! What has come by ROS 1 of a publisher whose messages come by ROS 2 as well, one after the other.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use runnel_ros1::node::LinkStats;
 
-use crate::sync::lock;
+use crate::sync::{Class, Mutex, lock};
 
 /// See the module's documentation.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Beside(Mutex<Links>);
 
 #[derive(Debug, Default)]
@@ -23,6 +23,12 @@ impl Links {
     fn since(&self, stats: &Arc<LinkStats>) -> u64 {
         let counted = self.counted.iter().find(|(of, _)| Arc::ptr_eq(of, stats));
         stats.messages() - counted.map_or(0, |(_, messages)| *messages)
+    }
+}
+
+impl Default for Beside {
+    fn default() -> Self {
+        Self(Mutex::new(Class::DualLinks, Links::default()))
     }
 }
 

@@ -14,7 +14,6 @@ use runnel_testkit::namespace::require_private_network;
 use crate::driver::Driver;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
-use crate::sync::lock;
 use crate::{Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, Subscription};
 
 /// Longer than anything here takes; only a failure waits for it.
@@ -60,7 +59,7 @@ impl Scene {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&heard);
         let subscription = node.create_subscription("count", qos, move |numbers: &UInt32MultiArray| {
-            lock(&into).extend(numbers.data.first());
+            into.lock().unwrap().extend(numbers.data.first());
         });
         let talking = context(&uri, domain, ipc);
         let talker = talking.create_node("talker").unwrap();
@@ -125,7 +124,7 @@ impl Scene {
         for _ in 0..10 {
             self.listening.spin_once(Duration::from_millis(10)).unwrap();
         }
-        assert_eq!(*lock(&self.heard), [0; 0], "its socket is not read");
+        assert_eq!(*self.heard.lock().unwrap(), [0; 0], "its socket is not read");
     }
 
     fn sockets(&self, is_meant: fn(&Socket) -> bool) -> usize {
@@ -144,8 +143,10 @@ impl Scene {
     /// All has been heard once, in the order in which it was sent.
     #[track_caller]
     fn check(mut self) {
-        self.spin_until("the last is heard", |scene| lock(&scene.heard).last() == Some(&(scene.next - 1)));
-        assert_eq!(*lock(&self.heard), (0..self.next).collect::<Vec<_>>());
+        self.spin_until("the last is heard", |scene| {
+            scene.heard.lock().unwrap().last() == Some(&(scene.next - 1))
+        });
+        assert_eq!(*self.heard.lock().unwrap(), (0..self.next).collect::<Vec<_>>());
     }
 }
 
@@ -187,7 +188,7 @@ fn modify(driver: &Driver, key: Key, socket: &Socket, interest: Interest) {
 /// ROS 2 brings one, sooner or later.
 fn is_heard_by_ros2(scene: &mut Scene) -> bool {
     scene.publish(1);
-    !lock(&scene.heard).is_empty()
+    !scene.heard.lock().unwrap().is_empty()
 }
 
 /// The talker's messages come by memory.
@@ -211,7 +212,7 @@ fn what_was_sent_by_ros1_is_heard_before_the_first_sample_that_comes_by_memory()
     // Datagrams of ROS 1 stay what they are where its connections would go over to memory as well.
     let mut scene = Scene::sent_by_ros1(QoS::keep_last(10_000).udpros(), true, BEFORE);
     scene.spin_until("ROS 2 goes over to memory", comes_by_memory);
-    assert_eq!(*lock(&scene.heard), [0; 0], "nothing was sent by ROS 2 so far");
+    assert_eq!(*scene.heard.lock().unwrap(), [0; 0], "nothing was sent by ROS 2 so far");
     scene.publish(1);
     scene.check();
 }
@@ -337,7 +338,7 @@ fn lost_and_found(qos: QoS, ipc: bool) {
     scene.publish(BEFORE);
     scene.spin_until("the talker has lost it", |scene| !is_matched(scene));
     scene.publish(BEFORE);
-    scene.spin_until("all is heard", |scene| lock(&scene.heard).len() as u32 == scene.next);
+    scene.spin_until("all is heard", |scene| scene.heard.lock().unwrap().len() as u32 == scene.next);
     read(&scene.node, Interest::Nothing, is_of_ros1);
     scene.publish(BEFORE);
     read(&scene.talker, Interest::Read, is_rtps);

@@ -1,0 +1,110 @@
+//! The check of the order of locks, in debug builds: a thread that locks a class while it holds an equal or an inner one
+//! panics, whether or not another thread is about to complete the deadlock.
+
+use std::cell::Cell;
+use std::panic::Location;
+use std::thread;
+
+use super::order::Class;
+
+/// Where a thread has locked what it holds, by class. There are no destructors: a thread that ends can lock to the last.
+struct Locked {
+    /// A bit for each class, the outermost the lowest.
+    classes: Cell<u64>,
+    at: [Cell<Option<&'static Location<'static>>>; Class::ALL.len()],
+}
+
+thread_local! {
+    static LOCKED: Locked =
+        const { Locked { classes: Cell::new(0), at: [const { Cell::new(None) }; Class::ALL.len()] } };
+}
+
+/// The class of a mutex.
+#[derive(Clone, Copy)]
+pub(super) struct Place(Class);
+
+/// A class that this thread has locked, until it is dropped.
+pub(super) struct Held(Class);
+
+impl Place {
+    pub(super) const fn of(class: Class) -> Self {
+        Self(class)
+    }
+
+    /// The caller locks a mutex of this class.
+    ///
+    /// # Panics
+    /// When it holds a lock of an equal or an inner class.
+    #[track_caller]
+    pub(super) fn enter(self) -> Held {
+        let Self(class) = self;
+        assert_free(class, |held| format!("{class:?} is locked while {held} is held"));
+        let here = Location::caller();
+        LOCKED.with(|locked| {
+            locked.classes.set(locked.classes.get() | class.bit());
+            locked.at[class as usize].set(Some(here));
+        });
+        Held(class)
+    }
+}
+
+impl Held {
+    /// The caller waits for another thread, with the mutex of this class unlocked meanwhile.
+    ///
+    /// # Panics
+    /// When it holds other locks.
+    #[track_caller]
+    pub(super) fn assert_alone(&self) {
+        let held = LOCKED.with(|locked| locked.classes.replace(locked.classes.get() & !self.0.bit()));
+        assert_unlocked("a wait");
+        LOCKED.with(|locked| locked.classes.set(held));
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        LOCKED.with(|locked| locked.classes.set(locked.classes.get() & !self.0.bit()));
+    }
+}
+
+/// `what` is about to run, which may lock anything.
+///
+/// # Panics
+/// When the thread holds a lock.
+#[track_caller]
+pub(crate) fn assert_unlocked(what: &str) {
+    assert_may_lock(Class::ALL[0], what);
+}
+
+/// `what` is about to run, which may lock this class and inner ones.
+///
+/// # Panics
+/// When the thread holds a lock of an equal or an inner class.
+#[track_caller]
+pub(crate) fn assert_may_lock(class: Class, what: &str) {
+    assert_free(class, |held| format!("{what} begins while {held} is held"));
+}
+
+#[track_caller]
+fn assert_free(class: Class, message: impl FnOnce(String) -> String) {
+    let held = LOCKED.with(|locked| {
+        let inner = locked.classes.get() >> class as u32;
+        (inner != 0).then(|| {
+            let index = class as usize + inner.trailing_zeros() as usize;
+            (Class::ALL[index], locked.at[index].get())
+        })
+    });
+    // A second panic would end the process without telling of the first.
+    if let Some((held, at)) = held
+        && !thread::panicking()
+    {
+        let at = at.map(|at| format!(" (locked at {at})")).unwrap_or_default();
+        panic!("lock order: {}", message(format!("{held:?}{at}")));
+    }
+}
+
+impl Class {
+    fn bit(self) -> u64 {
+        1 << self as u32
+    }
+}

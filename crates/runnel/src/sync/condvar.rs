@@ -1,0 +1,60 @@
+//! Condition variables for [`Mutex`](super::Mutex).
+
+use std::sync;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use super::MutexGuard;
+
+/// A condition variable. Who waits for it holds no lock but the one that is free meanwhile.
+pub(crate) struct Condvar(sync::Condvar);
+
+impl Condvar {
+    pub(crate) const fn new() -> Self {
+        Self(sync::Condvar::new())
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) fn notify_all(&self) {
+        self.0.notify_all();
+    }
+
+    /// Waits for a notification, or for nothing.
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        let MutexGuard { inner, held } = guard;
+        held.assert_alone();
+        let inner = self.0.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        MutexGuard { inner, held }
+    }
+
+    /// As [`Condvar::wait`], for so long at most. True if that is over.
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub(crate) fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        timeout: Duration,
+    ) -> (MutexGuard<'a, T>, bool) {
+        let MutexGuard { inner, held } = guard;
+        held.assert_alone();
+        let (inner, result) = self.0.wait_timeout(inner, timeout).unwrap_or_else(PoisonError::into_inner);
+        (MutexGuard { inner, held }, result.timed_out())
+    }
+
+    /// Waits while `condition` holds, for so long at most.
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub(crate) fn wait_timeout_while<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        timeout: Duration,
+        condition: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'a, T> {
+        let MutexGuard { inner, held } = guard;
+        held.assert_alone();
+        let waited = self.0.wait_timeout_while(inner, timeout, condition);
+        MutexGuard { inner: waited.unwrap_or_else(PoisonError::into_inner).0, held }
+    }
+}

@@ -1,0 +1,93 @@
+//! The mutexes. In release builds they are those of the standard library and nothing more.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync;
+use std::sync::{PoisonError, TryLockError};
+
+use super::check::{Held, Place};
+use super::order::Class;
+
+/// A mutex of one class, which says when it may be locked.
+pub(crate) struct Mutex<T: ?Sized> {
+    place: Place,
+    inner: sync::Mutex<T>,
+}
+
+/// A locked [`Mutex`].
+pub(crate) struct MutexGuard<'a, T: ?Sized> {
+    pub(super) inner: sync::MutexGuard<'a, T>,
+    pub(super) held: Held,
+}
+
+impl<T> Mutex<T> {
+    pub(crate) const fn new(class: Class, value: T) -> Self {
+        Self { place: Place::of(class), inner: sync::Mutex::new(value) }
+    }
+
+    /// What is protected, of a mutex that nobody else can lock.
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        self.inner.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Locks `mutex`. A panic elsewhere leaves what it protects valid: no invariant of ours spans a call to user code.
+#[cfg_attr(debug_assertions, track_caller)]
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Checked before a wait that may have no end.
+    let held = mutex.place.enter();
+    MutexGuard { inner: mutex.inner.lock().unwrap_or_else(PoisonError::into_inner), held }
+}
+
+/// As [`lock`]; `None` if somebody has it.
+#[cfg_attr(debug_assertions, track_caller)]
+pub(crate) fn try_lock<T: ?Sized>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    let inner = unless_locked(&mutex.inner)?;
+    Some(MutexGuard { inner, held: mutex.place.enter() })
+}
+
+fn unless_locked<T: ?Sized>(mutex: &sync::Mutex<T>) -> Option<sync::MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.inner
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+/// A mutex that no thread ever waits for, such as that of a callback which one thread at a time runs. So it has no place in
+/// the order, and user code may run while it is locked.
+pub(crate) struct TryMutex<T>(sync::Mutex<T>);
+
+/// A locked [`TryMutex`].
+pub(crate) type TryMutexGuard<'a, T> = sync::MutexGuard<'a, T>;
+
+impl<T> TryMutex<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(sync::Mutex::new(value))
+    }
+
+    /// Locks it; `None` if somebody has it: another thread, or the caller further up on its stack.
+    pub(crate) fn try_lock(&self) -> Option<TryMutexGuard<'_, T>> {
+        unless_locked(&self.0)
+    }
+}

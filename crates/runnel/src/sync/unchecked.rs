@@ -1,0 +1,31 @@
+//! What is left of the check of the order of locks in release builds: nothing.
+
+use super::mutex::Mutex;
+use super::order::Class;
+
+const _: () = assert!(size_of::<Mutex<u64>>() == size_of::<std::sync::Mutex<u64>>());
+
+/// The class of a mutex.
+#[derive(Clone, Copy)]
+pub(super) struct Place;
+
+/// A class that this thread has locked.
+pub(super) struct Held;
+
+impl Place {
+    pub(super) const fn of(_: Class) -> Self {
+        Self
+    }
+
+    pub(super) fn enter(self) -> Held {
+        Held
+    }
+}
+
+impl Held {
+    pub(super) fn assert_alone(&self) {}
+}
+
+pub(crate) fn assert_unlocked(_: &str) {}
+
+pub(crate) fn assert_may_lock(_: Class, _: &str) {}
