@@ -148,9 +148,13 @@ fn all_messages_are_kept_for_a_slow_subscriber_that_asks_for_it() {
     });
     let subscription = subscription.unwrap();
     spin_until(&far, "a link in shared memory", || subscription.shared_memory_count() == 1);
-    let publishing = thread::spawn(move || (0..100_000).for_each(|n| talker.publish(number(n)).unwrap()));
+    let publishing = thread::spawn(move || {
+        (0..100_000).for_each(|n| talker.publish(number(n)).unwrap());
+        talker
+    });
     spin_until(&far, "all heard", || count.load(Ordering::SeqCst) == 100_000);
-    publishing.join().unwrap();
+    // Its end would not have waited for long.
+    let _talker = publishing.join().unwrap();
 }
 
 #[test]
