@@ -8,9 +8,6 @@ use interop::{
 };
 use runnel_testkit::process::{Peer, Signal, within};
 
-/// How soon a node is registered again after its master came back, in seconds.
-const REGISTERED_AGAIN: u64 = 5;
-
 #[test]
 fn originals_meet_at_runnels_master() {
     all_hear_all(Master::start(Server::Runnel).graph(), &Origin::OTHERS);
@@ -196,7 +193,7 @@ fn rosnode_kill_ends_a_runnel_node_and_leaves_nothing_registered() {
         let mut node = ready(graph.listener(Origin::Runnel, &["/chatter"]));
         let killed = run(graph, "rosnode kill /runnel_listener").success();
         assert!(killed.contains(&"killed".to_owned()), "{server:?}: {killed:?}");
-        assert!(node.wait_exit(within(5)).unwrap().success(), "{}", node.output());
+        assert!(node.wait_exit(within(PATIENCE)).unwrap().success(), "{}", node.output());
         assert_eq!(graph.nodes_at(Side::Subscribers, "/chatter"), [""; 0], "{server:?}");
         assert_eq!(graph.uri_of("/runnel_listener"), None, "{server:?}");
     }
@@ -269,7 +266,7 @@ fn master_is_restarted(server: Server) {
     hear_more();
     master.restart();
     let graph = master.graph();
-    wait_until("Runnel's nodes are registered again", within(REGISTERED_AGAIN), || {
+    wait_until("Runnel's nodes are registered again", within(PATIENCE), || {
         graph.nodes_at(Side::Publishers, "/chatter") == ["/runnel_talker"]
             && graph.nodes_at(Side::Subscribers, "/chatter") == ["/runnel_listener"]
             && graph.nodes_at(Side::Subscribers, "/other") == ["/other_listener"]
@@ -302,7 +299,7 @@ fn runnels_master_notices_nodes_that_were_killed() {
         let name = format!("/{origin}_listener");
         assert_eq!(graph.nodes_at(Side::Subscribers, "/chatter"), [name.as_str()]);
         node.signal(Signal::KILL).unwrap();
-        wait_until(&format!("{name} is gone"), within(15), || {
+        wait_until(&format!("{name} is gone"), within(PATIENCE), || {
             graph.nodes_at(Side::Subscribers, "/chatter").is_empty() && graph.uri_of(&name).is_none()
         });
     }
