@@ -2,6 +2,7 @@
 
 use runnel_testkit::process::{Peer, Signal, free_port, within};
 
+use crate::PATIENCE;
 use crate::graph::{Ros1Graph, await_master};
 
 /// Which program serves as master.
@@ -49,7 +50,7 @@ impl Master {
     /// Kills the master (SIGKILL): all it knew is gone.
     pub fn kill(&mut self) {
         self.process.signal(Signal::KILL).unwrap();
-        self.process.wait_exit(within(10)).unwrap();
+        self.process.wait_exit(within(PATIENCE)).unwrap();
     }
 
     /// Starts a killed master anew at the same address.

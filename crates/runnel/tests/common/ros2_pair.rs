@@ -14,8 +14,17 @@ pub use super::numbers::{number_in, numbered};
 
 /// A context of a domain, whose links may leave the network.
 pub fn context(domain: u16, ipc: bool) -> Context {
+    Context::with_options(options(domain, ipc)).unwrap()
+}
+
+/// A context whose end, and that of its publishers, waits for what is under way as long as a busy machine needs for it.
+pub fn lingering(domain: u16, ipc: bool) -> Context {
+    Context::with_options(options(domain, ipc).linger(LONG)).unwrap()
+}
+
+fn options(domain: u16, ipc: bool) -> ContextOptions {
     let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
-    Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain).ipc(ipc)).unwrap()
+    options.graphs(Graphs::Ros2).domain_id(domain).ipc(ipc)
 }
 
 pub type Heard = Arc<Mutex<Vec<u32>>>;
@@ -39,8 +48,17 @@ pub struct Pair {
 
 impl Pair {
     pub fn new(qos: QoS) -> Self {
+        Self::with(qos, context)
+    }
+
+    /// One whose talker's end waits for what is under way.
+    pub fn lingering(qos: QoS) -> Self {
+        Self::with(qos, lingering)
+    }
+
+    fn with(qos: QoS, talking: fn(u16, bool) -> Context) -> Self {
         let domain = new_domain();
-        let (talking, listening) = (context(domain, true), context(domain, true));
+        let (talking, listening) = (talking(domain, true), context(domain, true));
         let nodes = [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];
         let mut publisher = nodes[0].create_publisher("data", qos).unwrap();
         publisher.set_max_blocking_time(LONG);

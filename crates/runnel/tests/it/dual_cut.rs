@@ -102,7 +102,8 @@ fn later_subscriptions_hear_what_ros2_keeps() {
     let [a, b] = [0, 1].map(|_| Context::with_options(graph.options().graphs(Graphs::Both)).unwrap());
     CUT.into_iter().for_each(nft);
     let talker = a.create_node("talker").unwrap();
-    let kept = QoS::keep_last(1000).transient_local();
+    // Deep enough for what is published until they have met in ROS 2, which takes as long as an announcement.
+    let kept = QoS::keep_last(100_000).transient_local();
     let publisher = talker.create_publisher::<UInt32>("count", kept).unwrap();
     let publish = |data| publisher.publish(UInt32 { data }).unwrap();
     publish(0);

@@ -1,7 +1,7 @@
 //! Reliable publishers and subscriptions of the ROS 2 graph that keep all lose nothing beside others, nor when one ends.
 
 use crate::common::{LONG, wait_until};
-use crate::ros2_pair::{context, listen, new_domain, numbered};
+use crate::ros2_pair::{context, lingering, listen, new_domain, numbered};
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel::{Context, Publisher, QoS, Subscription};
 
@@ -51,7 +51,7 @@ fn a_subscription_with_a_publisher_of_its_process_and_one_of_another_gets_all_of
 fn what_a_publisher_that_has_ended_had_published_reaches_a_callback_that_was_slow() {
     for ipc in [false, true] {
         let domain = new_domain();
-        let (talking, listening) = (context(domain, ipc), context(domain, ipc));
+        let (talking, listening) = (lingering(domain, ipc), context(domain, ipc));
         let nodes = [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];
         let mut publisher: Publisher<UInt8MultiArray> =
             nodes[0].create_publisher("data", QoS::keep_all()).unwrap();

@@ -17,7 +17,7 @@ use runnel::msgs::std_msgs::{Empty, Float32, Int32, String as Text, UInt8MultiAr
 use runnel::ros1::http::request;
 use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::{Value, encode_call};
-use runnel::{Error, Node, Publisher, QoS, Subscription};
+use runnel::{Context, Error, Node, Publisher, QoS, Subscription};
 
 type Heard = Arc<Mutex<Vec<String>>>;
 
@@ -242,7 +242,7 @@ fn stopped_subscriber(graph: &Graph, topic: &str) -> TcpStream {
     stream
 }
 
-fn talker(graph: &Graph, qos: QoS) -> (runnel::Context, Publisher<UInt8MultiArray>) {
+fn talker(graph: &Graph, qos: QoS) -> (Context, Publisher<UInt8MultiArray>) {
     let context = graph.context();
     let publisher = context.create_node("talker").unwrap().create_publisher("data", qos).unwrap();
     (context, publisher)
@@ -394,7 +394,7 @@ fn names_are_resolved_and_remapped() {
 #[test]
 fn what_is_published_last_arrives_although_the_publisher_ends() {
     let graph = Graph::new();
-    let (near, far) = (graph.context(), graph.context());
+    let (near, far) = (Context::with_options(graph.options().linger(LONG)).unwrap(), graph.context());
     let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
     let publisher = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 1000).unwrap();
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());

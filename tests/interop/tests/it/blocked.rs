@@ -6,9 +6,6 @@ use interop::{
 };
 use runnel_testkit::process::{Peer, within};
 
-/// How soon a new publisher and a new subscriber find each other, in seconds.
-const FOUND: u64 = 5;
-
 /// Listeners to `/chatter` whose callbacks will never return, once all are in it. The original master tells nodes of
 /// new publishers in three threads: three nodes that do not answer hold up all others.
 fn blocked_listeners(graph: &Ros1Graph) -> Vec<Peer> {
@@ -45,8 +42,8 @@ fn nodes_blocked_in_their_callbacks_keep_nobody_waiting() {
         .collect();
     let mut listener = ready(graph.listener(Origin::Rospy, &["/chatter", "--count", "1"]));
     let mut talker = ready(graph.talker(Origin::Rospy, &["/chatter", "--wait", "5", "--count", "1"]));
-    let sent = told(&mut talker, "sent", 1, within(FOUND));
-    assert_eq!(told(&mut listener, "got", 1, within(FOUND)), sent);
+    let sent = told(&mut talker, "sent", 1, within(PATIENCE));
+    assert_eq!(told(&mut listener, "got", 1, within(PATIENCE)), sent);
     names().iter().for_each(|name| answers(graph, &format!("/{name}")));
 }
 
@@ -57,7 +54,7 @@ fn a_blocked_node_is_killed_as_any_other() {
     let _blocked = blocked_listeners(graph);
     let killed = outcome(graph.tool("rosnode", &["kill", "/blocked_0"])).success();
     assert!(killed.contains(&"killed".to_owned()), "{killed:#?}");
-    wait_until("the node is unregistered", within(FOUND), || {
+    wait_until("the node is unregistered", within(PATIENCE), || {
         graph.nodes_at(Side::Subscribers, "/chatter").len() == 3
     });
 }

@@ -45,7 +45,7 @@ fn asker(graph: &Ros1Graph) -> Context {
 
 fn ask(context: &Context, method: &str, params: &[Value]) -> Value {
     let params = [&["/test".into()], params].concat();
-    let answer = context.call_master(method, &params, Duration::from_secs(10)).unwrap();
+    let answer = context.call_master(method, &params, Duration::from_secs(PATIENCE)).unwrap();
     answer.as_array().unwrap()[2].clone()
 }
 

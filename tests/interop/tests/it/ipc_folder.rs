@@ -34,7 +34,7 @@ impl Hosts {
         });
         Container::join(&containers[0], &containers[1], ADDRESSES);
         let master = containers[0].runnel("runnel", &["master", "--no-rosout", "--host", ADDRESSES[0]]);
-        wait_until("the master answers", within(30), || {
+        wait_until("the master answers", within(PATIENCE), || {
             outcome(containers[1].runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
         });
         Hosts { containers, _master: master, folder }

@@ -17,7 +17,7 @@ fn a_session_that_is_lost_costs_no_message_and_is_made_again() {
     for end in 0..4 {
         let process = [&talk.talker, &talk.listener][end % 2].id();
         let lost = lose_session(process);
-        wait_until("another session", within(20), || {
+        wait_until("another session", within(PATIENCE), || {
             let sockets = connected_packet_sockets(process).unwrap();
             !sockets.is_empty() && !sockets.contains_key(&lost)
         });
@@ -38,11 +38,11 @@ fn of_two_users(master: &Master) -> Option<[Container; 2]> {
 fn what_a_process_of_another_user_left_in_memory_when_it_was_killed_is_heard() {
     let master = Master::start(Server::Runnel);
     let Some([near, far]) = of_two_users(&master) else { return };
-    let mut talk = Talk::at_rate(&near, &far, 2000);
+    let mut talk = Talk::at_rate(&near, &far, 500);
     talk.goes_by_memory();
     talk.listener.stop(within(PATIENCE)).unwrap();
-    // Fewer than the queue of a subscription keeps.
-    wait_for_more(&talk.talker, 500);
+    // Fewer than the queue of a subscription keeps, also where this program looks a second too late.
+    wait_for_more(&talk.talker, 300);
     talk.talker.signal(Signal::KILL).unwrap();
     talk.talker.wait_exit(within(PATIENCE)).unwrap();
     talk.listener.signal(Signal::CONT).unwrap();
@@ -72,7 +72,7 @@ fn a_session_between_users_that_is_lost_is_given_up_as_soon_as_both_have_read() 
         });
         lose_session(processes[end % 2]);
         let began = Instant::now();
-        wait_until("both ends give it up", within(20), || {
+        wait_until("both ends give it up", within(PATIENCE), || {
             processes.iter().all(|process| {
                 let left = connected_packet_sockets(*process).unwrap();
                 sockets.iter().all(|lost| !left.contains_key(lost))

@@ -1,6 +1,6 @@
 //! A graph that IPv6 alone carries: `ROS_IPV6=on`.
 
-use interop::{Origin, Ros1Graph, hear_out, outcome};
+use interop::{Origin, PATIENCE, Ros1Graph, hear_out, outcome};
 use runnel_testkit::process::{Peer, free_port, within};
 
 /// A name that leads to an IPv6 address and to no other.
@@ -18,7 +18,7 @@ fn graph(host: &str, by: &'static str, original: bool) -> (Ros1Graph, Peer) {
     } else {
         graph.runnel("runnel", &["master", "--port", &port, "--host", host])
     };
-    interop::wait_until("the master answers", within(30), || {
+    interop::wait_until("the master answers", within(PATIENCE), || {
         outcome(graph.runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
     });
     (graph, master)

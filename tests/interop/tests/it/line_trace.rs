@@ -5,7 +5,7 @@ use std::fs::{self, File};
 
 use interop::containers::{Container, Network};
 use interop::mouse::Mouse;
-use interop::{Master, Ros1Graph, Server, is_full, outcome, ready, wait_until};
+use interop::{Master, PATIENCE, Ros1Graph, Server, is_full, outcome, ready, wait_until};
 use runnel::Time;
 use runnel_bag::{Connection, Writer};
 use runnel_testkit::process::{Peer, within};
@@ -75,7 +75,7 @@ fn our_control_node_drives_a_robot_by_the_files_of_its_driver() {
     let mut robot = master.graph().runnel("line_trace", &["robot", "--devices", folder]);
     wait_until("a lap", within(LAP), || mouse.laps() > 0);
     robot.signal(runnel_testkit::process::Signal::INT).expect("it runs");
-    assert!(robot.wait_exit(within(20)).expect("it ends").success(), "{}", robot.output());
+    assert!(robot.wait_exit(within(PATIENCE)).expect("it ends").success(), "{}", robot.output());
     let off = |name: &str| fs::read_to_string(mouse.folder().join(name)).expect("a file of the driver");
     assert_eq!(["rtmotoren0", "rtmotor_raw_l0", "rtmotor_raw_r0", "rtbuzzer0"].map(off), ["0"; 4]);
 }
@@ -119,7 +119,7 @@ fn control_and_tracer_on_two_hosts_drive_a_lap() {
     });
     Container::join(&robot, &server, addresses);
     let _master = server.runnel("runnel", &["master", "--no-rosout", "--host", addresses[1]]);
-    wait_until("the master answers", within(30), || {
+    wait_until("the master answers", within(PATIENCE), || {
         outcome(robot.runnel("runnel", &["node", "list", "--ros1"])).code == Some(0)
     });
     let _control = robot.runnel("line_trace", &["control", "--simulate"]);
@@ -134,9 +134,10 @@ fn what_was_recorded_is_read_by_rosbag() {
     let graph = master.graph();
     let bag = graph.home().join("drive.bag");
     let bag = bag.to_str().expect("a name in UTF-8");
-    let drive = outcome(graph.runnel("runnel", &["demo", "--json", "--record", bag]));
-    assert_eq!(drive.code, Some(0), "{:#?}", drive.lines);
-    assert!(drive.lines[0].contains("\"lost\":0}"), "{:#?}", drive.lines);
+    let mut drive = graph.runnel("runnel", &["demo", "--json", "--record", bag]);
+    assert!(drive.wait_exit(within(LAP)).expect("it ends").success(), "{}", drive.output());
+    let said = drive.lines();
+    assert!(said[0].contains("\"lost\":0}"), "{said:#?}");
     let told = outcome(graph.rospy("bag.py", &[bag]));
     assert_eq!(told.code, Some(0), "{:#?}", told.lines);
     let count = |topic: &str| {

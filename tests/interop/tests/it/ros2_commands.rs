@@ -98,23 +98,40 @@ fn a_listing_takes_little_longer_than_everybody_may_take_to_answer() {
         .map(|origin| ready(graph.talker(origin, &["/text", "--wait", "9"])))
         .collect();
     answer(&graph, &["topic", "list"]);
-    let took = |words: &[&str]| {
-        let start = Instant::now();
-        answer(&graph, words);
-        start.elapsed()
+    // On a busy machine many take longer: one of them does not.
+    let takes = |words: &[&str], least: u64, most: u64| {
+        let mut all = Vec::new();
+        while all.last().is_none_or(|took| *took >= Duration::from_millis(most)) {
+            assert!(all.len() < 20, "{words:?}: {all:?}");
+            let start = Instant::now();
+            answer(&graph, words);
+            all.push(start.elapsed());
+        }
+        assert!(all.iter().all(|took| *took >= Duration::from_millis(least)), "{words:?}: {all:?}");
     };
-    let shortest = (0..5).map(|_| took(&["topic", "list"])).min().unwrap_or_default();
-    assert!((Duration::from_millis(200)..Duration::from_millis(500)).contains(&shortest), "{shortest:?}");
-    let longer = took(&["topic", "list", "--wait", "1.5"]);
-    assert!((Duration::from_millis(1500)..Duration::from_secs(3)).contains(&longer), "{longer:?}");
+    takes(&["topic", "list"], 200, 500);
+    takes(&["topic", "list", "--wait", "1.5"], 1500, 3000);
 }
 
 #[test]
 fn whoever_has_announced_himself_and_does_not_answer_is_waited_for_and_named() {
     let graph = Ros2Graph::new();
     let _talker = ready(graph.talker(KILTED, &["/text", "--wait", "9"]));
+    // A busy machine may take longer now and then.
+    let mut attempts = (0..5).map(|_| listed_beside_fake(&graph));
+    let most = Duration::from_secs(4);
+    let (listed, took) = attempts.find(|(_, took)| *took < most).expect("one that takes no longer");
+    assert!(took >= Duration::from_secs(2), "{took:?}");
+    assert_eq!(listed.code, Some(0), "{listed:?}");
+    assert!(listed.output.contains("/text [std_msgs/msg/String]\n"), "{listed:?}");
+    let silent = format!("at {}:{} does not answer (see --wait)", fakes::address(1), fakes::PORT);
+    assert!(listed.error.lines().count() == 1 && listed.error.trim_end().ends_with(&silent), "{listed:?}");
+}
+
+/// What is listed while a participant announces itself that never answers, and how long that took.
+fn listed_beside_fake(graph: &Ros2Graph) -> (Printed, Duration) {
     let over = AtomicBool::new(false);
-    let (listed, took) = thread::scope(|scope| {
+    thread::scope(|scope| {
         scope.spawn(|| {
             let socket = UdpSocket::bind((fakes::address(1), 0)).unwrap();
             while !over.load(Ordering::Relaxed) {
@@ -124,15 +141,10 @@ fn whoever_has_announced_himself_and_does_not_answer_is_waited_for_and_named() {
             }
         });
         let start = Instant::now();
-        let listed = runnel(&graph, &["topic", "list", "-t"]);
+        let listed = runnel(graph, &["topic", "list", "-t"]);
         over.store(true, Ordering::Relaxed);
         (listed, start.elapsed())
-    });
-    assert_eq!(listed.code, Some(0), "{listed:?}");
-    assert!(listed.output.contains("/text [std_msgs/msg/String]\n"), "{listed:?}");
-    let silent = format!("at {}:{} does not answer (see --wait)", fakes::address(1), fakes::PORT);
-    assert!(listed.error.lines().count() == 1 && listed.error.trim_end().ends_with(&silent), "{listed:?}");
-    assert!((Duration::from_secs(2)..Duration::from_secs(4)).contains(&took), "{took:?}");
+    })
 }
 
 #[test]

@@ -186,9 +186,14 @@ fn camera(graph: &Ros1Graph, origin: Origin) -> Peer {
     ready(graph.talker(origin, &["/camera", "--type", "sensor_msgs/Image", "--rate", "20", "--size", "443"]))
 }
 
-/// A machine that has other work to do may be late by much.
-fn is_about(measured: f64, expected: f64) -> bool {
-    (expected / 2.0..expected * 2.0).contains(&measured)
+/// One of the figures that are told, one a second, is about what it should be. A machine that has other work to do may be late
+/// by much.
+fn measures(mut command: Peer, word: &str, unit: &str, expected: f64) {
+    let mut all = Vec::new();
+    while all.last().is_none_or(|last| !(expected / 2.0..expected * 2.0).contains(last)) {
+        assert!(all.len() < 30, "{word} {all:?}, and not {expected}");
+        all.push(figure(&mut command, word, unit));
+    }
 }
 
 #[test]
@@ -196,10 +201,8 @@ fn rates_and_sizes_of_original_talkers_are_measured() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _camera = camera(graph, Origin::Roscpp);
-    let rate = figure(&mut start_runnel(graph, "topic hz /camera"), "average rate: ", "");
-    assert!(is_about(rate, 20.0), "{rate}");
-    let bytes = figure(&mut start_runnel(graph, "topic bw /camera"), "average: ", "KB/s");
-    assert!(is_about(bytes, 10.0), "{bytes}");
+    measures(start_runnel(graph, "topic hz /camera"), "average rate: ", "", 20.0);
+    measures(start_runnel(graph, "topic bw /camera"), "average: ", "KB/s", 10.0);
     // Its stamps are those of 1970.
     let delay = figure(&mut start_runnel(graph, "topic delay /camera"), "average delay: ", "");
     assert!(delay > 1e9, "{delay}");
@@ -210,10 +213,8 @@ fn rostopic_measures_rates_and_sizes_of_runnel_talkers() {
     let master = Master::start(Server::Rosmaster);
     let graph = master.graph();
     let _camera = camera(graph, Origin::Runnel);
-    let rate = figure(&mut start_original(graph, "rostopic hz /camera"), "average rate: ", "");
-    assert!(is_about(rate, 20.0), "{rate}");
-    let bytes = figure(&mut start_original(graph, "rostopic bw /camera"), "average: ", "KB/s");
-    assert!(is_about(bytes, 10.0), "{bytes}");
+    measures(start_original(graph, "rostopic hz /camera"), "average rate: ", "", 20.0);
+    measures(start_original(graph, "rostopic bw /camera"), "average: ", "KB/s", 10.0);
     let delay = figure(&mut start_original(graph, "rostopic delay /camera"), "average delay: ", "");
     assert!(delay > 1e9, "{delay}");
 }

@@ -24,10 +24,10 @@ fn travels_by(graph: &Ros1Graph, node: &str, transport: &str) {
 fn is_heard(talker: Origin, listener: Origin, wish: &str, size: usize, transport: &str) {
     let master = Master::start(Server::Rosmaster);
     let size = size.to_string();
-    // At a pace: roscpp begins to read some 100 ms after it has asked, and until then the kernel holds two of the
-    // longest of these messages.
+    // At a pace: roscpp begins to read some 100 ms after it has asked, later where others have the processor, and until then
+    // the kernel holds two of the longest of these messages.
     let typed = ["/data", "--type", "std_msgs/UInt8MultiArray"];
-    let talking = [&typed[..], &["--count", "5", "--rate", "10", "--size", &size]].concat();
+    let talking = [&typed[..], &["--count", "5", "--rate", "3", "--size", &size]].concat();
     let mut listener = ready(master.graph().listener(listener, &[&typed[..], &[wish]].concat()));
     let mut talker = master.graph().talker(talker, &talking);
     let sent = told(&mut talker, "sent", MESSAGES, within(PATIENCE));

@@ -103,9 +103,9 @@ fn published_messages_are_announced_to_the_byte_and_heard() {
         "printf 'data: one\n---\ntwo\n---\n' | rostopic pub -r 20 TOPIC std_msgs/String",
         "printf 'data: one\n---\ndata: two\n' > file; rostopic pub -f file TOPIC std_msgs/String",
         "rostopic pub -1 -f file TOPIC std_msgs/String",
-        "timeout -s INT 6 rostopic pub -v -r 10 TOPIC std_msgs/String hi | head -n 4",
-        "printf 'one more\n' > file; timeout -s INT 6 rostopic pub -r 1 -f file TOPIC std_msgs/String | head -n 1",
-        "timeout -s INT 6 rostopic pub TOPIC std_msgs/String latched",
+        "timeout -s INT 30 rostopic pub -v -r 10 TOPIC std_msgs/String hi | head -n 4",
+        "printf 'one more\n' > file; timeout -s INT 12 rostopic pub -r 1 -f file TOPIC std_msgs/String | head -n 1",
+        "timeout -s INT 12 rostopic pub TOPIC std_msgs/String latched",
     ];
     for line in lines {
         let [ours, theirs] = [
@@ -149,7 +149,7 @@ fn rates_are_measured_in_the_originals_words() {
         "rostopic bw /camera",
         "rostopic delay --window=5 /camera",
     ] {
-        let measuring = format!("timeout -s INT 8 {line} | head -n 5");
+        let measuring = format!("timeout -s INT 40 {line} | head -n 5");
         let [ours, theirs] = [graph.linked(&measuring), graph.original(&measuring)];
         assert_eq!(figures_out(&ours.output), figures_out(&theirs.output), "{line}: {ours:#?} {theirs:#?}");
     }
