@@ -166,6 +166,14 @@ impl Stream {
         }
     }
 
+    /// Bytes that have arrived and have not been received.
+    ///
+    /// # Errors
+    /// None in practice.
+    pub fn waiting(&self) -> io::Result<u64> {
+        Ok(rustix::io::ioctl_fionread(&self.fd)?)
+    }
+
     /// Receives into `buffer`: so many bytes, `Some(0)` when the peer has ended the stream, `None` when there is
     /// nothing yet.
     ///
@@ -219,7 +227,9 @@ mod tests {
         let reactor = Reactor::new().unwrap();
         reactor.add(&far, Token(1), Interest::Read).unwrap();
         wait_for(&reactor, Token(1));
+        assert_eq!(far.waiting().unwrap(), 3);
         assert_eq!(far.recv(&mut buffer).unwrap(), Some(3));
+        assert_eq!(far.waiting().unwrap(), 0);
         drop(near);
         wait_for(&reactor, Token(1));
         assert_eq!(far.recv(&mut buffer).unwrap(), Some(0));

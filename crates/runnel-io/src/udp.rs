@@ -21,7 +21,7 @@ use rustix::net::{
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-pub use batch::{Batch, MOST_AT_ONCE};
+pub use batch::{Addressed, Batch, MOST_AT_ONCE};
 pub use options::Options;
 
 /// A datagram socket.

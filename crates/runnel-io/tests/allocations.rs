@@ -3,7 +3,7 @@
 use std::io::IoSlice;
 
 use runnel_io::Datagrams;
-use runnel_io::udp::{Batch, MOST_AT_ONCE, Options};
+use runnel_io::udp::{Addressed, Batch, MOST_AT_ONCE, Options};
 use runnel_testkit::counting_allocator::{CountingAllocator, allocations_of_thread};
 use runnel_testkit::namespace::require_private_network;
 
@@ -23,7 +23,7 @@ fn datagrams_are_sent_and_received_without_allocation() {
     for _ in 0..100 {
         sent += usize::from(near.send_to_vectored(&slices, to).unwrap());
         sent += usize::from(near.send_by(loopback, None, &slices, to).unwrap());
-        sent += near.send_batch(&[slices; 3], to).unwrap();
+        sent += near.send_batch(&[Addressed { slices: &slices, to }; 3]).unwrap();
         far.recv_from(&mut buffer).unwrap();
         far.recv_batch(&mut batch).unwrap();
     }

@@ -11,6 +11,9 @@ use core::ops::Range;
 /// From how many bytes on a payload is sent from where it lies instead of being copied.
 const LONG: usize = 1024;
 
+/// Memory of a datagram's own beyond this is kept by none that has been sent: few are as long.
+const KEPT: usize = 4096;
+
 /// A payload in memory of its owner.
 pub(crate) trait Bytes: Clone {
     /// The bytes, encapsulation header first.
@@ -52,6 +55,16 @@ impl<B: Bytes> Datagram<B> {
         begin(&mut self.head, VendorId::RUNNEL, from);
         if to != GuidPrefix::UNKNOWN {
             InfoDestination { prefix: to }.emit(&mut self.head);
+        }
+    }
+
+    /// It has been sent, and is kept to begin anew.
+    pub fn release(&mut self) {
+        self.body = None;
+        self.to.clear();
+        for part in [&mut self.head, &mut self.tail] {
+            part.clear();
+            part.shrink_to(KEPT);
         }
     }
 

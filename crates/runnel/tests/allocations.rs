@@ -40,7 +40,8 @@ enum Link {
     Memory,
     /// They are of one context.
     Process,
-    /// Shared memory and one context in the ROS 2 graph.
+    /// The same in the ROS 2 graph.
+    Ros2Network,
     Ros2Memory,
     Ros2Process,
 }
@@ -55,7 +56,7 @@ impl Link {
     }
 
     fn is_ros2(self) -> bool {
-        matches!(self, Self::Ros2Memory | Self::Ros2Process)
+        matches!(self, Self::Ros2Network | Self::Ros2Memory | Self::Ros2Process)
     }
 }
 
@@ -296,6 +297,9 @@ fn messages_cost_no_allocations_in_the_steady_state() {
         ("60 kB over UDPROS", over_udp(&bytes(60_000))),
         ("text by reference", referred(Link::Process, Text { data: "hello".into() })),
         ("1 MB by reference", referred(Link::Process, bytes(1_000_000))),
+        ("text by RTPS", owned(Link::Ros2Network, &Text { data: "hello".into() })),
+        ("10 B by RTPS", owned(Link::Ros2Network, &bytes(10))),
+        ("1400 B by RTPS", owned(Link::Ros2Network, &bytes(1400))),
         ("10 B by ROS 2 in shared memory", owned(Link::Ros2Memory, &bytes(10))),
         ("1 MB by ROS 2 in shared memory", owned(Link::Ros2Memory, &bytes(1_000_000))),
         ("1 MB viewed by ROS 2 in shared memory", viewed(Link::Ros2Memory, &bytes(1_000_000))),

@@ -16,34 +16,51 @@ use std::ptr;
 /// Most datagrams of one call.
 pub const MOST_AT_ONCE: usize = 32;
 
-/// As many as are received with less to prepare.
+/// As many as are sent or received with less to prepare.
 const FEW: usize = 4;
 
+/// A datagram to be sent, whose bytes lie in several places.
+#[derive(Clone, Copy, Debug)]
+pub struct Addressed<'a> {
+    /// The bytes.
+    pub slices: &'a [IoSlice<'a>],
+    /// Where it goes.
+    pub to: SocketAddr,
+}
+
 impl Datagrams {
-    /// Sends several datagrams, each of several slices, to `to` as [`Datagrams::send_to_vectored`] does, in one system
-    /// call: how many of them the kernel took, from the first on. That is [`MOST_AT_ONCE`] at most, and 0 when it has no
-    /// room now.
+    /// Sends several datagrams in one system call and without allocation, each as [`Datagrams::send_to_vectored`] does: how
+    /// many of them the kernel took, from the first on. That is [`MOST_AT_ONCE`] at most, and 0 when it has no room now.
     ///
     /// # Errors
     /// As [`Datagrams::send_to_vectored`], of the first datagram: an error of a later one shows when the rest is sent.
-    pub fn send_batch<'a, S>(&self, datagrams: &[S], to: SocketAddr) -> io::Result<usize>
-    where
-        S: AsRef<[IoSlice<'a>]>,
-    {
-        let address = to.as_any();
-        let mut nothings: [_; MOST_AT_ONCE] = array::from_fn(|_| SendAncillaryBuffer::default());
-        let mut number = 0;
-        let mut messages = nothings.each_mut().map(|nothing| {
-            let slices = datagrams.get(number).map_or(&[][..], S::as_ref);
-            number += 1;
-            MMsgHdr::new_with_addr(&address, slices, nothing)
-        });
-        let messages = &mut messages[..datagrams.len().min(MOST_AT_ONCE)];
-        match net::sendmmsg(&self.fd, messages, SendFlags::NOSIGNAL) {
+    pub fn send_batch(&self, datagrams: &[Addressed<'_>]) -> io::Result<usize> {
+        let sent = match datagrams {
+            [] => return Ok(0),
+            few if few.len() <= FEW => self.send_some::<FEW>(few),
+            many => self.send_some::<MOST_AT_ONCE>(many),
+        };
+        match sent {
             Ok(taken) => Ok(taken),
             Err(Errno::AGAIN | Errno::INTR | Errno::NOBUFS) => Ok(0),
-            Err(error) => Err(at(format_args!("datagrams to {to} from {}", self.address), error)),
+            Err(error) => {
+                let (to, from) = (datagrams[0].to, self.address);
+                Err(at(format_args!("datagrams, the first to {to}, from {from}"), error))
+            }
         }
+    }
+
+    fn send_some<const MOST: usize>(&self, datagrams: &[Addressed<'_>]) -> rustix::io::Result<usize> {
+        let address = |index| datagrams.get(index).map_or(UNKNOWN, |datagram: &Addressed<'_>| datagram.to);
+        let addresses: [_; MOST] = array::from_fn(|index| address(index).as_any());
+        let mut nothings: [_; MOST] = array::from_fn(|_| SendAncillaryBuffer::default());
+        let mut number = 0;
+        let mut messages = nothings.each_mut().map(|nothing| {
+            let slices = datagrams.get(number).map_or(&[][..], |datagram| datagram.slices);
+            number += 1;
+            MMsgHdr::new_with_addr(&addresses[number - 1], slices, nothing)
+        });
+        net::sendmmsg(&self.fd, &mut messages[..datagrams.len().min(MOST)], SendFlags::NOSIGNAL)
     }
 
     /// Receives as many datagrams, of whomever, as have come and `batch` has room for, in one system call and without
@@ -103,7 +120,7 @@ impl Datagrams {
     }
 }
 
-/// Who sent what the kernel names no sender of, which does not happen with datagrams of the Internet.
+/// Who sent what the kernel names no sender of, which does not happen with datagrams of the Internet; and where nothing goes.
 const UNKNOWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// Room for several datagrams, and those that were received into it at once.

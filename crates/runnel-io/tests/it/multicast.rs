@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use runnel_io::interfaces::interfaces;
-use runnel_io::udp::{Batch, MOST_AT_ONCE, Options, Received};
+use runnel_io::udp::{Addressed, Batch, MOST_AT_ONCE, Options, Received};
 use runnel_io::{Datagrams, Events, Interest, Reactor, Token};
 use runnel_testkit::hosts::Host;
 use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
@@ -300,13 +300,20 @@ fn a_batch_arrives_one_by_one_and_in_order() {
         let texts: Vec<_> = (0..MOST_AT_ONCE + 3).map(|number| number.to_string()).collect();
         let slices: Vec<_> =
             texts.iter().map(|text| [IoSlice::new(b"no "), IoSlice::new(text.as_bytes())]).collect();
-        assert_eq!(near.send_batch(&slices, far.address()).unwrap(), MOST_AT_ONCE);
-        assert_eq!(near.send_batch(&slices[MOST_AT_ONCE..], far.address()).unwrap(), 3);
-        assert_eq!(near.send_batch(&slices[..0], far.address()).unwrap(), 0);
-        for text in texts {
-            assert_eq!(heard_from(&far), (format!("no {text}"), near.address()));
+        let other = open(&host, Options::at(loopback.parse().unwrap()));
+        // Every third goes elsewhere.
+        let to = |number: usize| if number % 3 == 2 { other.address() } else { far.address() };
+        let datagrams: Vec<_> =
+            slices.iter().enumerate().map(|(number, slices)| Addressed { slices, to: to(number) }).collect();
+        assert_eq!(near.send_batch(&datagrams).unwrap(), MOST_AT_ONCE);
+        assert_eq!(near.send_batch(&datagrams[MOST_AT_ONCE..]).unwrap(), 3);
+        assert_eq!(near.send_batch(&[]).unwrap(), 0);
+        for (number, text) in texts.iter().enumerate() {
+            let receiver = if to(number) == far.address() { &far } else { &other };
+            assert_eq!(heard_from(receiver), (format!("no {text}"), near.address()));
         }
         nothing(&far);
+        nothing(&other);
     }
 }
 
@@ -314,9 +321,10 @@ fn a_batch_arrives_one_by_one_and_in_order() {
 fn a_batch_goes_up_to_the_datagram_that_cannot_be_sent() {
     let host = Host::new();
     let socket = open(&host, Options::at("127.0.0.1:0".parse().unwrap()));
-    let datagrams = [3, 65_508, 4].map(|len| [IoSlice::new(&[0; 65_508][..len])]);
-    assert_eq!(socket.send_batch(&datagrams, socket.address()).unwrap(), 1);
-    assert!(socket.send_batch(&datagrams[1..], socket.address()).is_err());
+    let slices = [3, 65_508, 4].map(|len| [IoSlice::new(&[0; 65_508][..len])]);
+    let datagrams = slices.each_ref().map(|slices| Addressed { slices, to: socket.address() });
+    assert_eq!(socket.send_batch(&datagrams).unwrap(), 1);
+    assert!(socket.send_batch(&datagrams[1..]).is_err());
     assert_eq!(heard(&socket).len(), 3);
     nothing(&socket);
 }
@@ -413,8 +421,9 @@ fn errors_say_where_and_to_whom() {
             vec!["by interface 4294967295".to_owned()],
         ),
         (
-            any.send_batch(&[[IoSlice::new(&[0; 65_508])]], first.address()).map(drop),
-            vec![format!("datagrams to {}", first.address())],
+            any.send_batch(&[Addressed { slices: &[IoSlice::new(&[0; 65_508])], to: first.address() }])
+                .map(drop),
+            vec![format!("datagrams, the first to {}, from", first.address())],
         ),
     ];
     for (outcome, parts) in errors {

@@ -4,10 +4,12 @@ use super::{Participant, Timer};
 use crate::datagram::Datagram;
 use crate::event::Transmit;
 use crate::inline_qos;
+use crate::outgoing::Outgoing;
 use crate::stored::{Lend, Stored};
 use crate::wire::{EntityId, Guid, GuidPrefix, Payload, SequenceNumber};
 use crate::writer::Composed;
 use alloc::vec::Vec;
+use core::mem;
 use core::net::SocketAddr;
 use core::time::Duration;
 use runnel_core::time::Instant;
@@ -59,6 +61,30 @@ impl<P: Lend> Participant<P> {
             }
         }
         None
+    }
+
+    /// As [`Participant::poll_transmit`], into memory of the caller's, to be sent while others work on the participant. False
+    /// if there is none.
+    pub fn take_transmit(&mut self, now: Instant, into: &mut Outgoing<P>) -> bool {
+        let any = self.poll_transmit(now).is_some();
+        if any {
+            mem::swap(&mut self.out, &mut into.0);
+        }
+        any
+    }
+
+    /// The same of what users write alone.
+    pub fn take_user_transmit(&mut self, now: Instant, into: &mut Outgoing<P>) -> bool {
+        let any = self.poll_user_transmit(now).is_some();
+        if any {
+            mem::swap(&mut self.out, &mut into.0);
+        }
+        any
+    }
+
+    /// True if a writer may have samples that have not been taken, though they may be sent at once.
+    pub fn is_in_line(&self, writer: EntityId) -> bool {
+        self.writers.get(&writer).is_some_and(|writer| writer.queued)
     }
 
     fn transmit(&self) -> Transmit<'_> {

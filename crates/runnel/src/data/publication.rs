@@ -189,6 +189,8 @@ impl Publication {
         let mut copy = None;
         let mut unheard = Vec::new();
         let mut complaint = None;
+        // Datagrams are sent without the lock as well.
+        let mut unsent = None;
         let lendable = self.lendable(&message);
         let mut state = lock(&self.state);
         state.let_over(offer);
@@ -223,7 +225,7 @@ impl Publication {
             }
         };
         if let Some(frame) = cdr {
-            self.send_cdr(&mut state, frame, offer);
+            unsent = self.send_cdr(&mut state, frame, offer);
         }
         // A link that stood by until now carries on.
         if bytes.is_none() && state.has_carrying_link(offer) {
@@ -244,6 +246,7 @@ impl Publication {
         // Written under this lock only.
         self.published.store(self.published() + 1, Ordering::Relaxed);
         drop(state);
+        drop(unsent);
         complain(complaint);
         Ok(())
     }

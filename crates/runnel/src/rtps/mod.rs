@@ -1,12 +1,18 @@
 //! The ROS 2 side of a process: one participant for all its nodes, and the sockets by which that is reached.
 //!
-//! The participant has a lock of its own, so that who publishes needs no driver. Whoever works on it sends what it has to
-//! send before the lock is free again. It is locked after the driver and after publications, and nothing is locked after
-//! it: samples and events are taken out and given on when it is free.
+//! The participant has a lock of its own, so that a thread that publishes needs no driver. It is locked after the driver and after
+//! publications, and after it only the outbox: samples and events are taken out and given on when it is free.
+//!
+//! Nothing is sent under that lock. A thread that works on the participant puts the datagrams that come of it into the outbox
+//! before the lock is free again ([`outbox`]). Then it sends what is there, unless another thread is sending: the order on
+//! the wire is that in which the participant gave them. A thread that publishes sends once the publication is free as well.
+//! It has the participant before the driver has it again, which locks it for one datagram at a time ([`sending`]).
 
 mod origin;
 mod other_way;
+mod outbox;
 mod sample;
+mod sending;
 mod sockets;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -30,7 +36,9 @@ use crate::sync::{Class, Mutex, lock};
 use origin::word;
 pub(crate) use origin::{Written, random as random_origin};
 pub(crate) use other_way::{Left, Progress};
+use outbox::Outbox;
 pub(crate) use sample::CdrFrame;
+pub(crate) use sending::Unsent;
 use sockets::Sockets;
 pub(crate) use told::{Told, ros2_name};
 
@@ -42,7 +50,11 @@ const NEVER: u64 = u64::MAX;
 
 /// See the module's documentation.
 pub(crate) struct Rtps {
-    inner: Mutex<Inner>,
+    participant: Mutex<Participant<CdrFrame>>,
+    /// Held by a thread that waits for the participant to publish.
+    gate: Mutex<()>,
+    outbox: Outbox,
+    sockets: Sockets,
     /// When the participant has something to do by itself.
     deadline: AtomicU64,
     /// It has events that nobody has taken yet.
@@ -52,11 +64,6 @@ pub(crate) struct Rtps {
     /// Until when the driver sleeps, if it does.
     sleeps_until: AtomicU64,
     waker: Waker,
-}
-
-struct Inner {
-    participant: Participant<CdrFrame>,
-    sockets: Sockets,
 }
 
 /// What a datagram has brought.
@@ -76,7 +83,7 @@ impl Rtps {
         let mut config = Config::new(GuidPrefix(prefix), settings.domain.into());
         config.secret = [host::random()?, host::random()?];
         config.unicast = sockets.reached_at();
-        config.own_addresses = sockets.own().to_vec();
+        config.own_addresses = sockets.own();
         config.own_host_only = settings.range == Range::Localhost;
         // Those of other ranges announce themselves to the ports of this host, whoever is there.
         config.named_only = settings.range == Range::Off;
@@ -91,7 +98,10 @@ impl Rtps {
         let (has_events, sleeps_until) = (AtomicBool::new(false), AtomicU64::new(0));
         let wants_more = AtomicBool::new(false);
         Ok(Self {
-            inner: Mutex::new(Class::Rtps, Inner { participant, sockets }),
+            participant: Mutex::new(Class::Rtps, participant),
+            gate: Mutex::new(Class::RtpsGate, ()),
+            outbox: Outbox::new(),
+            sockets,
             deadline,
             has_events,
             wants_more,
@@ -102,59 +112,22 @@ impl Rtps {
 
     /// The sockets from which datagrams are given to [`Rtps::handle_datagram`].
     pub(crate) fn receivers(&self) -> Vec<Arc<Datagrams>> {
-        lock(&self.inner).sockets.receivers()
+        self.sockets.receivers()
     }
 
     /// True if the host has an address.
     pub(crate) fn has_interface(&self) -> bool {
-        !lock(&self.inner).sockets.own().is_empty()
+        !self.sockets.own().is_empty()
     }
 
     /// Who the participant is.
     pub(crate) fn prefix(&self) -> GuidPrefix {
-        lock(&self.inner).participant.prefix()
-    }
-
-    /// Works on the participant, and sends what comes of it.
-    fn work<T>(&self, work: impl FnOnce(&mut Participant<CdrFrame>, Instant) -> T) -> T {
-        self.work_and_send(work, |inner, now| {
-            while let Some(transmit) = inner.participant.poll_transmit(now) {
-                inner.sockets.send(&transmit);
-            }
-        })
-    }
-
-    /// Has a user write, and sends that. What discovery has to send is left to the driver, which is woken for it.
-    fn publish<T>(&self, write: impl FnOnce(&mut Participant<CdrFrame>, Instant) -> T) -> T {
-        self.work_and_send(write, |inner, now| {
-            while let Some(transmit) = inner.participant.poll_user_transmit(now) {
-                inner.sockets.send(&transmit);
-            }
-        })
-    }
-
-    fn work_and_send<T>(
-        &self,
-        work: impl FnOnce(&mut Participant<CdrFrame>, Instant) -> T,
-        send: impl FnOnce(&mut Inner, Instant),
-    ) -> T {
-        let inner = &mut *lock(&self.inner);
-        let now = clock::monotonic();
-        let done = work(&mut inner.participant, now);
-        send(inner, now);
-        let deadline = inner.participant.poll_timeout().map_or(NEVER, |at| at.0);
-        self.deadline.store(deadline, Ordering::SeqCst);
-        let has_events = inner.participant.has_events();
-        self.has_events.store(has_events, Ordering::SeqCst);
-        if has_events || deadline < self.sleeps_until.load(Ordering::SeqCst) {
-            self.wake_sleeper();
-        }
-        done
+        lock(&self.participant).prefix()
     }
 
     /// Looks at the participant, of which nothing comes that would have to be sent.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Participant<CdrFrame>) -> T) -> T {
-        look(&lock(&self.inner).participant)
+        look(&lock(&self.participant))
     }
 
     fn wake_sleeper(&self) {
@@ -238,26 +211,25 @@ impl Rtps {
 
     /// The endpoints that others have on a topic of ROS.
     pub(crate) fn endpoints_on(&self, topic: &str) -> Vec<Endpoint> {
-        let inner = lock(&self.inner);
-        let all = inner.participant.peers().flat_map(|peer| peer.endpoints.values());
+        let participant = lock(&self.participant);
+        let all = participant.peers().flat_map(|peer| peer.endpoints.values());
         let on_topic = |endpoint: &&Endpoint| endpoint.topic.strip_prefix(TOPIC) == Some(topic);
         all.filter(on_topic).cloned().collect()
     }
 
     /// An endpoint of ours or of another.
     pub(crate) fn endpoint(&self, guid: Guid) -> Option<Endpoint> {
-        lock(&self.inner).participant.endpoint(guid).cloned()
+        lock(&self.participant).endpoint(guid).cloned()
     }
 
     /// The interfaces of this host may be others.
     pub(crate) fn look_at_interfaces(&self) -> io::Result<()> {
-        {
-            let inner = &mut *lock(&self.inner);
-            inner.sockets.look_again()?;
-            let (unicast, own) = (inner.sockets.reached_at(), inner.sockets.own().to_vec());
-            inner.participant.set_addresses(clock::monotonic(), unicast, own);
-        }
-        self.handle_timeout();
+        self.sockets.look_again()?;
+        let (unicast, own) = (self.sockets.reached_at(), self.sockets.own());
+        self.work(|participant, now| {
+            participant.set_addresses(now, unicast, own);
+            participant.handle_timeout(now);
+        });
         Ok(())
     }
 
@@ -272,7 +244,7 @@ impl Rtps {
 
     /// True if an endpoint is known, and is so.
     pub(crate) fn is_endpoint(&self, guid: Guid, is_so: Audience) -> bool {
-        lock(&self.inner).participant.endpoint(guid).is_some_and(is_so)
+        lock(&self.participant).endpoint(guid).is_some_and(is_so)
     }
 
     pub(crate) fn create_reader(&self, options: EndpointOptions) -> EntityId {
@@ -285,20 +257,20 @@ impl Rtps {
 
     /// Who stands in the way of another message of a writer that keeps all.
     pub(crate) fn full(&self, writer: EntityId) -> Option<String> {
-        let full = lock(&self.inner).participant.full(writer)?;
+        let full = lock(&self.participant).full(writer)?;
         Some(full.reader.to_string())
     }
 
     /// How many messages of a writer some reader has yet to acknowledge.
     pub(crate) fn unacknowledged(&self, writer: EntityId) -> u32 {
-        lock(&self.inner).participant.unacknowledged(writer)
+        lock(&self.participant).unacknowledged(writer)
     }
 
     /// The readers that have yet to acknowledge messages of a writer, or to be sent them.
     pub(crate) fn unarrived(&self, writer: EntityId) -> Vec<Unarrived> {
-        let inner = lock(&self.inner);
-        let owing = inner.participant.owing(writer).into_iter();
-        let at = |reader: Guid| match inner.participant.peer(reader.prefix) {
+        let participant = lock(&self.participant);
+        let owing = participant.owing(writer).into_iter();
+        let at = |reader: Guid| match participant.peer(reader.prefix) {
             Some(peer) => format!("{reader} ({} at {})", peer.data.vendor, peer.address()),
             None => reader.to_string(),
         };
@@ -309,12 +281,13 @@ impl Rtps {
 
     /// The readers of a writer that may not know of it yet.
     pub(crate) fn not_yet_met(&self, writer: EntityId) -> Vec<Guid> {
-        lock(&self.inner).participant.not_yet_met(writer)
+        lock(&self.participant).not_yet_met(writer)
     }
 
     /// Tells the peers that the process leaves.
     pub(crate) fn leave(&self) {
         self.work(|participant, _| participant.close());
+        self.send_all();
     }
 }
 

@@ -6,7 +6,7 @@ use runnel_io::host;
 use runnel_rtps::Participant;
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::{CdrFrame, Rtps, stamp};
+use super::{CdrFrame, Rtps, Unsent, stamp};
 use crate::frame::Frame;
 
 /// Of letters alone: the originals take all of the user data, with the hash of the type, for garbled if any key has another
@@ -41,23 +41,26 @@ fn origins(participant: &Participant<CdrFrame>, writer: EntityId) -> Vec<u64> {
 }
 
 /// What came of writing a message.
-pub(crate) struct Written {
+pub(crate) struct Written<'a> {
     /// A frame that is not held any more.
     pub(crate) displaced: Option<Frame>,
     /// The readers are others than they were: how often they have changed by now, and the origins of those who are in both
     /// graphs.
     pub(crate) readers: Option<(u32, Vec<u64>)>,
+    /// The message is sent when this is dropped, unless another thread has sent it.
+    pub(crate) unsent: Unsent<'a>,
 }
 
 impl Rtps {
     /// Publishes a message, to readers that had changed `known` times.
-    pub(crate) fn write(&self, writer: EntityId, frame: Frame, known: Option<u32>) -> Written {
-        self.publish(|participant, now| {
+    pub(crate) fn write(&self, writer: EntityId, frame: Frame, known: Option<u32>) -> Written<'_> {
+        let ((displaced, readers), unsent) = self.publish(writer, |participant, now| {
             let displaced = participant.write(now, stamp(), writer, CdrFrame(frame));
             let changes = participant.reader_changes(writer);
             let readers = (known != Some(changes)).then(|| (changes, origins(participant, writer)));
-            Written { displaced: displaced.ok().flatten().map(|frame| frame.0), readers }
-        })
+            (displaced.ok().flatten().map(|frame| frame.0), readers)
+        });
+        Written { displaced, readers, unsent }
     }
 
     /// The node of this origin hears a writer by ROS 1, too. Whether it hears the writer by RTPS.
@@ -82,20 +85,20 @@ impl Rtps {
 
     /// The origin of the node that an endpoint is of, if that is in both graphs.
     pub(crate) fn origin_of(&self, endpoint: Guid) -> Option<u64> {
-        let inner = crate::sync::lock(&self.inner);
-        origin_in(&inner.participant.endpoint(endpoint)?.user_data)
+        let participant = crate::sync::lock(&self.participant);
+        origin_in(&participant.endpoint(endpoint)?.user_data)
     }
 
     /// The topic of an endpoint of this process, as DDS knows it.
     pub(crate) fn topic_of(&self, endpoint: EntityId) -> Option<String> {
-        let inner = crate::sync::lock(&self.inner);
-        let guid = inner.participant.prefix().with(endpoint);
-        inner.participant.endpoint(guid).map(|endpoint| endpoint.topic.clone())
+        let participant = crate::sync::lock(&self.participant);
+        let guid = participant.prefix().with(endpoint);
+        participant.endpoint(guid).map(|endpoint| endpoint.topic.clone())
     }
 
     /// How often state of others was corrected that an endpoint of this process had been led to.
     pub(crate) fn corrections_of(&self, endpoint: EntityId) -> u64 {
-        crate::sync::lock(&self.inner).participant.corrections(endpoint)
+        crate::sync::lock(&self.participant).corrections(endpoint)
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Progress {
 impl Rtps {
     /// The number of the message that a writer wrote last.
     pub(crate) fn last_number(&self, writer: EntityId) -> Option<u64> {
-        lock(&self.inner).participant.last_number(writer).map(number)
+        lock(&self.participant).last_number(writer).map(number)
     }
 
     /// What is written from now on reaches a reader by another way: the number of the first. `None` if they have not met.
@@ -46,12 +46,12 @@ impl Rtps {
 
     /// How far a reader of ours is with a writer.
     pub(crate) fn progress(&self, pair: (EntityId, Guid)) -> Progress {
-        progress(&mut lock(&self.inner).participant, pair)
+        progress(&mut lock(&self.participant), pair)
     }
 
     /// Whether a reader of ours keeps all, so that writers wait for its user.
     pub(crate) fn keeps_all(&self, reader: EntityId) -> bool {
-        lock(&self.inner).participant.keeps_all(reader)
+        lock(&self.participant).keeps_all(reader)
     }
 
     /// A message has come by another way, where that of the number `expected` was to come: those between them will not.

@@ -1,5 +1,6 @@
 //! Two participants, whose sockets the tests look at themselves.
 
+pub(crate) mod sending;
 mod sleeping;
 
 use std::time::{Duration, Instant as StdInstant};

@@ -55,8 +55,17 @@ impl Held {
     /// When it holds other locks.
     #[track_caller]
     pub(super) fn assert_alone(&self) {
+        self.assert_may_wait_for(Class::ALL[0]);
+    }
+
+    /// As [`Held::assert_alone`], for a thread that locks `outermost` and inner classes.
+    ///
+    /// # Panics
+    /// When it holds other locks of these.
+    #[track_caller]
+    pub(super) fn assert_may_wait_for(&self, outermost: Class) {
         let held = LOCKED.with(|locked| locked.classes.replace(locked.classes.get() & !self.0.bit()));
-        assert_unlocked("a wait");
+        assert_may_lock(outermost, "a wait");
         LOCKED.with(|locked| locked.classes.set(held));
     }
 }

@@ -5,8 +5,9 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::MutexGuard;
+use super::order::Class;
 
-/// A condition variable. Who waits for it holds no lock but the one that is free meanwhile.
+/// A condition variable. Who waits for it holds no lock but the one that is free meanwhile, unless a function says otherwise.
 pub(crate) struct Condvar(sync::Condvar);
 
 impl Condvar {
@@ -27,6 +28,16 @@ impl Condvar {
     pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         let MutexGuard { inner, held } = guard;
         held.assert_alone();
+        let inner = self.0.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        MutexGuard { inner, held }
+    }
+
+    /// As [`Condvar::wait`], for a thread that locks `outermost` and inner classes before it notifies. Who waits may hold locks
+    /// outside of that.
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub(crate) fn wait_for<'a, T>(&self, guard: MutexGuard<'a, T>, outermost: Class) -> MutexGuard<'a, T> {
+        let MutexGuard { inner, held } = guard;
+        held.assert_may_wait_for(outermost);
         let inner = self.0.wait(inner).unwrap_or_else(PoisonError::into_inner);
         MutexGuard { inner, held }
     }

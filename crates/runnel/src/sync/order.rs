@@ -65,8 +65,16 @@ in_order! {
     ActionClient,
     /// One goal of an action client.
     ClientGoal,
-    /// The RTPS participant and its sockets.
+    /// The place of a thread that waits for the RTPS participant to publish.
+    RtpsGate,
+    /// The RTPS participant.
     Rtps,
+    /// The datagrams that the participant has given and that are not sent yet.
+    RtpsOutbox,
+    /// The addresses of this host.
+    RtpsAddresses,
+    /// The interfaces on which groups of RTPS are joined.
+    RtpsGroups,
     /// The sending end of a connection by shared memory.
     IpcSender,
     /// The ring by which slots of a peer's memory go back.

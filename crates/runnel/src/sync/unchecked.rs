@@ -24,6 +24,8 @@ impl Place {
 
 impl Held {
     pub(super) fn assert_alone(&self) {}
+
+    pub(super) fn assert_may_wait_for(&self, _: Class) {}
 }
 
 pub(crate) fn assert_unlocked(_: &str) {}

@@ -1,7 +1,8 @@
 //! A Runnel node for `tests/it/data_path.rs` to watch from outside: `pingpong ping|pong COUNT BYTES [WAY]`. `ping` sends
 //! COUNT messages of so many bytes, each when the one before has come back, and then `pingpong` prints `done`; `pong`
-//! sends back what comes until a signal ends it. With `udp` they ask each other for datagrams, with
-//! `ros2-memory` they are of the ROS 2 graph and begin once they read each other's messages in shared memory.
+//! sends back what comes until a signal ends it. With `udp` they ask each other for datagrams. With `ros2-udp` they are of
+//! the ROS 2 graph and ask for best effort, with `ros2-memory` they begin once they read each other's messages in shared
+//! memory.
 
 use std::env;
 use std::error::Error;
@@ -13,9 +14,13 @@ use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS};
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let way = arguments.last().map_or("", String::as_str);
-    let graphs = if way == "ros2-memory" { Graphs::Ros2 } else { Graphs::Ros1 };
+    let graphs = if way.starts_with("ros2") { Graphs::Ros2 } else { Graphs::Ros1 };
     let context = Context::with_options(ContextOptions::default().graphs(graphs))?;
-    let qos = if way == "udp" { QoS::keep_last(10).udpros() } else { QoS::keep_last(10) };
+    let qos = match way {
+        "udp" => QoS::keep_last(10).udpros(),
+        "ros2-udp" => QoS::keep_last(10).best_effort(),
+        _ => QoS::keep_last(10),
+    };
     match arguments.as_slice() {
         [role, count, bytes, ..] if role == "ping" => {
             ping(&context, &context.create_node("ping")?, qos, count.parse()?, bytes.parse()?)
@@ -26,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn ping(context: &Context, node: &Node, qos: QoS, count: u64, bytes: usize) -> Result<(), Box<dyn Error>> {
-    let publisher = node.create_publisher("ping", 10)?;
+    let publisher = node.create_publisher("ping", qos)?;
     let (answering, ending, mut answers) = (publisher.clone(), context.clone(), 0);
     let _answers = node.create_subscription("pong", qos, move |answer: &UInt8MultiArray| {
         answers += 1;
@@ -44,7 +49,7 @@ fn ping(context: &Context, node: &Node, qos: QoS, count: u64, bytes: usize) -> R
 }
 
 fn pong(context: &Context, node: &Node, qos: QoS) -> Result<(), Box<dyn Error>> {
-    let publisher = node.create_publisher("pong", 10)?;
+    let publisher = node.create_publisher("pong", qos)?;
     wait_for_other(context, &publisher)?;
     let (answering, ending) = (publisher.clone(), context.clone());
     let _questions = node.create_subscription("ping", qos, move |message: &UInt8MultiArray| {

@@ -114,7 +114,7 @@ impl Publication {
         filled: Filled<'a>,
         offer: &Offer,
     ) -> Result<(), Refused<Filled<'a>>> {
-        let mut complaint = None;
+        let (mut complaint, mut unsent) = (None, None);
         let mut state = lock(&self.state);
         state.let_over(offer);
         let bytes = filled.blank.bytes().len();
@@ -133,7 +133,7 @@ impl Publication {
         }
         let sent = if ros1.is_none() && state.has_links() { cdr.clone() } else { None };
         if let Some(frame) = cdr {
-            self.send_cdr(&mut state, frame, offer);
+            unsent = self.send_cdr(&mut state, frame, offer);
         }
         // A link that stood by until now carries on.
         if as_bytes || state.has_carrying_link(offer) {
@@ -147,6 +147,7 @@ impl Publication {
         state.note_published(offer);
         self.published.store(self.published() + 1, Ordering::Relaxed);
         drop(state);
+        drop(unsent);
         complain(complaint);
         Ok(())
     }

@@ -9,6 +9,7 @@ use super::super::subscription::{SubscriptionCore, SubscriptionSpec};
 use crate::error::Unfit;
 use crate::ready::When;
 use crate::rtps::Rtps;
+use crate::rtps::tests::sending::{before_sending, pair};
 use crate::rtps::tests::{chatter, settings as rtps_settings, waker};
 use crate::sync::try_lock;
 use runnel_core::qos::QoS;
@@ -320,4 +321,27 @@ fn a_link_carries_the_message_by_which_it_is_learnt_that_rtps_does_no_longer_als
         });
         assert_eq!(by_loan, by_value, "{encoding:?}");
     }
+}
+
+#[test]
+fn publication_is_free_while_datagrams_of_rtps_are_sent() {
+    require_private_network();
+    let (rtps, _reader, writer) = pair(73, QoS::keep_last(10).best_effort());
+    let publication = publication();
+    let offer = publication.offer(QoS::default(), &Arc::default());
+    offer.set_writer(RtpsWriter::new(Arc::clone(&rtps), writer));
+    offer.met(Guid { prefix: GuidPrefix([1; 12]), entity: EntityId::user_reader(1) }, None);
+    let (sent, seen) = std::sync::mpsc::channel();
+    let sending = Arc::downgrade(&publication);
+    before_sending(&rtps, move || {
+        let is_free = sending.upgrade().is_some_and(|publication| try_lock(&publication.state).is_some());
+        sent.send(is_free).unwrap();
+    });
+    assert!(publication.publish(Byte, &offer).is_ok());
+    assert_eq!(seen.try_iter().collect::<Vec<_>>(), [true]);
+    let mut blank = publication.blank(1, Encoding::Xcdr1).unwrap();
+    *blank.bytes_mut().last_mut().unwrap() = 1;
+    let filled = Filled { blank, encoding: Encoding::Xcdr1, translate: &|_, _, _| Ok(()) };
+    assert!(publication.publish_filled(filled, &offer).is_ok());
+    assert_eq!(seen.try_iter().collect::<Vec<_>>(), [true]);
 }

@@ -10,7 +10,7 @@ use crate::data::frames::SHORT;
 use crate::error::Unfit;
 use crate::frame::Frame;
 use crate::linger::Unarrived;
-use crate::rtps::{Rtps, Written};
+use crate::rtps::{Rtps, Unsent, Written};
 use crate::sync::lock;
 
 /// The writer of a topic in the ROS 2 graph.
@@ -123,19 +123,27 @@ impl Publication {
         lock(&self.state).is_acknowledged()
     }
 
-    /// Publishes a message that is in the encoding of ROS 2. After it is known who gets it by a link of ROS 1.
-    pub(super) fn send_cdr(&self, state: &mut State, frame: Frame, offer: &Offer) {
+    /// Publishes a message that is in the encoding of ROS 2. After it is known who gets it by a link of ROS 1. It is sent
+    /// when what this gives is dropped: without the lock.
+    pub(super) fn send_cdr<'a>(
+        &self,
+        state: &mut State,
+        frame: Frame,
+        offer: &'a Offer,
+    ) -> Option<Unsent<'a>> {
         let Some(writer) = offer.writer().filter(|_| offer.is_heard()) else {
-            return state.give_back(frame);
+            state.give_back(frame);
+            return None;
         };
-        let (rtps, id) = (Arc::clone(&writer.rtps), writer.id);
+        let (rtps, id) = (&writer.rtps, writer.id);
         let beside = state.has_beside(id).then(|| frame.clone());
-        let Written { displaced, readers } = rtps.write(id, frame, offer.readers_known());
+        let Written { displaced, readers, unsent } = rtps.write(id, frame, offer.readers_known());
         if let Some((changes, origins)) = readers {
             offer.set_reached(changes, origins);
             self.count_channels(state);
         }
         beside.into_iter().for_each(|frame| self.send_beside(state, id, offer, &frame));
         displaced.into_iter().for_each(|displaced| state.give_back(displaced));
+        Some(unsent)
     }
 }

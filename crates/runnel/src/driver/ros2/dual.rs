@@ -14,10 +14,12 @@ use super::super::socket::{DatagramInput, Input, Socket};
 use super::super::table::Key;
 use crate::data::{LinkInfo, Offer, TopicInput};
 
-/// How often a connection is read at most for what was sent before, which is no more than the kernel holds for it: what a peer
-/// sends without end is not to keep others waiting.
+/// How often a link is read at most for what was sent before: what a peer sends without end is not to keep others waiting.
 const READS: usize = 16 * 1024;
-const BYTES: u64 = 64 << 20;
+
+/// Bytes that the kernel of a publisher holds for a connection at most, as systems are set up: a publisher that has waited for
+/// long goes over while they are under way.
+const MOST_UNDER_WAY: u64 = 4 << 20;
 
 /// How often it is looked at whether a subscriber can go over while nothing is published.
 const LOOKS_EVERY: Duration = Duration::from_millis(20);
@@ -135,16 +137,26 @@ impl Driver {
         }
     }
 
-    /// Reads what has come from a publisher so far.
+    /// Reads what has come from a publisher so far, and what may have been under way. The rest of what comes meanwhile is left
+    /// to the turns that follow.
     pub(in crate::driver) fn read_all(&mut self, link: Key) {
-        let begun = self.received_by(link);
+        let (begun, bytes) = (self.received_by(link), self.sent_to(link));
         for _ in 0..READS {
             let before = self.received_by(link);
             self.readable(link);
             let now = self.received_by(link);
-            if now <= before || now.zip(begun).is_some_and(|(now, begun)| now - begun >= BYTES) {
+            if now <= before || now.zip(begun).is_some_and(|(now, begun)| now - begun >= bytes) {
                 break;
             }
+        }
+    }
+
+    /// The most bytes that a publisher may have sent and the driver has not read.
+    fn sent_to(&self, link: Key) -> u64 {
+        match self.sockets.get(link) {
+            Some(Socket::Input(input)) => input.stream.waiting().unwrap_or_default() + MOST_UNDER_WAY,
+            Some(Socket::DatagramInput(input)) => input.socket.receive_room().unwrap_or_default() as u64,
+            _ => 0,
         }
     }
 

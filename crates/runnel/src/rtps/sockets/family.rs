@@ -9,12 +9,16 @@ use runnel_io::interfaces::Interface;
 use runnel_io::udp::Options;
 
 use crate::environment::{Range, Ros2Settings};
+use crate::sync::{Class, Mutex, lock};
 
 /// Bytes of datagrams that the kernel is asked to hold: a burst that comes while nobody reads.
 const RECEIVE_ROOM: usize = 8 << 20;
 
 /// How many interfaces the groups are joined on: a socket is in some 20 groups at most, as systems are set up.
 const MOST_JOINED: usize = 16;
+
+/// Interfaces by their index, with the address that datagrams are sent from.
+type Joined = Arc<[(u32, Option<Ipv4Addr>)]>;
 
 /// See the module's documentation.
 pub(super) struct Family {
@@ -23,7 +27,7 @@ pub(super) struct Family {
     pub(super) group: Option<Arc<Datagrams>>,
     groups: Vec<IpAddr>,
     /// The interfaces by which the groups are reached, and from where.
-    joined: Vec<(u32, Option<Ipv4Addr>)>,
+    joined: Mutex<Joined>,
 }
 
 impl Family {
@@ -49,14 +53,14 @@ impl Family {
                 Some(Arc::new(Datagrams::open(&shared)?))
             }
         };
-        Ok(Self { unicast, group, groups, joined: Vec::new() })
+        Ok(Self { unicast, group, groups, joined: Mutex::new(Class::RtpsGroups, Arc::new([])) })
     }
 
     /// Is in the groups on these interfaces, and on no others.
-    pub(super) fn join(&mut self, used: &[&Interface]) {
+    pub(super) fn join(&self, used: &[&Interface]) {
         let Some(socket) = &self.group else { return };
         for (gone, _) in
-            self.joined.iter().filter(|(index, _)| used.iter().all(|other| other.index != *index))
+            self.joined().iter().filter(|(index, _)| used.iter().all(|other| other.index != *index))
         {
             // What cannot be left was not joined.
             self.groups.iter().for_each(|group| drop(socket.leave(*group, *gone)));
@@ -66,7 +70,12 @@ impl Family {
             self.groups.iter().all(|group| socket.join(*group, interface.index).is_ok())
         };
         let joined = used.iter().filter(joins).take(MOST_JOINED);
-        self.joined = joined.map(|interface| (interface.index, first_ipv4(interface))).collect();
+        let joined = joined.map(|interface| (interface.index, first_ipv4(interface))).collect();
+        *lock(&self.joined) = joined;
+    }
+
+    fn joined(&self) -> Joined {
+        Arc::clone(&lock(&self.joined))
     }
 
     /// Where the participant announces itself.
@@ -80,7 +89,7 @@ impl Family {
             let _ = self.unicast.send_to_vectored(parts, to);
             return;
         }
-        for (interface, source) in &self.joined {
+        for (interface, source) in self.joined().iter() {
             let _ = self.unicast.send_by(*interface, *source, parts, to);
         }
     }

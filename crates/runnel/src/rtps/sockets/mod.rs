@@ -4,15 +4,19 @@
 mod addresses;
 mod family;
 
+use std::array;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use runnel_io::Datagrams;
 use runnel_io::interfaces::interfaces;
-use runnel_rtps::Transmit;
+use runnel_io::udp::{Addressed, MOST_AT_ONCE};
+use runnel_rtps::{Outgoing, Transmit};
 
+use super::CdrFrame;
 use crate::environment::{Ipv6, Ros2Settings};
+use crate::sync::{Class, Mutex, lock};
 use addresses::{announced, reached, used};
 use family::Family;
 
@@ -34,6 +38,15 @@ pub(crate) struct Sockets {
     /// None if the host has no IPv6, or it is not to be used.
     v6: Option<Family>,
     settings: Ros2Settings,
+    addresses: Mutex<Addresses>,
+    /// What is done before datagrams are sent.
+    #[cfg(test)]
+    pub(crate) before_sending: std::sync::OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
+
+/// As they were when the interfaces were looked at last.
+#[derive(Default)]
+struct Addresses {
     reached_at: Vec<IpAddr>,
     own: Vec<IpAddr>,
 }
@@ -41,8 +54,14 @@ pub(crate) struct Sockets {
 impl Sockets {
     pub(crate) fn open(settings: &Ros2Settings) -> io::Result<Self> {
         let (v4, v6) = open_at_first_free(settings)?;
-        let (settings, reached_at, own) = (settings.clone(), Vec::new(), Vec::new());
-        let mut sockets = Self { v4, v6, settings, reached_at, own };
+        let sockets = Self {
+            v4,
+            v6,
+            settings: settings.clone(),
+            addresses: Mutex::new(Class::RtpsAddresses, Addresses::default()),
+            #[cfg(test)]
+            before_sending: std::sync::OnceLock::new(),
+        };
         sockets.look_again()?;
         Ok(sockets)
     }
@@ -58,7 +77,7 @@ impl Sockets {
     }
 
     /// Looks at the interfaces, which may be others now, and joins the groups on each.
-    pub(crate) fn look_again(&mut self) -> io::Result<()> {
+    pub(crate) fn look_again(&self) -> io::Result<()> {
         let all = interfaces()?;
         let told = |ipv6| announced(&reached(&all, &self.settings, ipv6), &self.settings, ipv6);
         let mut reached_at = told(false);
@@ -66,11 +85,11 @@ impl Sockets {
             reached_at.extend(told(true));
         }
         self.v4.join(&used(&all, &self.settings, false));
-        if let Some(v6) = &mut self.v6 {
+        if let Some(v6) = &self.v6 {
             v6.join(&used(&all, &self.settings, true));
         }
-        self.reached_at = reached_at;
-        self.own = all.iter().flat_map(|interface| &interface.addresses).map(|address| address.ip).collect();
+        let own = all.iter().flat_map(|interface| &interface.addresses).map(|address| address.ip).collect();
+        *lock(&self.addresses) = Addresses { reached_at, own };
         Ok(())
     }
 
@@ -82,7 +101,8 @@ impl Sockets {
     /// Where the participant is reached: by IPv4 first, unless IPv6 is preferred.
     pub(crate) fn reached_at(&self) -> Vec<SocketAddr> {
         let port = self.port();
-        let mut all: Vec<_> = self.reached_at.iter().map(|ip| SocketAddr::new(*ip, port)).collect();
+        let reached_at = lock(&self.addresses).reached_at.clone();
+        let mut all: Vec<_> = reached_at.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
         all.sort_by_key(|address| address.is_ipv6() != self.prefers_ipv6());
         all
     }
@@ -93,8 +113,8 @@ impl Sockets {
     }
 
     /// The addresses of this host.
-    pub(crate) fn own(&self) -> &[IpAddr] {
-        &self.own
+    pub(crate) fn own(&self) -> Vec<IpAddr> {
+        lock(&self.addresses).own.clone()
     }
 
     /// Where the participant announces itself.
@@ -102,21 +122,70 @@ impl Sockets {
         self.families().flat_map(Family::groups).collect()
     }
 
-    /// Sends a datagram. One for which the kernel has no room, or no way, is lost, as datagrams are.
-    pub(crate) fn send(&self, transmit: &Transmit<'_>) {
-        let [head, body, tail] = transmit.parts.map(IoSlice::new);
-        let parts = [head, body, tail];
-        let parts = match transmit.parts {
-            [_, [], _] => &parts[..1],
-            [_, _, []] => &parts[..2],
-            _ => &parts[..],
+    /// Sends datagrams in their order, those of a row that leave by one socket in one system call. One for which the kernel
+    /// has no room, or no way, is lost, as datagrams are.
+    pub(crate) fn send(&self, datagrams: &[Outgoing<CdrFrame>]) {
+        #[cfg(test)]
+        self.before_sending.get().into_iter().for_each(|before| before());
+        let same_socket = |one: &Outgoing<_>, next: &Outgoing<_>| {
+            let sockets = self.unicast(one).zip(self.unicast(next));
+            sockets.is_some_and(|((one, _), (next, _))| std::ptr::eq(one, next))
         };
-        for to in transmit.to {
-            let family = if to.is_ipv4() { Some(&self.v4) } else { self.v6.as_ref() };
-            if let Some(family) = family {
-                family.send(parts, *to);
+        for row in datagrams.chunk_by(same_socket) {
+            match row {
+                [only] => self.send_one(&only.transmit()),
+                several => self.send_row(several),
             }
         }
+    }
+
+    /// The socket by which a datagram leaves that has one receiver alone, and where to.
+    fn unicast(&self, datagram: &Outgoing<CdrFrame>) -> Option<(&Datagrams, SocketAddr)> {
+        let to = *datagram.transmit().to.as_array::<1>()?.first()?;
+        let family = self.family(to).filter(|_| !to.ip().is_multicast())?;
+        Some((&*family.unicast, to))
+    }
+
+    fn family(&self, to: SocketAddr) -> Option<&Family> {
+        if to.is_ipv4() { Some(&self.v4) } else { self.v6.as_ref() }
+    }
+
+    fn send_one(&self, transmit: &Transmit<'_>) {
+        let slices = transmit.parts.map(IoSlice::new);
+        for to in transmit.to {
+            if let Some(family) = self.family(*to) {
+                family.send(filled(&slices), *to);
+            }
+        }
+    }
+
+    /// Sends datagrams that leave by one socket.
+    fn send_row(&self, row: &[Outgoing<CdrFrame>]) {
+        let Some((socket, first)) = row.first().and_then(|first| self.unicast(first)) else { return };
+        for some in row.chunks(MOST_AT_ONCE) {
+            let slices: [_; MOST_AT_ONCE] = array::from_fn(|index| {
+                some.get(index).map_or([&[][..]; 3], |datagram| datagram.transmit().parts).map(IoSlice::new)
+            });
+            let addressed: [_; MOST_AT_ONCE] = array::from_fn(|index| {
+                let to = some.get(index).and_then(|datagram| datagram.transmit().to.first());
+                Addressed { slices: filled(&slices[index]), to: to.copied().unwrap_or(first) }
+            });
+            let mut left = &addressed[..some.len()];
+            while !left.is_empty() {
+                // The first that is not taken is passed over.
+                let taken = socket.send_batch(left).unwrap_or(0);
+                left = left.get(taken.max(1)..).unwrap_or_default();
+            }
+        }
+    }
+}
+
+/// Without the parts at the end that are empty.
+fn filled<'a, 'b>(parts: &'a [IoSlice<'b>; 3]) -> &'a [IoSlice<'b>] {
+    match parts {
+        [_, body, _] if body.is_empty() => &parts[..1],
+        [_, _, tail] if tail.is_empty() => &parts[..2],
+        _ => parts,
     }
 }
 

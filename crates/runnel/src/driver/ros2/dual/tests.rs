@@ -11,6 +11,7 @@ use runnel_msgs::std_msgs::UInt32MultiArray;
 use runnel_ros1::node::Port;
 use runnel_testkit::namespace::require_private_network;
 
+use super::MOST_UNDER_WAY;
 use crate::driver::Driver;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
@@ -268,6 +269,27 @@ fn all_that_a_socket_holds_is_heard_before_what_ros2_brings() {
     let mut scene = Scene::sent_by_ros1(QoS::keep_last(10_000).udpros(), false, 500);
     scene.spin_until("ROS 2 brings something", is_heard_by_ros2);
     scene.check();
+}
+
+#[test]
+fn reading_what_was_sent_before_ends_though_the_talker_goes_on() {
+    let mut scene = Scene::joined_by_ros1(QoS::keep_last(10_000), false);
+    scene.fill_connection();
+    (0..400).for_each(|_| scene.publish_long(WORDS));
+    let driver = &mut *scene.node.inner.driver();
+    let is_input = |key: &Key| matches!(driver.sockets.get(*key), Some(Socket::Input(_)));
+    let key = driver.sockets.keys().into_iter().find(is_input).unwrap();
+    let received = |driver: &Driver| match driver.sockets.get(key) {
+        Some(Socket::Input(input)) => (input.received, input.stream.waiting().unwrap()),
+        _ => unreachable!("the link stands"),
+    };
+    let (before, waiting) = received(driver);
+    assert!(waiting > 0);
+    driver.read_all(key);
+    // The last read may bring the rest of a message as well.
+    let most = waiting + MOST_UNDER_WAY + 4 * WORDS as u64 + (64 << 10);
+    let read = received(driver).0 - before;
+    assert!((waiting..=most).contains(&read), "{read} bytes read of {waiting} that were there");
 }
 
 /// ROS 2 has brought something.

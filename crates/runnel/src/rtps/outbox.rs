@@ -1,0 +1,215 @@
+//! Datagrams on their way from the participant to the sockets: put in while the participant is locked, sent when it is not.
+//!
+//! Their order is that in which the participant gave them, since one thread at a time sends: it has the turn. Threads that
+//! put in datagrams meanwhile leave them to it and go on, unless there is no room. A thread that has sent for others for
+//! long is relieved by the next one.
+
+use std::mem;
+
+use runnel_io::udp::MOST_AT_ONCE;
+use runnel_rtps::Outgoing;
+
+use super::CdrFrame;
+use crate::sync::{Class, Condvar, Mutex, MutexGuard, lock};
+
+/// Bytes of a batch beyond which it takes no other datagram, apart from payloads that lie in their owner's memory.
+const MOST_BYTES: usize = 64 << 10;
+
+/// Batches that a thread sends before others relieve it.
+const PATIENCE: u32 = 64;
+
+/// See the module's documentation.
+pub(super) struct Outbox {
+    queue: Mutex<Queue>,
+    /// A batch has been sent, or the turn is free.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    filled: Batch,
+    /// Memory to be filled next.
+    spare: Batch,
+    /// A thread has the turn: how many batches it has sent.
+    sent_in_turn: Option<u32>,
+    /// Batches that have been sent.
+    sent: u64,
+    /// Threads that wait for a change.
+    waiting: usize,
+}
+
+impl Outbox {
+    pub(super) fn new() -> Self {
+        Self { queue: Mutex::new(Class::RtpsOutbox, Queue::default()), changed: Condvar::new() }
+    }
+
+    /// Puts in what `take` gives until it gives nothing, as far as there is room. The participant is locked meanwhile.
+    pub(super) fn fill(&self, take: impl FnMut(&mut Outgoing<CdrFrame>) -> bool) {
+        lock(&self.queue).filled.fill(take);
+    }
+
+    /// Takes the turn: what is to be sent first. `None` if there is nothing, or another thread has the turn and sends it.
+    pub(super) fn take_turn(&self) -> Option<Batch> {
+        let mut queue = lock(&self.queue);
+        while queue.is_to_be_relieved() {
+            queue = self.wait(queue);
+        }
+        if queue.sent_in_turn.is_some() || queue.filled.is_empty() {
+            return None;
+        }
+        queue.sent_in_turn = Some(0);
+        let spare = mem::take(&mut queue.spare);
+        Some(mem::replace(&mut queue.filled, spare))
+    }
+
+    /// The thread that has the turn has sent this: what it is to send next. `None` if there is nothing, or another thread
+    /// relieves it: it has the turn no longer.
+    pub(super) fn go_on(&self, sent: Batch) -> Option<Batch> {
+        let mut queue = lock(&self.queue);
+        queue.sent += 1;
+        queue.sent_in_turn = queue.sent_in_turn.map(|sent| sent + 1);
+        let is_relieved = queue.waiting > 0 && queue.is_to_be_relieved();
+        if queue.waiting > 0 {
+            self.changed.notify_all();
+        }
+        if is_relieved || queue.filled.is_empty() {
+            (queue.sent_in_turn, queue.spare) = (None, sent);
+            return None;
+        }
+        Some(mem::replace(&mut queue.filled, sent))
+    }
+
+    /// Waits until the batch that another thread is sending has been sent. True if there is nothing more to be sent.
+    pub(super) fn wait_for_batch(&self) -> bool {
+        let mut queue = lock(&self.queue);
+        let before = queue.sent;
+        while queue.sent_in_turn.is_some() && queue.sent == before {
+            queue = self.wait(queue);
+        }
+        queue.sent_in_turn.is_none() && queue.filled.is_empty()
+    }
+
+    fn wait<'a>(&self, mut queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
+        queue.waiting += 1;
+        // The thread that has the turn locks no class outside of this one for it.
+        let mut queue = self.changed.wait_for(queue, Class::RtpsGate);
+        queue.waiting -= 1;
+        queue
+    }
+}
+
+impl Queue {
+    fn is_to_be_relieved(&self) -> bool {
+        self.sent_in_turn.is_some_and(|sent| sent >= PATIENCE)
+    }
+}
+
+/// Datagrams that are sent by one system call, and memory for more.
+#[derive(Default)]
+pub(super) struct Batch {
+    datagrams: Vec<Outgoing<CdrFrame>>,
+    filled: usize,
+    bytes: usize,
+}
+
+impl Batch {
+    fn fill(&mut self, mut take: impl FnMut(&mut Outgoing<CdrFrame>) -> bool) {
+        while !self.is_full() {
+            if self.filled == self.datagrams.len() {
+                self.datagrams.push(Outgoing::default());
+            }
+            let next = &mut self.datagrams[self.filled];
+            if !take(next) {
+                break;
+            }
+            let [head, _, tail] = next.transmit().parts;
+            self.bytes += head.len() + tail.len();
+            self.filled += 1;
+        }
+    }
+
+    /// True if the participant may have more, for which there was no room.
+    pub(super) fn is_full(&self) -> bool {
+        self.filled >= MOST_AT_ONCE || self.bytes >= MOST_BYTES
+    }
+
+    fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    pub(super) fn datagrams(&self) -> &[Outgoing<CdrFrame>] {
+        &self.datagrams[..self.filled]
+    }
+
+    /// They have been sent: lets go of payloads.
+    pub(super) fn release(&mut self) {
+        self.datagrams[..self.filled].iter_mut().for_each(Outgoing::release);
+        (self.filled, self.bytes) = (0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(outbox: &Outbox) {
+        let mut is_there = true;
+        outbox.fill(|_| mem::take(&mut is_there));
+    }
+
+    fn is_awaited(outbox: &Outbox) -> bool {
+        lock(&outbox.queue).waiting > 0
+    }
+
+    /// What a thread that has the turn has sent makes room for what others have put in.
+    fn send(outbox: &Outbox, mut batch: Batch) -> Option<Batch> {
+        batch.release();
+        put(outbox);
+        outbox.go_on(batch)
+    }
+
+    #[test]
+    fn one_thread_at_a_time_has_the_turn() {
+        let outbox = Outbox::new();
+        assert!(outbox.take_turn().is_none());
+        put(&outbox);
+        let mut batch = outbox.take_turn().unwrap();
+        put(&outbox);
+        assert!(outbox.take_turn().is_none());
+        for _ in 0..2 {
+            assert_eq!(batch.datagrams().len(), 1);
+            batch.release();
+            let Some(next) = outbox.go_on(batch) else { break };
+            batch = next;
+        }
+        assert!(outbox.take_turn().is_none() && outbox.wait_for_batch());
+        put(&outbox);
+        assert!(outbox.take_turn().is_some());
+    }
+
+    #[test]
+    fn thread_that_has_sent_for_long_is_relieved_by_the_next() {
+        let outbox = Outbox::new();
+        put(&outbox);
+        let mut batch = outbox.take_turn().unwrap();
+        for _ in 0..2 * PATIENCE {
+            batch = send(&outbox, batch).expect("nobody relieves it");
+        }
+        std::thread::scope(|scope| {
+            let next = scope.spawn(|| outbox.take_turn().map(|batch| batch.datagrams().len()));
+            while !is_awaited(&outbox) {
+                std::thread::yield_now();
+            }
+            assert!(send(&outbox, batch).is_none());
+            assert_eq!(next.join().unwrap(), Some(1));
+        });
+    }
+
+    #[test]
+    fn batch_is_bounded_in_datagrams() {
+        let outbox = Outbox::new();
+        outbox.fill(|_| true);
+        outbox.fill(|_| panic!("it is full"));
+        assert_eq!(outbox.take_turn().unwrap().datagrams().len(), MOST_AT_ONCE);
+    }
+}

@@ -1,0 +1,211 @@
+//! Threads that publish at once, also while one of them is within the system call that sends.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU32;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+
+use runnel_io::udp::MOST_AT_ONCE;
+use runnel_rtps::wire::{Message, Submessage};
+use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, ipproto, recv, socket_with};
+
+use super::*;
+use crate::sync::try_lock;
+
+/// What is done before each system call that sends.
+pub(crate) fn before_sending(rtps: &Rtps, before: impl Fn() + Send + Sync + 'static) {
+    assert!(rtps.sockets.before_sending.set(Box::new(before)).is_ok());
+}
+
+/// Two participants, of which the one has a writer that the other hears.
+pub(crate) fn pair(domain: u16, qos: QoS) -> (Arc<Rtps>, Rtps, EntityId) {
+    let open = || Rtps::open(&settings(domain, "127.0.0.1:0"), waker()).unwrap();
+    let (a, b) = (open(), open());
+    let writer = a.create_writer(chatter(qos));
+    b.create_reader(chatter(qos));
+    hears(&a, writer, &b);
+    (Arc::new(a), b, writer)
+}
+
+fn write(rtps: &Rtps, writer: EntityId, text: &str) {
+    drop(rtps.write(writer, frame(text), None));
+}
+
+/// What one hears but for greetings, until it is so many messages.
+fn heard(rtps: &Rtps, count: usize) -> Vec<String> {
+    let (until, mut all) = (StdInstant::now() + LONG, Vec::new());
+    while all.len() < count {
+        assert!(StdInstant::now() < until, "only {} of {count}: {all:?}", all.len());
+        let texts = turn(rtps).into_iter().map(|(_, bytes)| String::from_utf8(bytes[4..].to_vec()).unwrap());
+        // Payloads are padded.
+        let texts = texts.map(|text| text.trim_end_matches('\0').to_owned());
+        all.extend(texts.filter(|text| text != "hello..."));
+        thread::yield_now();
+    }
+    all
+}
+
+/// Holds the thread that sends first until it is let go: tells when it is there.
+fn hold_first_sender(rtps: &Rtps) -> (Receiver<()>, Sender<()>) {
+    let ((inside, is_inside), (let_go, is_let_go)) = (mpsc::channel(), mpsc::channel());
+    let held = std::sync::Mutex::new(Some((inside, is_let_go)));
+    before_sending(rtps, move || {
+        let first = held.lock().unwrap().take();
+        if let Some((inside, is_let_go)) = first {
+            inside.send(()).unwrap();
+            is_let_go.recv().unwrap();
+        }
+    });
+    (is_inside, let_go)
+}
+
+#[test]
+fn participant_is_free_while_datagrams_are_sent() {
+    require_private_network();
+    let (a, b, writer) = pair(68, QoS::keep_last(10).best_effort());
+    let (rtps, locked) = (Arc::downgrade(&a), Arc::new(AtomicU32::new(0)));
+    let count = Arc::clone(&locked);
+    before_sending(&a, move || {
+        let rtps = rtps.upgrade().unwrap();
+        count.fetch_add(u32::from(try_lock(&rtps.participant).is_none()), Ordering::SeqCst);
+    });
+    write(&a, writer, "one");
+    // Several batches of fragments.
+    write(&a, writer, &"long".repeat(1_000_000));
+    a.create_writer(chatter(QoS::default()));
+    assert_eq!(heard(&b, 1), ["one"]);
+    assert_eq!(locked.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn publisher_is_not_held_up_by_a_thread_that_sends() {
+    require_private_network();
+    let (a, b, writer) = pair(69, QoS::keep_last(10).best_effort());
+    let (inside, let_go) = hold_first_sender(&a);
+    let texts: Vec<String> = (0..MOST_AT_ONCE).map(|number| format!("{number:08}")).collect();
+    thread::scope(|scope| {
+        scope.spawn(|| write(&a, writer, &texts[0]));
+        inside.recv_timeout(LONG).unwrap();
+        let (done, is_done) = mpsc::channel();
+        let (a, texts) = (&a, &texts);
+        scope.spawn(move || {
+            texts[1..].iter().for_each(|text| write(a, writer, text));
+            // What the driver does is not held up either.
+            a.handle_timeout();
+            done.send(()).unwrap();
+        });
+        let outcome = is_done.recv_timeout(LONG);
+        let_go.send(()).unwrap();
+        outcome.expect("another thread publishes meanwhile");
+    });
+    assert_eq!(heard(&b, texts.len()), texts, "the thread that was held sent them all, its own first");
+}
+
+#[test]
+fn samples_that_find_no_room_are_not_overwritten() {
+    require_private_network();
+    let (a, b, writer) = pair(70, QoS::keep_last(1).best_effort());
+    let (inside, let_go) = hold_first_sender(&a);
+    let texts: Vec<String> = (0..4 * MOST_AT_ONCE).map(|number| format!("{number:08}")).collect();
+    let written = AtomicU32::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| write(&a, writer, &texts[0]));
+        inside.recv_timeout(LONG).unwrap();
+        scope.spawn(|| {
+            for text in &texts[1..] {
+                write(&a, writer, text);
+                written.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        // As many as there is room for.
+        while written.load(Ordering::SeqCst) < MOST_AT_ONCE as u32 {
+            thread::yield_now();
+        }
+        (0..1000).for_each(|_| thread::yield_now());
+        let meanwhile = written.load(Ordering::SeqCst);
+        let_go.send(()).unwrap();
+        assert_eq!(meanwhile, MOST_AT_ONCE as u32, "the next one waits");
+    });
+    assert_eq!(heard(&b, texts.len()), texts);
+}
+
+#[test]
+fn driver_has_the_participant_again_after_a_publisher_that_waits() {
+    require_private_network();
+    let rtps = Rtps::open(&settings(71, ""), waker()).unwrap();
+    let writer = rtps.create_writer(chatter(QoS::default()));
+    let (rounds, published) = (AtomicU32::new(0), AtomicBool::new(false));
+    let ((inside, is_inside), (let_go, is_let_go)) = (mpsc::channel(), mpsc::channel());
+    let before = thread::scope(|scope| {
+        scope.spawn(|| {
+            rtps.work(move |_, _| {
+                inside.send(()).unwrap();
+                is_let_go.recv().unwrap();
+            });
+            while !published.load(Ordering::SeqCst) {
+                rtps.work(|_, _| rounds.fetch_add(1, Ordering::SeqCst));
+            }
+        });
+        is_inside.recv_timeout(LONG).unwrap();
+        let publisher = scope.spawn(|| {
+            let (before, unsent) = rtps.publish(writer, |_, _| rounds.load(Ordering::SeqCst));
+            published.store(true, Ordering::SeqCst);
+            drop(unsent);
+            before
+        });
+        while try_lock(&rtps.gate).is_some() {
+            thread::yield_now();
+        }
+        let_go.send(()).unwrap();
+        publisher.join().unwrap()
+    });
+    assert_eq!(before, 0, "it waited for what the driver was at, and for nothing else");
+}
+
+const THREADS: u32 = 4;
+/// Messages of each thread that are on their way at most: sockets hold them all.
+const EACH: u32 = 40;
+const ROUNDS: u32 = 25;
+
+/// The numbers that a writer's samples bear, of the datagrams that a raw socket has got.
+fn numbers_on_the_wire(raw: &impl std::os::fd::AsFd, writer: EntityId, numbers: &mut Vec<i64>) {
+    const HEADERS: usize = 20 + 8;
+    let mut packet = [0; 2048];
+    while let Ok((_, length)) = recv(raw, &mut packet[..], RecvFlags::DONTWAIT) {
+        let Some(Ok(message)) = packet[..length].get(HEADERS..).map(Message::parse) else { continue };
+        numbers.extend(message.submessages().filter_map(|one| match one {
+            Ok(Submessage::Data(data)) if data.writer == writer => Some(data.number.0),
+            _ => None,
+        }));
+    }
+}
+
+#[test]
+fn four_threads_on_one_best_effort_writer_lose_and_reorder_nothing() {
+    Host::new().run(|| {
+        let (a, b, writer) = pair(72, QoS::keep_last(1).best_effort());
+        let kind = SocketType::RAW;
+        let raw = socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, Some(ipproto::UDP)).unwrap();
+        let mut numbers = Vec::new();
+        for round in 0..ROUNDS {
+            let before = numbers.len();
+            let all = thread::scope(|scope| {
+                for thread in 0..THREADS {
+                    let a = &a;
+                    let text = move |number| format!("{thread} {:08}", round * EACH + number);
+                    scope.spawn(move || (0..EACH).for_each(|number| write(a, writer, &text(number))));
+                }
+                heard(&b, (THREADS * EACH) as usize)
+            });
+            let mut by_thread: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
+            for text in &all {
+                by_thread.entry(&text[..1]).or_default().push(text[2..].parse().unwrap());
+            }
+            let expected: Vec<u32> = (round * EACH..(round + 1) * EACH).collect();
+            assert!(by_thread.values().all(|numbers| *numbers == expected), "{by_thread:?}");
+            numbers_on_the_wire(&raw, writer, &mut numbers);
+            assert_eq!(numbers.len() - before, all.len());
+        }
+        assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
+    });
+}
