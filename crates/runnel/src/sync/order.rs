@@ -11,6 +11,7 @@ macro_rules! in_order {
 
         impl Class {
             /// All, in order.
+            #[cfg(any(debug_assertions, test))]
             pub(super) const ALL: &[Self] = &[$(Self::$class),+];
         }
     };

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use loom::sync::Mutex;
 use loom::thread;
 
 use crate::ready::Runnable;
 use crate::ready::interleavings::queue::ReadyQueue;
 use crate::sync::model::{AtomicBool, Waker, explore, explore_within};
 use handover::{Handover, Poller};
+use primitives::MutexGuard;
 
 #[expect(dead_code, reason = "the models do not use all of it")]
 #[expect(clippy::duplicate_mod, reason = "the same code, of other primitives")]
@@ -46,6 +48,20 @@ fn visit(handover: &Handover<Polled>) {
     handover.take().visits += 1;
 }
 
+/// Polls once, with it in hand.
+fn poll(handover: &Handover<Polled>, polled: MutexGuard<'_, Polled>, poller: Poller) {
+    handover.poll_as(poller);
+    let is_wanted = handover.is_wanted();
+    if !is_wanted {
+        polled.waker.wait();
+    }
+    handover.leave(polled);
+    if is_wanted {
+        // The thread that wants it may not have come to the gate yet.
+        thread::yield_now();
+    }
+}
+
 /// Polls until other threads have had it so often.
 fn poll_until(handover: &Handover<Polled>, visits: usize) {
     loop {
@@ -54,13 +70,7 @@ fn poll_until(handover: &Handover<Polled>, visits: usize) {
         if polled.visits == visits {
             return;
         }
-        handover.poll_as(Poller::Executor);
-        if !handover.is_wanted() {
-            polled.waker.wait();
-        }
-        handover.leave(polled);
-        // One that wants it may not have come to the gate yet.
-        thread::yield_now();
+        poll(handover, polled, Poller::Executor);
     }
 }
 
@@ -92,14 +102,10 @@ fn thread_that_polls_lets_two_go_first() {
 fn poll_in_background(handover: &Handover<Polled>, ended: &AtomicBool) {
     while !ended.load(Ordering::SeqCst) {
         handover.yield_to_wanting();
-        if let Some(polled) = handover.try_take() {
-            handover.poll_as(Poller::Background);
-            if !handover.is_wanted() {
-                polled.waker.wait();
-            }
-            handover.leave(polled);
+        match handover.try_take() {
+            Some(polled) => poll(handover, polled, Poller::Background),
+            None => thread::yield_now(),
         }
-        thread::yield_now();
     }
 }
 
@@ -140,6 +146,9 @@ fn one_background_thread_runs_once_a_thread_that_spins_has_left() {
 struct Scene {
     handover: Arc<Handover<Polled>>,
     ready: ReadyQueue,
+    /// Something has arrived that a thread which polls is to find.
+    arrived: Mutex<bool>,
+    found: Waker,
     stop: AtomicBool,
     runs: AtomicUsize,
 }
@@ -148,16 +157,17 @@ impl Scene {
     fn new() -> Arc<Self> {
         let handover = handed_over();
         let ready = ReadyQueue::new(handover.take().waker.clone());
-        Arc::new(Self { handover, ready, stop: AtomicBool::new(false), runs: AtomicUsize::new(0) })
+        let (arrived, stop) = (Mutex::new(false), AtomicBool::new(false));
+        Arc::new(Self { handover, ready, arrived, found: Waker::new(), stop, runs: AtomicUsize::new(0) })
     }
 
-    fn spin(&self) {
+    fn spin(self: &Arc<Self>) {
         while !self.stop.load(Ordering::SeqCst) {
             self.step();
         }
     }
 
-    fn step(&self) {
+    fn step(self: &Arc<Self>) {
         let is_led = || self.handover.is_polled_by(Poller::Executor);
         if let Some(due) = self.ready.pop() {
             due.run();
@@ -167,14 +177,24 @@ impl Scene {
             self.handover.yield_to_wanting();
             let polled = self.handover.take();
             self.handover.poll_as(Poller::Executor);
-            let stops = self.stop.load(Ordering::SeqCst) || self.handover.is_wanted();
-            if !stops && self.ready.sleep_if_empty() {
+            let looks_only = self.stop.load(Ordering::SeqCst) || self.handover.is_wanted();
+            if !looks_only && self.ready.sleep_if_empty() {
                 polled.waker.wait();
+            }
+            if std::mem::take(&mut *self.arrived.lock().unwrap()) {
+                self.ready.push(Arc::new(Found(Arc::clone(self))));
             }
             self.ready.awake();
             self.handover.leave(polled);
-            thread::yield_now();
+            if looks_only {
+                thread::yield_now();
+            }
         }
+    }
+
+    fn end(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+        self.ready.close();
     }
 }
 
@@ -185,8 +205,7 @@ impl Runnable for Last {
     fn run(&self) {
         let Self(scene, count) = self;
         if scene.runs.fetch_add(1, Ordering::Relaxed) + 1 == *count {
-            scene.stop.store(true, Ordering::SeqCst);
-            scene.ready.close();
+            scene.end();
         }
     }
 }
@@ -205,4 +224,38 @@ fn two_threads_that_spin_run_each_callback_and_end() {
             assert_eq!((scene.runs.load(Ordering::Relaxed), scene.ready.len()), (count, 0));
         });
     }
+}
+
+/// Runs until something has arrived, which another thread is to find.
+struct Awaiting(Arc<Scene>);
+
+impl Runnable for Awaiting {
+    fn run(&self) {
+        let Self(scene) = self;
+        *scene.arrived.lock().unwrap() = true;
+        scene.handover.wake();
+        scene.found.wait();
+        scene.end();
+    }
+}
+
+/// It was found.
+struct Found(Arc<Scene>);
+
+impl Runnable for Found {
+    fn run(&self) {
+        self.0.found.wake();
+    }
+}
+
+#[test]
+fn another_thread_polls_while_a_callback_runs() {
+    explore_within(1, || {
+        let scene = Scene::new();
+        let spinner = Arc::clone(&scene);
+        let spinner = thread::spawn(move || spinner.spin());
+        scene.ready.push(Arc::new(Awaiting(Arc::clone(&scene))));
+        scene.spin();
+        spinner.join().unwrap();
+    });
 }
