@@ -4,8 +4,8 @@
 //! send before the lock is free again. It is locked after the driver and after publications, and nothing is locked after
 //! it: samples and events are taken out and given on when it is free.
 
+mod alternate_path;
 mod origin;
-mod other_way;
 mod sample;
 mod sockets;
 #[cfg(test)]
@@ -27,9 +27,9 @@ use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, S
 use crate::environment::{Range, Ros2Settings};
 use crate::linger::Unarrived;
 use crate::sync::lock;
+pub(crate) use alternate_path::{Suspended, Unsent, number};
 use origin::word;
 pub(crate) use origin::{Written, random as random_origin};
-pub(crate) use other_way::{Left, Progress};
 pub(crate) use sample::CdrFrame;
 use sockets::Sockets;
 pub(crate) use told::{Told, ros2_name};
