@@ -84,6 +84,12 @@
 //!   [`Accepted::Duplicate`]; a GAP only if [`Receiver::gap`] returns true. Its window counts from the cumulative base and is
 //!   not greater than the credit. One write serves all readers: senders that are active on RTPS learn of it by
 //!   [`Sender::carried_until`] before anything else happens to them, so a message costs no work per reader.
+//! - **RTPS that puts its samples in order itself** gives each one to [`Receiver::skip`], which says that none before it is
+//!   still to come, and then to [`Receiver::message`]; what it passes over without a sample, to `skip` alone.
+//! - **A subscriber whose user is waited for** holds what its user has no room for, by not polling, and reports
+//!   ([`Receiver::report_every`], [`Receiver::poll_report`]). Its sender keeps to the credit ([`Sender::pace`]).
+//! - **Where a path is used alone most of the time** and has a queue of its own, as RTPS, a pair needs no machine meanwhile:
+//!   [`Sender::resume`] begins where that queue is, [`Sender::snapshot`] gives back what it has to go on with.
 //! - **A link that several subscriptions share** has one [`LinkNumbering`] at each end and a pair for each subscription. What
 //!   one sender sends, the others learn of by [`Sender::carried`]. Each receiver gets each message, and discards what is
 //!   not its own. Statements name the subscription.

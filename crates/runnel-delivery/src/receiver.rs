@@ -9,6 +9,7 @@ mod held;
 mod order;
 mod paths;
 mod plain;
+mod reports;
 mod segments;
 mod snapshot;
 
@@ -17,7 +18,7 @@ use alloc::vec::Vec;
 use crate::limits::{Credit, MAX_EPOCH_LEAP, MAX_NUMBER, MAX_NUMBER_LEAP, MAX_PATHS};
 use crate::path::{Numbering, Order, Path, PathId};
 use crate::sender::PathError;
-use crate::statement::{Statement, StreamId};
+use crate::statement::StreamId;
 
 pub use action::{Accepted, ReceiveAction, ReceiveError};
 use held::{Held, Window};
@@ -51,6 +52,8 @@ pub struct Receiver<M> {
     /// Write a Reached after so many messages, also while nothing changes; 0 for never.
     report_every: u64,
     reported: u64,
+    /// Bytes delivered since then.
+    unreported_bytes: usize,
     plain: Plain<M>,
 }
 
@@ -73,6 +76,7 @@ impl<M> Receiver<M> {
             has_confirmed: false,
             report_every: 0,
             reported: 0,
+            unreported_bytes: 0,
             plain: Plain::default(),
         }
     }
@@ -105,13 +109,6 @@ impl<M> Receiver<M> {
     /// Whether this message is held.
     pub fn holds(&self, number: u64) -> bool {
         self.window.holds(number.checked_sub(self.next))
-    }
-
-    /// Has a Reached written after this many messages while nothing changes, for a path that gives back all above it
-    /// (relay). 0, as at first, for never.
-    pub fn report_every(&mut self, messages: u64) {
-        self.report_every = messages;
-        self.update_steady();
     }
 
     /// A path is established, by which nothing comes until its Begin.
@@ -367,7 +364,9 @@ impl<M> Receiver<M> {
         if ahead > 0 && order == Order::Fifo && !(is_owner && is_own) {
             return Ok(Accepted::Discarded);
         }
-        if ahead > 0 && !self.window.has_room(&held, self.credit.bytes) {
+        // A sender that is paced may exceed the bytes by one message.
+        let bytes = if self.report_every > 0 { 1 } else { held.bytes() };
+        if ahead > 0 && !self.window.has_room(order, bytes, self.credit.bytes) {
             let is_fault = order == Order::Fifo;
             return if is_fault {
                 Err(ReceiveError::CreditExceeded(number))
@@ -384,6 +383,9 @@ impl<M> Receiver<M> {
         if let Some(path) = self.take_drain() {
             return Some(ReceiveAction::DrainPath { path });
         }
+        if let Some(report) = self.poll_report() {
+            return Some(report);
+        }
         let action = self.poll_message().or_else(|| self.poll_plain());
         if action.is_some() {
             return action;
@@ -393,13 +395,8 @@ impl<M> Receiver<M> {
             return Some(ReceiveAction::DrainPath { path });
         }
         self.release_segments();
-        if self.is_report_due() || self.reached_due && self.epoch > 0 {
-            self.reached_due = false;
-            self.reported = self.next;
-            let (id, epoch, next) = (self.id, self.epoch, self.next);
-            let path = self.newest_path();
-            self.update_steady();
-            return Some(ReceiveAction::Reached { path, statement: Statement::Reached { id, epoch, next } });
+        if self.reached_due && self.epoch > 0 {
+            return Some(self.report());
         }
         let closed = self.take_closed();
         self.update_steady();

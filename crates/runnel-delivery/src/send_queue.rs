@@ -129,6 +129,12 @@ impl<M> SendQueue<M> {
         }
     }
 
+    /// Puts the first message back that a path did not take.
+    pub(crate) fn push_front(&mut self, message: Numbered<M>) {
+        self.bytes = self.bytes.saturating_add(message.bytes);
+        self.messages.push_front(message);
+    }
+
     pub(crate) fn pop(&mut self) -> Option<Numbered<M>> {
         let first = self.messages.pop_front()?;
         self.bytes = self.bytes.saturating_sub(first.bytes);

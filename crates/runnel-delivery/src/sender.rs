@@ -42,9 +42,11 @@ pub struct Sender<M> {
     paths: Vec<SenderPath>,
     /// Some path that is not the active one has a Skip or a Close due.
     has_left_paths: bool,
-    /// While draining: what was sent from `reached` on, by number, with its bytes.
+    /// While draining, or paced: what was sent from `reached` on, by number, with its bytes.
     unreached: VecDeque<(u64, usize)>,
     unreached_bytes: usize,
+    /// The credit limits what is sent also while a path is active.
+    is_paced: bool,
 }
 
 impl<M> Sender<M> {
@@ -67,7 +69,15 @@ impl<M> Sender<M> {
             has_left_paths: false,
             unreached: VecDeque::new(),
             unreached_bytes: 0,
+            is_paced: false,
         }
+    }
+
+    /// The subscriber holds messages until its user takes them, and reports how far that is
+    /// ([`Receiver::report_every`](crate::Receiver::report_every)): from now on the credit limits what is sent also while a path
+    /// is active. One message may exceed the bytes.
+    pub fn pace(&mut self) {
+        self.is_paced = true;
     }
 
     /// By which path messages go.
@@ -78,6 +88,11 @@ impl<M> Sender<M> {
     /// The greatest epoch begun; 0 before the first.
     pub fn epoch(&self) -> u32 {
         self.epoch
+    }
+
+    /// The number after the last published one.
+    pub fn next_number(&self) -> u64 {
+        self.next_number
     }
 
     /// The subscriber is known to have all before this number.
@@ -153,18 +168,43 @@ impl<M> Sender<M> {
     /// False if this sender is not active on the path with nothing left to send or to state: then it must be given each message.
     #[inline]
     pub fn carried_until(&mut self, path: PathId, next: u64) -> bool {
-        let is_active = self.state == SenderState::Active { path };
-        if !is_active || self.queue.len() > 0 || next < self.next_number || next > MAX_NUMBER + 1 {
+        if !self.is_steady(path) || next < self.next_number || next > MAX_NUMBER + 1 {
             return false;
         }
-        let next_number = self.next_number;
-        let Some(active) = self.path_mut(path).filter(|active| active.stated >= next_number) else {
-            return false;
-        };
+        let Some(active) = self.path_mut(path) else { return false };
         active.sent_before(next);
         self.next_number = next;
         self.taken = next;
         true
+    }
+
+    /// The steady state: this path is active, without limit, with nothing left to send or to state. A message may go by it
+    /// without [`publish`](Self::publish), of which [`carried_until`](Self::carried_until) tells.
+    #[inline]
+    pub fn is_steady(&self, path: PathId) -> bool {
+        let is_idle = self.state == SenderState::Active { path } && self.queue.len() == 0 && !self.is_paced;
+        is_idle && self.path(path).is_some_and(|active| active.stated >= self.next_number)
+    }
+
+    /// Drops what waits and has a number below this one: its lifespan is over. Returns how many messages that were, which do not
+    /// count as dropped.
+    pub fn expire_before(&mut self, number: u64) -> usize {
+        let before = self.queue.len();
+        self.queue.forget_before(number);
+        before - self.queue.len()
+    }
+
+    /// The path has taken nothing of the last [`SendAction::Send`]: the message waits again, before all others, and the path
+    /// takes no more for now.
+    pub fn return_unsent(&mut self, path: PathId, message: Numbered<M>) {
+        let number = message.number;
+        if let Some(active) = self.path_mut(path)
+            && active.stated == number + 1
+        {
+            active.stated = number;
+        }
+        self.queue.push_front(message);
+        self.path_blocked(path);
     }
 
     /// The path takes no more messages for now. A Begin is still handed out, at most one at a time, and so is a Skip for
@@ -280,8 +320,8 @@ impl<M> Sender<M> {
     fn may_send_first(&self) -> bool {
         let Some(first) = self.queue.front() else { return false };
         let path = match self.state {
-            SenderState::Active { .. } => return true,
-            SenderState::Draining { path, .. } => path,
+            SenderState::Active { .. } if !self.is_paced => return true,
+            SenderState::Active { path } | SenderState::Draining { path, .. } => path,
             SenderState::Waiting { .. } | SenderState::Emptying { .. } => return false,
         };
         let order = self.path(path).map(|known| known.path.traits().order);
@@ -291,14 +331,17 @@ impl<M> Sender<M> {
         }
         let is_sent = self.unreached.binary_search_by_key(&first.number, |(number, _)| *number).is_ok();
         let bytes = if is_sent { 0 } else { first.bytes };
-        first.number < self.reached.saturating_add(u64::from(self.credit.messages))
-            && self.unreached_bytes.saturating_add(bytes) <= self.credit.bytes
+        let has_bytes = match self.is_paced {
+            true => self.unreached_bytes < self.credit.bytes,
+            false => self.unreached_bytes.saturating_add(bytes) <= self.credit.bytes,
+        };
+        first.number < self.reached.saturating_add(u64::from(self.credit.messages)) && has_bytes
     }
 
     fn take_first(&mut self, path: PathId) -> Option<Numbered<M>> {
         let message = self.queue.pop()?;
         self.taken = self.taken.max(message.number + 1);
-        if matches!(self.state, SenderState::Draining { .. }) {
+        if self.is_paced || matches!(self.state, SenderState::Draining { .. }) {
             self.count_unreached(message.number, message.bytes);
         }
         if let Some(active) = self.path_mut(path) {

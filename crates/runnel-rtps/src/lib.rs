@@ -30,6 +30,6 @@ pub use config::{Config, Limits, Path};
 pub use event::{Correction, Event, Sample, SamplePayload, Transmit};
 pub use fault::PeerFault;
 pub use outgoing::Outgoing;
-pub use participant::{Audience, EndpointOptions, Participant, Peer};
+pub use participant::{Audience, EndpointOptions, Participant, Peer, Suspended};
 pub use stored::Lend;
 pub use writer::{Full, Rate};

@@ -8,8 +8,9 @@ use runnel_testkit::namespace::require_private_network;
 use runnel_testkit::process::{Peer, Signal, free_port, within};
 use tempfile::TempDir;
 
+use crate::PATIENCE;
 use crate::graph::start;
-use crate::hearing::{PATIENCE, wait_until};
+use crate::hearing::wait_until;
 use crate::ros2_hosts::Host;
 
 /// Submessages that a receiver knows by RTPS 2.5, 9.4.5: PAD, ACKNACK, HEARTBEAT, GAP, INFO_TS, INFO_SRC, INFO_REPLY_IP4,

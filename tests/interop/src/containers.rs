@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use runnel_testkit::process::{Peer, within};
 
-use crate::hearing::{PATIENCE, outcome, told, wait_until};
+use crate::PATIENCE;
+use crate::hearing::{outcome, told, wait_until};
 use crate::{checkout, programs};
 
 /// Where a container finds the programs of this workspace.

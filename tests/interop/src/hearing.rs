@@ -5,10 +5,7 @@ use std::time::{Duration, Instant};
 
 use runnel_testkit::process::{Peer, Signal, within};
 
-use crate::{Master, Origin, Ros1Graph, Server};
-
-/// How long a peer may take, in seconds, over what takes a fraction of one on a machine with nothing else to do.
-pub const PATIENCE: u64 = 60;
+use crate::{Master, Origin, PATIENCE, Ros1Graph, Server};
 
 /// The next `count` lines of a talker that begin with `sent`, or of a listener that begin with `got`, without that
 /// word: the number of the message, its serialized length and its CRC-32, alike for all peers.

@@ -33,12 +33,15 @@ pub use asking::Side;
 pub use commands::Printed;
 pub use graph::{Origin, Ros1Graph};
 pub use hearing::{
-    Outcome, PATIENCE, all_hear_all, body, hear_out, hears_after_restarts, outcome, ready, told, wait_until,
+    Outcome, all_hear_all, body, hear_out, hears_after_restarts, outcome, ready, told, wait_until,
 };
 pub use masters::{Master, Server};
 pub use programs::{built, folder};
 
 use std::path::PathBuf;
+
+/// How long a peer may take, in seconds, over what takes a fraction of one on a machine with nothing else to do.
+pub const PATIENCE: u64 = 60;
 
 /// Whether everything is tried, as `./test --full` does. Otherwise tests of many like cases try one of each kind.
 pub fn is_full() -> bool {

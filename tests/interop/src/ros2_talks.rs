@@ -2,7 +2,8 @@
 
 use runnel_testkit::process::{Peer, within};
 
-use crate::hearing::{PATIENCE, body, hear_out, told, wait_until};
+use crate::PATIENCE;
+use crate::hearing::{body, hear_out, told, wait_until};
 use crate::ros2::{Origin, Ros2Graph};
 
 /// The words of talkers and listeners for five texts.

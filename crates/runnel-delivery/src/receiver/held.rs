@@ -108,9 +108,9 @@ impl<M> Window<M> {
         if held.is_unordered { &mut self.unordered_bytes } else { &mut self.ordered_bytes }
     }
 
-    pub(super) fn has_room(&self, held: &Held<M>, limit: usize) -> bool {
-        let used = if held.is_unordered { self.unordered_bytes } else { self.ordered_bytes };
-        used.saturating_add(held.bytes) <= limit
+    pub(super) fn has_room(&self, order: Order, bytes: usize, limit: usize) -> bool {
+        let used = if order == Order::Fifo { self.ordered_bytes } else { self.unordered_bytes };
+        used.saturating_add(bytes) <= limit
     }
 
     pub(super) fn insert(&mut self, ahead: u64, held: Held<M>) {

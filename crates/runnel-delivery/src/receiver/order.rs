@@ -12,6 +12,9 @@ impl<M> Receiver<M> {
             return Some(ReceiveAction::Lost { from, count });
         }
         let held = self.window.pop_first()?;
+        if self.report_every > 0 {
+            self.unreported_bytes = self.unreported_bytes.saturating_add(held.bytes());
+        }
         let (number, message) = held.into_parts();
         self.next = number + 1;
         self.advance();
@@ -63,10 +66,6 @@ impl<M> Receiver<M> {
         self.has_confirmed = true;
         self.reached_due = true;
         self.window.release_memory();
-    }
-
-    pub(super) fn is_report_due(&self) -> bool {
-        self.report_every > 0 && self.next.saturating_sub(self.reported) >= self.report_every
     }
 
     /// What [`accept_in_order`](Self::accept_in_order) may accept from now on.

@@ -242,8 +242,10 @@ impl<M> Sender<M> {
     pub(super) fn is_drained(&mut self, path: PathId) {
         self.state = SenderState::Active { path };
         self.begin_due = false;
-        self.unreached = Default::default();
-        self.unreached_bytes = 0;
+        if !self.is_paced {
+            self.unreached = Default::default();
+            self.unreached_bytes = 0;
+        }
         self.close_left_paths(path);
     }
 

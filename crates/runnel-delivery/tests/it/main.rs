@@ -6,6 +6,7 @@ mod hostile;
 mod links;
 mod moves;
 mod oracle;
+mod pacing;
 mod random;
 mod receiving;
 mod relocation;

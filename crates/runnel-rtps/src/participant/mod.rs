@@ -4,6 +4,7 @@
 //! drives it takes what [`Participant::poll_sample`], [`Participant::poll_transmit`] and [`Participant::poll_event`]
 //! give, and calls [`Participant::handle_timeout`] when [`Participant::poll_timeout`] says so.
 
+mod alternate_path;
 mod discovery;
 mod discovery_datagrams;
 mod discovery_queue;
@@ -13,7 +14,6 @@ mod kept;
 mod matching;
 mod moves;
 mod numbers;
-mod other_way;
 mod own_endpoints;
 mod peers;
 mod receive;
@@ -26,6 +26,7 @@ mod watch;
 mod word;
 mod writing;
 
+pub use alternate_path::Suspended;
 pub use peers::Peer;
 
 use crate::announce::{self, Endpoint, Role};

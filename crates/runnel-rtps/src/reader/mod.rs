@@ -98,10 +98,11 @@ impl Reader {
         }
     }
 
-    /// Of a writer that was left the user has had all samples before `next`, whatever has come here.
-    pub fn pass_over_left(&mut self, writer: Guid, next: SequenceNumber) {
-        let left = self.left.iter_mut().find(|left| left.writer == writer);
-        left.into_iter().for_each(|left| left.pass_over(next));
+    /// The same as [`WriterProxy::note_received`], of a writer that was left.
+    pub fn note_received_of_left(&mut self, writer: Guid, from: SequenceNumber, to: SequenceNumber) {
+        if let Some(left) = self.left.iter_mut().find(|left| left.writer == writer) {
+            left.note_received(from, to);
+        }
     }
 
     fn remember(&mut self, left: Left) {

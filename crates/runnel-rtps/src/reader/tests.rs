@@ -124,24 +124,6 @@ fn no_more_is_held_than_may_be() {
 }
 
 #[test]
-fn samples_held_from_network_leave_room_for_those_beside_it() {
-    let spec = WriterSpec { most_bytes: 1 << 20, ..spec(true) };
-    let mut proxy = WriterProxy::new(spec);
-    proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
-    let held = |number| (at(1), SequenceNumber(number), copied(&[0; 8], None, false));
-    let mut hold = |number| {
-        let (at, number, sample) = held(number);
-        proxy.hold(at, number, sample)
-    };
-    let by_network = (3..).take_while(|number| hold(*number)).count() as i64;
-    let beside = (10_000..).take_while(|number| {
-        let (at, number, sample) = held(*number);
-        proxy.hold_beside(at, number, sample)
-    });
-    assert_eq!((by_network, beside.count()), (3072, 1024));
-}
-
-#[test]
 fn what_there_is_no_room_for_is_asked_for_when_there_is() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
@@ -402,18 +384,25 @@ fn a_writer_of_ours_never_comes_back_as_another_however_little_it_has_said() {
 }
 
 #[test]
-fn what_was_had_before_is_not_undone_by_what_is_told_of_another_way() {
+fn position_of_before_outlasts_what_an_alternate_path_brought() {
     let mut first = proxy(true);
     first.heartbeat(at(0), &heartbeat(1, 0, 1));
     (1..=5).for_each(|number| assert_eq!(comes(&mut first, at(1), number), Arrival::Deliver));
-    let tell: [fn(&mut WriterProxy); 2] =
-        [|proxy| proxy.pass_over(SequenceNumber(3)), |proxy| proxy.give_up_before(SequenceNumber(3))];
-    for tell in tell {
-        let mut proxy = WriterProxy::found_again(spec(true), first.left());
-        assert!(proxy.hold(at(9), SequenceNumber(2), copied(&[0; 8], None, false)));
-        tell(&mut proxy);
-        assert_eq!((proxy.due(), proxy.take_lost()), (Some(SequenceNumber(6)), 0));
-    }
+    let mut proxy = WriterProxy::found_again(spec(true), first.left());
+    assert!(proxy.hold(at(9), SequenceNumber(2), copied(&[0; 8], None, false)));
+    proxy.note_received(SequenceNumber::FIRST, SequenceNumber(3));
+    assert_eq!((proxy.due(), proxy.take_lost()), (Some(SequenceNumber(6)), 0));
+}
+
+#[test]
+fn samples_of_an_alternate_path_are_neither_asked_for_nor_lost() {
+    let mut proxy = proxy(true);
+    proxy.heartbeat(at(0), &heartbeat(1, 3, 1));
+    assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
+    proxy.note_received(SequenceNumber(4), SequenceNumber(9));
+    assert_eq!(missing(&mut proxy, at(1)), [2, 3]);
+    (2..=3).for_each(|number| assert_eq!(comes(&mut proxy, at(2), number), Arrival::Deliver));
+    assert_eq!((proxy.due(), proxy.take_lost()), (Some(SequenceNumber(9)), 0));
 }
 
 /// A fragment of 80 bytes comes of a sample that has four.

@@ -204,15 +204,18 @@ impl<B: Bytes> Writer<B> {
         Ok(self.make_room())
     }
 
-    /// What is written from now on reaches a reader by another way: the first number of that.
-    pub fn suspend(&mut self, reader: Guid) -> Option<SequenceNumber> {
+    /// What is written from now on reaches a reader by an alternate path. Gives the first sample that is not known to have
+    /// arrived from here, and the first for that path.
+    pub fn suspend(&mut self, reader: Guid) -> Option<(SequenceNumber, SequenceNumber)> {
         let next = self.history.last().next();
-        self.readers.get_mut(reader)?.suspend(next);
+        let proxy = self.readers.get_mut(reader)?;
+        let first_unacknowledged = proxy.first_unacknowledged().min(next);
+        proxy.suspend(next);
         self.trim();
-        Some(next)
+        Some((first_unacknowledged, next))
     }
 
-    /// The other way has ended; these samples did not get there.
+    /// The alternate path has ended; these samples did not arrive by it.
     pub fn resume(
         &mut self,
         (now, stamp): (Instant, Timestamp),

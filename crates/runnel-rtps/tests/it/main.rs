@@ -3,6 +3,7 @@
 #[path = "../net/mod.rs"]
 mod net;
 
+mod alternate_path;
 mod attack;
 mod attack_sequences;
 mod attacks;
@@ -21,7 +22,7 @@ mod locators;
 mod meeting;
 mod moving;
 mod mutations;
-mod other_way;
+
 mod qos;
 mod reflection;
 mod repairs;

@@ -161,7 +161,7 @@ fn a_writer_that_speaks_early_is_heard_though_it_was_not_fit_to_be_met_before() 
     };
     stranger.say(&mut net, &message(stranger.prefix, |out| heartbeat.emit(out)));
     let guid = stranger.prefix.with(writer);
-    assert_eq!(net.nodes[0].participant.due(reader, guid), Some(SequenceNumber(4)));
+    assert_eq!(net.nodes[0].participant.next_due(reader, guid), Some(SequenceNumber(4)));
 }
 
 /// Source: RTPS 2.5, section 8.3.8.10.

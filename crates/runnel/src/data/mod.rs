@@ -22,8 +22,7 @@ pub(crate) use input::TopicInput;
 pub(crate) use kept::Kept;
 pub(crate) use param_watch::WatchCore;
 pub(crate) use publication::{
-    Blank, Filled, MOST_UNDER_WAY, NoBlank, Offer, Outgoing, Publication, PublicationOptions, Refused,
-    RtpsWriter,
+    Blank, Filled, NoBlank, Offer, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter,
 };
 pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use received::SharedMessage;

@@ -8,11 +8,12 @@ mod life;
 mod link;
 mod links;
 mod locals;
+mod memory_link;
+mod memory_links;
 mod offer;
 mod origins;
 mod outgoing;
 mod over;
-mod sample_link;
 mod writer;
 
 use std::io;
@@ -32,10 +33,9 @@ use crate::sync::{Class, Mutex, lock};
 pub(crate) use blank::{Blank, Filled, NoBlank};
 use link::Link;
 use locals::{Earlier, KeptFrame, Local};
+use memory_link::MemoryLink;
 pub(crate) use offer::Offer;
 pub(crate) use outgoing::{Outgoing, Refused};
-pub(crate) use sample_link::MOST_UNDER_WAY;
-use sample_link::SampleLink;
 pub(crate) use writer::RtpsWriter;
 
 /// How a topic is published. Several publishers of one node share the most that any of them asks for.
@@ -55,7 +55,7 @@ pub(crate) struct Publication {
     /// Links whose subscribers read messages in shared memory.
     channels: AtomicUsize,
     /// Subscribers in the ROS 2 graph that do.
-    sample_channels: AtomicUsize,
+    memory_channels: AtomicUsize,
     state: Mutex<State>,
     dropped: AtomicU64,
     info: Arc<LinkInfo>,
@@ -74,7 +74,7 @@ struct State {
     /// It shows that it lives, as far as it has promised to.
     lives: bool,
     /// Subscribers in the ROS 2 graph that get messages in shared memory.
-    sample_links: Vec<SampleLink>,
+    memory_links: Vec<MemoryLink>,
     options: PublicationOptions,
     seq: u32,
     /// The last message, for those who come later.
@@ -104,7 +104,7 @@ impl Publication {
             locals: Vec::new(),
             offers: Vec::new(),
             lives: true,
-            sample_links: Vec::new(),
+            memory_links: Vec::new(),
             latched: None,
             earlier: None,
             pool: FramePool::default(),
@@ -119,7 +119,7 @@ impl Publication {
             reactor,
             pool,
             channels,
-            sample_channels: AtomicUsize::new(0),
+            memory_channels: AtomicUsize::new(0),
             state,
             dropped: AtomicU64::new(0),
             published: AtomicU64::new(0),
@@ -140,7 +140,7 @@ impl Publication {
         options.bound = options.bound.max(wanted.bound);
         links.iter_mut().for_each(|link| link.set_bound(options.bound));
         let bound = options.bound;
-        state.set_bound_beside(bound);
+        state.set_bound_in_memory(bound);
     }
 
     /// Messages that were dropped because a subscriber was slower than the publisher, or too long or too many for its
@@ -152,7 +152,7 @@ impl Publication {
     /// Messages that were copied because a subscriber's process held as much as it may; all subscribers together.
     pub(crate) fn copied(&self) -> u64 {
         let state = lock(&self.state);
-        state.copied + state.links.iter().map(Link::copied).sum::<u64>() + state.copied_beside()
+        state.copied + state.links.iter().map(Link::copied).sum::<u64>() + state.copied_in_memory()
     }
 
     /// Messages that were published.
@@ -167,7 +167,7 @@ impl Publication {
 
     /// Subscribers that read messages in shared memory.
     pub(crate) fn shared_memory_count(&self) -> usize {
-        self.channels.load(Ordering::Relaxed) + self.sample_channels.load(Ordering::Relaxed)
+        self.channels.load(Ordering::Relaxed) + self.memory_channels.load(Ordering::Relaxed)
     }
 
     /// Whether a subscriber of another process is a node of this name.
@@ -353,7 +353,7 @@ impl Publication {
         let State { links, reserved, .. } = &mut *state;
         let in_ros1 =
             reserved.iter_mut().all(|reserved| links.iter().all(|link| link.give(reserved.segments())));
-        in_ros1 && state.is_reserved_beside()
+        in_ros1 && state.is_reserved_in_memory()
     }
 
     /// Whether one more message of so many bytes pushes out none.
@@ -385,7 +385,7 @@ impl Drop for Publication {
     fn drop(&mut self) {
         let state = self.state.get_mut();
         (state.latched, state.earlier, state.links, state.reserved) = (None, None, Vec::new(), Vec::new());
-        state.sample_links = Vec::new();
+        state.memory_links = Vec::new();
         self.pool.trim();
     }
 }

@@ -282,7 +282,7 @@ impl Driver {
             Some(Socket::Control(_)) => self.control_writable(key),
             Some(Socket::Output(output)) => output.publication.writable(output.conn),
             Some(Socket::DatagramOutput(_)) => self.datagram_output_refused(key),
-            Some(Socket::SampleOutput(output)) => output.publication.samples_writable(output.pair()),
+            Some(Socket::SampleOutput(output)) => output.publication.memory_writable(output.pair()),
             Some(Socket::Served(served)) => served.client.writable(),
             Some(Socket::Called(_)) => self.flush_request(key),
             _ => {}
@@ -341,7 +341,7 @@ impl Driver {
             | Socket::DatagramInput(DatagramInput { topic, from, .. }) => topic.leave(from),
             Socket::Output(Output { publication, conn, .. })
             | Socket::DatagramOutput(DatagramOutput { publication, conn, .. }) => publication.leave(*conn),
-            Socket::SampleOutput(output) => output.publication.leave_samples(output.pair()),
+            Socket::SampleOutput(output) => output.publication.leave_memory(output.pair()),
             // Requests that wait hold the socket open, whose end would be told again and again.
             Socket::Served(served) => drop(self.reactor.remove(&*served.stream)),
             _ => {}

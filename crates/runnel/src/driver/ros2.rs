@@ -96,6 +96,8 @@ struct ReaderEnd {
     lapsed: HashSet<Guid>,
     /// How many messages more there is room for, if publishers are to wait for it.
     room: Option<usize>,
+    /// Writers whose samples come by memory as well, and what decides their order among the driver's sockets.
+    deliveries: Vec<(Guid, Key)>,
 }
 
 impl Ros2 {
@@ -274,11 +276,10 @@ impl Driver {
                 self.ros2_incompatible(local, remote, &policies)
             }
             Event::SampleLost { reader, writer, count } => {
-                // A publisher that had lost us wrote those only for others that it sent us by ROS 1.
-                let lost = count.saturating_sub(self.hear_ros1_first(reader, writer));
-                let end = self.ros2.readers.get(&reader).filter(|_| lost > 0);
-                if let Some((end, from)) = end.and_then(|end| Some((end, end.links.get(&writer)?))) {
-                    end.input.lose(lost, from);
+                // Where memory brings some as well, its receiver knows what is lost.
+                let end = self.ros2.readers.get(&reader);
+                if end.is_some_and(|end| end.delivery_of(writer).is_none()) {
+                    self.samples_lost(reader, writer, count);
                 }
             }
             Event::ParticipantsRefused { address, count } => self.warn_of_participant(format_args!(

@@ -12,6 +12,7 @@
 //! Where no session comes about, the link stays on its connection. It also goes back to it when the session ends, with
 //! what the other end has not read; then the processes meet again.
 
+mod delivery;
 mod ending;
 mod greeting;
 mod hearing;
@@ -94,8 +95,8 @@ pub(super) struct Sessions {
     late_since: Option<Instant>,
     /// What waits until datagrams have been handed out.
     put_off: PutOff,
-    /// Pairs whose writers are to hear that everything that went by the network has come.
-    unrepaired: Vec<Key>,
+    /// Pairs that wait for samples of RTPS.
+    draining: Vec<Key>,
     /// With messages, since the reactor was looked at.
     turns: u32,
     throttle: Throttle,
@@ -127,8 +128,8 @@ pub(super) struct Session {
     unasked: Vec<u128>,
     unopened: Vec<u128>,
     /// Tokens that the other process has asked for and this one does not know yet, the latest.
-    early: VecDeque<(u128, u64)>,
-    /// Pairs whose writers could not be told of room.
+    early: VecDeque<(u128, bool)>,
+    /// Pairs whose writers could not be told how far their readers are.
     untold: Vec<Key>,
     /// Links that wait for what their connections still have, and whether these are being read.
     late: LateLinks,
@@ -195,7 +196,7 @@ impl Sessions {
             refused: Processes::default(),
             late_since: None,
             put_off: PutOff::default(),
-            unrepaired: Vec::new(),
+            draining: Vec::new(),
             turns: 0,
             throttle: Throttle::default(),
         }
@@ -307,13 +308,16 @@ impl Driver {
             Some(Socket::SampleOutput(_)) => return self.go_over_if_asked(session, token),
             _ => return,
         }
-        let samples = match self.sockets.get(key) {
-            Some(Socket::SampleInput(input)) => Some(input.window()),
+        let samples = match self.sockets.get_mut(key) {
+            Some(Socket::SampleInput(input)) if input.delivery.is_some() => {
+                return input.asks_later = true;
+            }
+            Some(Socket::SampleInput(input)) => Some(input.waits_for_user()),
             _ => None,
         };
         let Some(session) = self.sessions.open.get_mut(session) else { return };
         let asked = match samples {
-            Some(window) => session.sender.ask_samples(token, window),
+            Some(waits_for_user) => session.sender.ask_samples(token, waits_for_user),
             None => session.sender.ask(token),
         };
         if !asked {
@@ -346,7 +350,7 @@ impl Driver {
         let Some(open) = self.sessions.open.get_mut(session) else { return };
         let (unasked, unopened) = (std::mem::take(&mut open.unasked), std::mem::take(&mut open.unopened));
         let (untold, waiting) = (std::mem::take(&mut open.untold), open.sender.ready_links());
-        untold.into_iter().for_each(|key| self.tell_room(key));
+        untold.into_iter().for_each(|key| self.tell_reached_again(key));
         for token in unasked {
             if let Some(key) = self.sessions.links.get(&token).copied() {
                 self.ask(session, key, token);

@@ -2,6 +2,7 @@
 
 use std::{fmt, io};
 
+use runnel_delivery::{ReachedError, ReceiveError, StatementError};
 use runnel_ros1::tcpros::FrameError;
 
 use super::ring::BadRecord;
@@ -14,23 +15,41 @@ pub(crate) enum SessionFault {
     /// It wrote a record of a kind that there is not.
     UnknownKind(u8),
     /// It wrote a record of a length that its kind does not have.
-    RecordLength { kind: u8, len: u32 },
+    RecordLength {
+        kind: u8,
+        len: u32,
+    },
     /// It wrote a sample that is too short for its number.
-    SampleWithoutNumber { len: u32 },
+    SampleWithoutNumber {
+        len: u32,
+    },
     /// It wrote a message of ROS 1 where samples of ROS 2 come.
     MessageAmongSamples,
     /// It wrote a sample where another is not whole.
     SampleWithinSample,
     /// It wrote a sample whose number cannot be the next.
-    SampleOutOfOrder { number: u64, next: u64 },
+    SampleOutOfOrder {
+        number: u64,
+        next: u64,
+    },
     /// The length that it wrote before a sample is not accepted.
     SampleLength(FrameError),
     /// It wrote more bytes of a sample than its length says.
     SampleTooLong,
     /// It opened a channel beyond those that there may be.
     ChannelBeyondLimit(u32),
-    /// It opened a channel for samples from a number on that none can have, or beyond those that there may be.
-    SampleChannel { channel: u32, next: u64 },
+    /// It opened a channel for samples beyond those that there may be, or from a number on that none can have.
+    SampleChannel {
+        channel: u32,
+        first: u64,
+    },
+    /// It wrote a statement that is none, or of a kind that does not belong there.
+    Statement(StatementError),
+    UnexpectedStatement,
+    /// What it wrote of a pair of ROS 2 does not fit together.
+    Delivery(ReceiveError),
+    /// It told how far a reader is that cannot be there.
+    Reached(ReachedError),
     /// It lent a slot of a segment that it has not given.
     UnknownSegment,
     /// It lent a slot that its segment does not have.
@@ -38,7 +57,9 @@ pub(crate) enum SessionFault {
     /// It lent more slots than it may.
     TooManyLoans,
     /// There is no memory for a copy of what it lent.
-    NoMemory { len: usize },
+    NoMemory {
+        len: usize,
+    },
     /// Its packet was longer than any, or a descriptor was lost.
     PacketTruncated,
     /// Its packet is none of a session's.
@@ -80,9 +101,13 @@ impl fmt::Display for SessionFault {
             Self::SampleLength(error) => error.fmt(f),
             Self::SampleTooLong => f.write_str("it wrote more of a sample than there is"),
             Self::ChannelBeyondLimit(channel) => write!(f, "it opened channel {channel}"),
-            Self::SampleChannel { channel, next } => {
-                write!(f, "it opened channel {channel} for sample {next}")
+            Self::SampleChannel { channel, first } => {
+                write!(f, "it opened channel {channel} for sample {first}")
             }
+            Self::Statement(error) => error.fmt(f),
+            Self::UnexpectedStatement => f.write_str("it wrote a statement where another one belongs"),
+            Self::Delivery(error) => error.fmt(f),
+            Self::Reached(error) => error.fmt(f),
             Self::UnknownSegment => f.write_str("it lent a slot of a segment that it has not given"),
             Self::UnknownSlot => f.write_str("it lent a slot that its segment does not have"),
             Self::TooManyLoans => f.write_str("it lent more slots than it may"),

@@ -3,13 +3,14 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use runnel_delivery::Statement;
 use runnel_io::memory::is_memfd;
 use runnel_io::unix::{Packets, Received, SameUser};
 
 use super::fault::SessionFault;
 use super::lent::{Lent, NotMapped, Returner, Segments};
 use super::outbox::{Inbox, Outbox, RING};
-use super::record::{self, Gift, Lending, kind};
+use super::record::{self, Gift, Lending, STATEMENT_WORDS, kind};
 use super::ring::{Record, RingReader};
 use super::telling::{Answered, End};
 use crate::frame::LENGTH;
@@ -48,18 +49,21 @@ pub(crate) enum Heard {
     /// Of a pair of the ROS 2 graph.
     OpenSamples {
         token: u128,
-        next: u64,
+        first_unacknowledged: u64,
+        begin: Statement,
     },
-    /// The same of such a pair, and how many samples may come at first; 0 for any number.
+    /// The same of such a pair, and whether its writer is to wait for the reader's user.
     AskSamples {
         token: u128,
-        window: u64,
+        waits_for_user: bool,
     },
-    /// Samples of such a pair may come before this one.
-    Room {
+    /// How far the reader of such a pair is.
+    Reached {
         token: u128,
-        end: u64,
+        reached: Statement,
     },
+    /// What does not come of such a pair.
+    Skip(Statement),
     /// A sample of such a pair, or its beginning.
     Sample {
         number: u64,
@@ -84,6 +88,14 @@ impl Piece {
         match self {
             Self::Lent(lent) => lent,
             Self::Message(bytes) | Self::Bytes(bytes) => bytes,
+        }
+    }
+
+    /// The same in this process's own memory.
+    pub(crate) fn into_own(self) -> Self {
+        match self {
+            Self::Lent(lent) => Self::Message(lent.to_vec()),
+            own => own,
         }
     }
 
@@ -183,16 +195,19 @@ impl Receiver {
                 Heard::Sample { number, piece: self.lent_piece([first, second])? }
             }
             kind::ASK_SAMPLES => {
-                let [low, high, window] = self.words(record)?;
-                Heard::AskSamples { token: record::token([low, high]), window }
+                let [low, high, waits] = self.words(record)?;
+                Heard::AskSamples { token: record::token([low, high]), waits_for_user: waits != 0 }
             }
-            kind::ROOM => {
-                let [low, high, end] = self.words(record)?;
-                Heard::Room { token: record::token([low, high]), end }
+            kind::REACHED => {
+                let [low, high, rest @ ..] = self.words::<{ 2 + STATEMENT_WORDS }>(record)?;
+                Heard::Reached { token: record::token([low, high]), reached: statement(rest)? }
             }
+            kind::SKIP => Heard::Skip(statement(self.words(record)?)?),
             kind::OPEN_SAMPLES => {
-                let [low, high, next] = self.words(record)?;
-                Heard::OpenSamples { token: record::token([low, high]), next }
+                let [low, high, first_unacknowledged, rest @ ..] =
+                    self.words::<{ 3 + STATEMENT_WORDS }>(record)?;
+                let token = record::token([low, high]);
+                Heard::OpenSamples { token, first_unacknowledged, begin: statement(rest)? }
             }
             kind::ASK => Heard::Ask { token: record::token(self.words(record)?) },
             kind::OPEN => {
@@ -335,4 +350,8 @@ impl Receiver {
             self.outbox.tell_full();
         }
     }
+}
+
+fn statement(words: [u64; STATEMENT_WORDS]) -> Result<Statement, SessionFault> {
+    record::statement(words).map_err(SessionFault::Statement)
 }

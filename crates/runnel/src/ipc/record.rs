@@ -4,10 +4,15 @@
 //! it went over the connection, and what is in the ring follows these. So nothing is lost or comes twice, wherever in a
 //! message that happens, and nothing when it goes back.
 //!
-//! Samples of the ROS 2 graph have numbers of their own, which they bear here as they do on the network: what is left out
-//! was dropped, and what comes by either way is put in order by its number.
+//! Samples of the ROS 2 graph have numbers of their own, which they bear here as they do on the network. What the two ends of
+//! such a pair say of the change from one path to the other are the statements of `runnel_delivery`.
+
+use runnel_delivery::{STATEMENT_BYTES, Statement, StatementError};
 
 use super::ring::Record;
+
+/// Words of a statement.
+pub(crate) const STATEMENT_WORDS: usize = STATEMENT_BYTES / 8;
 
 /// Kinds of records. A channel is a number that whoever sends on it has chosen.
 pub(crate) mod kind {
@@ -25,7 +30,8 @@ pub(crate) mod kind {
     pub(crate) const CLOSE: u8 = 6;
     /// Nothing more comes by this segment, whose memory is given back: words (its number).
     pub(crate) const FORGET: u8 = 7;
-    /// From here on a pair of the ROS 2 graph comes by this channel: words (token low, high, number of the next sample).
+    /// From here on a pair of the ROS 2 graph comes by this channel: words (token low, high, number of the first sample that is
+    /// not known to have arrived by the network), and a Begin (`runnel_delivery::Statement`).
     pub(crate) const OPEN_SAMPLES: u8 = 8;
     /// A whole sample: a word (its number), and the message without the length before it.
     pub(crate) const SAMPLE: u8 = 9;
@@ -33,11 +39,13 @@ pub(crate) mod kind {
     pub(crate) const SAMPLE_SLOT: u8 = 10;
     /// The first bytes of a sample that goes on in `BYTES`: a word (its number), and then its length.
     pub(crate) const SAMPLE_BEGIN: u8 = 11;
-    /// The samples of the pair of this token may come by this session: words (token low, high, how many may come before there
-    /// is more room, or 0 for any number).
+    /// The samples of the pair of this token may come by this session: words (token low, high, 1 if the writer is to wait for
+    /// the reader's user and else 0).
     pub(crate) const ASK_SAMPLES: u8 = 12;
-    /// There is more room: words (token low, high, number of the first sample that has to wait).
-    pub(crate) const ROOM: u8 = 13;
+    /// Of the pair of this token: words (token low, high), and a Reached.
+    pub(crate) const REACHED: u8 = 13;
+    /// Of the pair of this channel: a Skip.
+    pub(crate) const SKIP: u8 = 14;
 }
 
 impl Record {
@@ -93,6 +101,11 @@ pub(crate) fn token([low, high]: [u64; 2]) -> u128 {
     u128::from(high) << 64 | u128::from(low)
 }
 
+/// The statement in words.
+pub(crate) fn statement(words: [u64; STATEMENT_WORDS]) -> Result<Statement, StatementError> {
+    Statement::parse(&bytes(words))
+}
+
 /// Words as the bytes of a record.
 pub(crate) fn bytes<const N: usize>(words: [u64; N]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
@@ -112,7 +125,7 @@ pub(crate) struct Hello {
 const GREETING: &[u8; 15] = b"runnel session ";
 
 /// Another for another layout of memory or records.
-const VERSION: u8 = b'2';
+const VERSION: u8 = b'3';
 
 /// What a first packet is that is no hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

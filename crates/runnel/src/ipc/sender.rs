@@ -6,6 +6,7 @@ mod lending;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use runnel_delivery::Statement;
 use runnel_io::memory::ForeignWords;
 use runnel_io::unix::Packets;
 use runnel_io::{Ringer, Token};
@@ -231,39 +232,49 @@ impl Sender {
         self.push(&mut lock(&self.state), (kind::ASK, 0), &[&words])
     }
 
-    /// Asks the peer to send the samples of the pair of this token here: so many until it hears of more room, or any number if
-    /// that is 0. False if there is no room for that now.
-    pub(crate) fn ask_samples(&self, token: u128, window: u64) -> bool {
-        self.push_about(kind::ASK_SAMPLES, token, window)
-    }
-
-    /// Tells the peer that the samples of a pair may come before this one; false if there is no room for that now.
-    pub(crate) fn tell_room(&self, token: u128, end: u64) -> bool {
-        self.push_about(kind::ROOM, token, end)
-    }
-
-    fn push_about(&self, kind: u8, token: u128, word: u64) -> bool {
+    /// Asks the peer to send the samples of the pair of this token here, and whether it is to wait for the reader's user. False
+    /// if there is no room for that now.
+    pub(crate) fn ask_samples(&self, token: u128, waits_for_user: bool) -> bool {
         let [low, high] = record::token_words(token);
-        self.push(&mut lock(&self.state), (kind, 0), &[&record::bytes([low, high, word])])
+        let words = record::bytes([low, high, u64::from(waits_for_user)]);
+        self.push(&mut lock(&self.state), (kind::ASK_SAMPLES, 0), &[&words])
+    }
+
+    /// Tells the peer how far the reader of a pair is, by a Reached; false if there is no room for that now.
+    pub(crate) fn tell_reached(&self, token: u128, reached: &Statement) -> bool {
+        let words = record::bytes(record::token_words(token));
+        self.push(&mut lock(&self.state), (kind::REACHED, 0), &[&words, &reached.encode()])
+    }
+
+    /// Sends a Skip of the pair of a channel; false if there is no room for that now.
+    pub(crate) fn send_skip(&self, channel: u32, skip: &Statement) -> bool {
+        self.push(&mut lock(&self.state), (kind::SKIP, channel), &[&skip.encode()])
     }
 
     /// Opens a channel for the link of this token, of whose stream `before` bytes went by another way. `None` if there is
     /// no room now.
     pub(crate) fn open(&self, token: u128, before: u64) -> Option<u32> {
-        self.open_as(kind::OPEN, token, before)
+        self.open_as(kind::OPEN, token, before, &[])
     }
 
-    /// Opens a channel for the pair of this token, whose next sample has this number, likewise.
-    pub(crate) fn open_samples(&self, token: u128, next: u64) -> Option<u32> {
-        self.open_as(kind::OPEN_SAMPLES, token, next)
+    /// Opens a channel for the pair of this token, likewise, which goes on as a Begin says. The network has brought all before
+    /// `first_unacknowledged`.
+    pub(crate) fn open_samples(
+        &self,
+        token: u128,
+        first_unacknowledged: u64,
+        begin: &Statement,
+    ) -> Option<u32> {
+        self.open_as(kind::OPEN_SAMPLES, token, first_unacknowledged, &begin.encode())
     }
 
-    fn open_as(&self, kind: u8, token: u128, before: u64) -> Option<u32> {
+    fn open_as(&self, kind: u8, token: u128, before: u64, statement: &[u8]) -> Option<u32> {
         let state = &mut *lock(&self.state);
         let [low, high] = record::token_words(token);
         self.close_closing(state);
         let channel = state.channels.take()?;
-        let opened = self.push(state, (kind, channel), &[&record::bytes([low, high, before])]);
+        let words = record::bytes([low, high, before]);
+        let opened = self.push(state, (kind, channel), &[&words, statement]);
         if !opened {
             state.channels.free.push(channel);
         }

@@ -8,8 +8,8 @@
 //! the wire is that in which the participant gave them. A thread that publishes sends once the publication is free as well.
 //! It has the participant before the driver has it again, which locks it for one datagram at a time ([`sending`]).
 
+mod alternate_path;
 mod origin;
-mod other_way;
 mod outbox;
 mod sample;
 mod sending;
@@ -33,9 +33,9 @@ use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, S
 use crate::environment::{Range, Ros2Settings};
 use crate::linger::Unarrived;
 use crate::sync::{Class, Mutex, lock};
+pub(crate) use alternate_path::{Returned, Suspended, number};
 use origin::word;
 pub(crate) use origin::{Written, random as random_origin};
-pub(crate) use other_way::{Left, Progress};
 use outbox::Outbox;
 pub(crate) use sample::CdrFrame;
 pub(crate) use sending::Unsent;

@@ -9,8 +9,8 @@ use crate::common::wait_until;
 use crate::fake_process;
 use crate::fake_process::{
     ASK, ASK_SAMPLES, BYTES, CLOSE, END, FORGET, FULL, MAPPED, MESSAGE, OPEN, OPEN_SAMPLES, POSITION,
-    RECORDS, RETURNED, RING, ROOM, Record, SAMPLE, SAMPLE_BEGIN, SAMPLE_SLOT, SLOT, WANTS, gift, is_ended,
-    lending, opening, send, token_bytes, words,
+    REACHED, RECORDS, RETURNED, RING, Record, SAMPLE, SAMPLE_BEGIN, SAMPLE_SLOT, SKIP, SLOT, WANTS, gift,
+    is_ended, lending, opening, send, token_bytes, words,
 };
 use crate::ipc_scene::{Reader, Scene, numbered};
 use crate::logged::count_logged;
@@ -209,7 +209,7 @@ fn records_that_no_process_writes_end_the_session() {
             reader.session.push(kind, channel, payload);
         });
     };
-    for kind in [14, 15, 127, 255] {
+    for kind in [15, 16, 127, 255] {
         record(kind, 0, &[0; 16], &[&format!("it wrote a record of kind {kind}")]);
     }
     for (kind, lengths) in [
@@ -217,10 +217,11 @@ fn records_that_no_process_writes_end_the_session() {
         (ASK, &[0, 8, 15, 17, 24]),
         (OPEN, &[0, 16, 23, 25, 32]),
         (FORGET, &[0, 7, 9, 16]),
-        (OPEN_SAMPLES, &[0, 16, 23, 25]),
+        (OPEN_SAMPLES, &[0, 24, 47, 49]),
         (SAMPLE_SLOT, &[0, 16, 23, 25]),
         (ASK_SAMPLES, &[0, 16, 25]),
-        (ROOM, &[0, 16, 25]),
+        (REACHED, &[0, 24, 39, 41]),
+        (SKIP, &[0, 8, 23, 25]),
     ] {
         for length in lengths {
             let says = format!("it wrote a record of kind {kind} with {length} bytes");
@@ -231,9 +232,13 @@ fn records_that_no_process_writes_end_the_session() {
         let says = format!("it wrote a sample of {length} bytes, without a number");
         record(kind, 0, &vec![1; length], &[&says]);
     }
-    for (channel, next) in [(1 << 16, 1), (1, 0), (1, 1 << 63)] {
+    let begin = |first: u64, next: u64| words(&[5, 0, first, 1 | 2 << 32, 5, next]);
+    for (channel, first, next) in [(1 << 16, 1, 1), (1, 0, 1), (1, 2, 1)] {
         let says = format!("it opened channel {channel} for sample {next}");
-        record(OPEN_SAMPLES, channel, &opening(5, next), &[&says]);
+        record(OPEN_SAMPLES, channel, &begin(first, next), &[&says]);
+    }
+    for next in [0, 1 << 63] {
+        record(OPEN_SAMPLES, 1, &begin(1, next), &[&format!("statement has message number {next}")]);
     }
     for channel in [1 << 16, 0xff_ffff] {
         record(OPEN, channel, &opening(5, 0), &[&format!("it opened channel {channel}")]);

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::{LONG, wait_until};
 use crate::fake_process::{
-    ASK_SAMPLES, BYTES, MESSAGE, OPEN_SAMPLES, OUTBOX_BYTES, RECORDS, RING, ROOM, SAMPLE, SAMPLE_BEGIN,
-    SAMPLE_SLOT, words,
+    ASK_SAMPLES, BYTES, MESSAGE, OPEN_SAMPLES, OUTBOX_BYTES, REACHED, RECORDS, RING, SAMPLE, SAMPLE_BEGIN,
+    SAMPLE_SLOT, SKIP, words,
 };
 use crate::logged::{count_logged, keep_log};
 use crate::process::alone;
@@ -204,18 +204,30 @@ fn numbers_that_cannot_be_end_the_session() {
 #[test]
 fn a_channel_that_is_opened_for_what_cannot_be_ends_the_session() {
     let _alone = alone();
-    let opens = |what: &str, open: fn(u32, u64) -> (u32, u64)| {
-        ends(what, "it opened channel", |outbox, channel, next| {
-            let (channel, next) = open(channel, next);
-            let [low, high, _] = outbox.last_of(OPEN_SAMPLES).unwrap().payload[..] else {
-                panic!("three words")
+    type Open = (u32, [u64; 2], u64);
+    let opens = |what: &str, says: &str, open: fn(Open) -> Open| {
+        ends(what, says, |outbox, channel, next| {
+            let [low, high, _, kind, stream, _] = outbox.last_of(OPEN_SAMPLES).unwrap().payload[..] else {
+                panic!("six words")
             };
-            outbox.push(OPEN_SAMPLES, channel, &words(&[low, high, next]));
+            let (channel, [kind, stream], next) = open((channel, [kind, stream], next));
+            outbox.push(OPEN_SAMPLES, channel, &words(&[low, high, 1, kind, stream, next]));
         });
     };
-    opens("for no sample", |channel, _| (channel, 0));
-    opens("for one behind the last there is", |channel, _| (channel, 1 << 63));
-    opens("one too many", |_, next| (1 << 16, next));
+    opens("for no sample", "has message number 0", |(channel, begin, _)| (channel, begin, 0));
+    opens("for one behind the last there is", "has message number", |(channel, begin, _)| {
+        (channel, begin, 1 << 63)
+    });
+    opens("one too many", "it opened channel", |(_, begin, next)| (1 << 16, begin, next));
+    opens("of another pair", "it opened channel", |(channel, [kind, stream], next)| {
+        (channel, [kind, stream + 1], next)
+    });
+    opens("by a Skip", "where another one belongs", |(channel, [_, stream], next)| {
+        (channel, [2, stream], next)
+    });
+    opens("by what is no statement", "unknown kind 99", |(channel, [_, stream], next)| {
+        (channel, [99, stream], next)
+    });
 }
 
 #[test]
@@ -257,20 +269,57 @@ fn an_end_in_the_middle_of_a_sample_costs_nothing() {
 }
 
 #[test]
-fn who_asks_again_and_again_and_tells_of_any_room_has_its_own_samples_all_the_same() {
+fn skip_that_cannot_be_ends_the_session() {
     let _alone = alone();
-    let mut scene = Scene::new();
-    for round in 0..20 {
+    ends("beyond all", "is not plausible", |outbox, channel, next| {
+        outbox.push(SKIP, channel, &words(&[2, 0, next + (1 << 41)]));
+    });
+    ends("of no message", "has message number 0", |outbox, channel, _| {
+        outbox.push(SKIP, channel, &words(&[2, 0, 0]));
+    });
+    ends("which is a Begin", "where another one belongs", |outbox, channel, next| {
+        outbox.push(SKIP, channel, &words(&[1 | 1 << 32, 0, next]));
+    });
+}
+
+#[test]
+fn listener_that_asks_again_or_repeats_what_it_reached_keeps_its_samples() {
+    let _alone = alone();
+    for (asks, next) in [(0, 1), (1, 2), (u64::MAX, 3)] {
+        let mut scene = Scene::new();
         let mut outboxes = Outbox::all().into_iter();
+        // What it writes itself from now on is written over this.
         let mut listeners =
             outboxes.find(|outbox| outbox.last_of(ASK_SAMPLES).is_some()).expect("a listener's");
         let asked = listeners.last_of(ASK_SAMPLES).unwrap().payload.clone();
         let [low, high, _] = asked[..] else { panic!("three words") };
-        listeners.push(ROOM, 0, &words(&[low, high, [0, 1, u64::MAX][round % 3]]));
-        listeners.push(ROOM, 0, &words(&[high, low, 5]));
+        for epoch in [1, 2] {
+            let reached = [3 | epoch << 32, low];
+            listeners.push(REACHED, 0, &words(&[low, high, reached[0], reached[1], next]));
+            listeners.push(REACHED, 0, &words(&[high, low, reached[0], reached[1], u64::MAX >> 1]));
+        }
         listeners.push(ASK_SAMPLES, 0, &words(&[high, low, 5]));
-        listeners.push(ASK_SAMPLES, 0, &words(&[low, high, [0, u64::MAX][round % 2]]));
+        listeners.push(ASK_SAMPLES, 0, &words(&[low, high, asks]));
+        scene.talk();
+        scene.talk();
+        assert_eq!(scene.by_memory(), 2);
+    }
+}
+
+#[test]
+fn listener_that_reached_what_was_not_published_ends_the_session() {
+    let _alone = alone();
+    for (epoch, next, says) in [(2, 1 << 40, "not all published"), (9, 1, "which has not begun")] {
+        let mut scene = Scene::new();
+        let says = [says, NAMED, "its links go on over the network"];
+        let before = count_logged(&says);
+        let mut outboxes = Outbox::all().into_iter();
+        let mut listeners =
+            outboxes.find(|outbox| outbox.last_of(ASK_SAMPLES).is_some()).expect("a listener's");
+        let asked = listeners.last_of(ASK_SAMPLES).unwrap().payload.clone();
+        listeners.push(REACHED, 0, &words(&[asked[0], asked[1], 3 | epoch << 32, asked[0], next]));
+        scene.turn_until("it is named", |_| count_logged(&says) > before);
+        scene.turn_until("the network", |scene| scene.publisher.shared_memory_count() == 1);
         scene.talk();
     }
-    assert_eq!(scene.by_memory(), 2);
 }

@@ -23,7 +23,8 @@ pub const SAMPLE: u8 = 9;
 pub const SAMPLE_SLOT: u8 = 10;
 pub const SAMPLE_BEGIN: u8 = 11;
 pub const ASK_SAMPLES: u8 = 12;
-pub const ROOM: u8 = 13;
+pub const REACHED: u8 = 13;
+pub const SKIP: u8 = 14;
 
 /// Words of an outbox.
 pub const POSITION: usize = 0;
@@ -86,7 +87,7 @@ pub fn accept(listener: &PacketListener) -> Packets {
 }
 
 pub fn hello(from: u128, to: u128) -> Vec<u8> {
-    [&b"runnel session 2"[..], &from.to_le_bytes(), &to.to_le_bytes()].concat()
+    [&b"runnel session 3"[..], &from.to_le_bytes(), &to.to_le_bytes()].concat()
 }
 
 /// A packet that gives a segment.

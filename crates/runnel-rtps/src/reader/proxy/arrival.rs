@@ -10,9 +10,6 @@ use runnel_core::time::Instant;
 /// How many samples are held that came before one that is missing.
 pub(super) const MOST_HELD: usize = 4096;
 
-/// How many of those have to have come beside the network. The process that sends them waits at 1000.
-const HELD_BESIDE: usize = 1024;
-
 /// What holding a sample takes beside its bytes, in bytes and roughly.
 const HOLDING: usize = 128;
 
@@ -120,27 +117,6 @@ impl WriterProxy {
         }
     }
 
-    /// The same of a sample that came by another way than the network: it does not show that what is before it was sent,
-    /// and lost. The writer may be about to send that.
-    pub fn arrive_beside(&mut self, now: Instant, number: SequenceNumber, has_room: bool) -> Arrival {
-        if !self.spec.reliable {
-            return self.arrive_once(now, number, 0);
-        }
-        self.beside = true;
-        if number < self.next && !self.take_jump_back(now, number)
-            || self.held.contains_key(&number)
-            || self.is_gap(number)
-        {
-            return Arrival::Late;
-        }
-        self.fragments.forget(number);
-        if !self.greeted || number > self.next || !has_room {
-            return Arrival::Early;
-        }
-        self.advance_to(number.next());
-        Arrival::Deliver
-    }
-
     /// Of a writer whose samples come once: what was left out is lost. One that is far ahead, or comes from before when the
     /// writer has been quiet, goes to the user, but the position follows only when a run of them shows that it must.
     fn arrive_once(&mut self, now: Instant, number: SequenceNumber, digest: u32) -> Arrival {
@@ -204,20 +180,7 @@ impl WriterProxy {
     /// Holds a sample that came early, and asks for what is missing before it. False if there is no room for it: it will be
     /// asked for again.
     pub fn hold(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
-        let has_room = self.may_hold(sample.bytes.len());
-        self.hold_if(has_room, now, number, sample)
-    }
-
-    /// The same for a sample that came beside the network, by which it is not sent again: what comes by the network leaves
-    /// room for such.
-    pub fn hold_beside(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
-        let most_bytes = self.spec.most_bytes.saturating_add(self.spec.most_bytes / 4);
-        let has_room = self.held.len() < MOST_HELD && self.held_bytes + sample.bytes.len() <= most_bytes;
-        self.hold_if(has_room, now, number, sample)
-    }
-
-    fn hold_if(&mut self, has_room: bool, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
-        let holds = has_room && self.hold_if_budget(now, number, sample);
+        let holds = self.hold_if_room(now, number, sample);
         if !holds {
             self.note_dropped(number);
             self.retry.at = self.retry.at.or(Some(now + self.retry.timing.pause()));
@@ -228,12 +191,10 @@ impl WriterProxy {
         holds
     }
 
-    /// Whether there is room for one more sample that would be sent again.
-    fn may_hold(&self, bytes: usize) -> bool {
-        self.held.len() < MOST_HELD - HELD_BESIDE && self.held_bytes + bytes <= self.spec.most_bytes
-    }
-
-    fn hold_if_budget(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
+    fn hold_if_room(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
+        if self.held.len() >= MOST_HELD || self.held_bytes + sample.bytes.len() > self.spec.most_bytes {
+            return false;
+        }
         let Some(claim) = self.spec.budgets.held.claim(HOLDING + sample.bytes.len()) else { return false };
         self.held_bytes += sample.bytes.len();
         self.held.insert(number, Held { sample, _claim: claim });
@@ -244,19 +205,19 @@ impl WriterProxy {
 
     /// What would have to be free to hold a sample, if it is not and that is not for what this writer has itself.
     pub fn lacks_to_hold(&self, bytes: usize) -> Option<usize> {
-        (self.may_hold(bytes) && !self.spec.budgets.held.has(HOLDING + bytes)).then_some(HOLDING + bytes)
+        let may = self.held.len() < MOST_HELD && self.held_bytes + bytes <= self.spec.most_bytes;
+        (may && !self.spec.budgets.held.has(HOLDING + bytes)).then_some(HOLDING + bytes)
     }
 
     /// How much is held that would be sent again if it was let go of, in bytes.
     pub fn held_bytes(&self) -> usize {
-        if self.beside { 0 } else { self.held_bytes + self.held.len() * HOLDING }
+        self.held_bytes + self.held.len() * HOLDING
     }
 
     /// Lets go of the latest that is held, up to so many bytes: it is asked for again. Gives how many that was.
     pub fn let_go(&mut self, most: usize) -> usize {
         let mut bytes = 0;
         while bytes < most
-            && !self.beside
             && let Some((number, held)) = self.held.pop_last()
         {
             self.held_bytes -= held.sample.bytes.len();

@@ -42,24 +42,19 @@ impl WriterProxy {
         }
     }
 
-    /// Samples of a range were dropped by their writer, and are lost.
-    pub fn leave_out(&mut self, start: SequenceNumber, end: SequenceNumber) {
-        let start = start.max(self.next);
-        // One whose samples come once shows it by its numbers.
-        if !self.spec.reliable || start >= end {
-            return;
+    /// Samples from `from` to before `to` have come by an alternate path: they are neither asked for nor lost. What is before
+    /// `from` is still to come, unless that is the first number of all.
+    pub fn note_received(&mut self, from: SequenceNumber, to: SequenceNumber) {
+        self.has_alternate_path = true;
+        self.last = self.last.max(to.previous());
+        if from <= SequenceNumber::FIRST {
+            self.go_on_unasked();
         }
-        self.lost += u64::from(end.distance_from(start)) - self.gaps_within(start, end);
-        self.add_gap(start, end);
-        if self.greeted {
-            self.advance_to(self.next);
+        if self.greeted && from <= self.next {
+            return self.advance_to(to);
         }
-    }
-
-    /// What is missing before a sample is not waited for any longer, and lost.
-    pub fn give_up_before(&mut self, number: SequenceNumber) {
-        self.go_on_unasked();
-        self.lose_before(number);
+        self.add_gap(from, to);
+        self.extend_whole();
     }
 
     /// Goes on behind what it had, though the writer has not said what it has.
@@ -76,13 +71,6 @@ impl WriterProxy {
         if self.greeted {
             self.advance_to(self.next);
         }
-    }
-
-    /// The user has had all before `next`, whatever has come here.
-    pub fn pass_over(&mut self, next: SequenceNumber) {
-        self.go_on_unasked();
-        self.last = self.last.max(next.previous());
-        self.advance_to(next);
     }
 
     /// The writer does not have what is before `first` any more. What is held of it stays deliverable.

@@ -56,8 +56,8 @@ pub(crate) struct WriterProxy {
     held_bytes: usize,
     /// A sample that came early found no room, and there is none yet.
     is_full: bool,
-    /// Samples came by another way than the network, which has none of them to send again.
-    beside: bool,
+    /// Samples have come by an alternate path: the position is ahead of what the network shows.
+    has_alternate_path: bool,
     /// Up to here nothing is missing: it is held, or will not come.
     whole: SequenceNumber,
     /// Samples ahead that will not come, from the first to before the last.
@@ -99,10 +99,12 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    /// The user has had all before `next`.
-    pub fn pass_over(&mut self, next: SequenceNumber) {
-        self.next = self.next.map(|had| had.max(next));
-        self.jump = None;
+    /// Samples from `from` to before `to` have come by an alternate path.
+    pub fn note_received(&mut self, from: SequenceNumber, to: SequenceNumber) {
+        if self.next.is_some_and(|next| from <= next) {
+            self.next = self.next.map(|next| next.max(to));
+            self.jump = None;
+        }
     }
 }
 
@@ -119,7 +121,7 @@ impl WriterProxy {
             held: BTreeMap::new(),
             held_bytes: 0,
             is_full: false,
-            beside: false,
+            has_alternate_path: false,
             whole: nothing,
             gaps: BTreeMap::new(),
             fragments: Fragments::default(),
@@ -229,9 +231,19 @@ impl WriterProxy {
         self.retry.at.into_iter().chain(self.position.probe_at).min()
     }
 
+    /// True if what is lost is sent again.
+    pub fn is_reliable(&self) -> bool {
+        self.spec.reliable
+    }
+
     /// The sample to be delivered next, if that is known.
     pub fn due(&self) -> Option<SequenceNumber> {
         self.greeted.then_some(self.next)
+    }
+
+    /// The number before which nothing is delivered any more, whatever comes.
+    pub fn passed_before(&self) -> Option<SequenceNumber> {
+        self.greeted.then(|| self.acknowledgeable())
     }
 
     /// The writer is to be told how far the reader is, which it waits for.

@@ -247,7 +247,7 @@ impl WriterProxy {
     pub(super) fn note_jump(&mut self, now: Instant, from: SequenceNumber, end: SequenceNumber) {
         let is_shown = end <= self.position.known_before(now).next();
         let has_begun = self.fragments.has_begun_before(end);
-        if self.beside || self.position.jump.is_some_and(|jump| !jump.is_first) {
+        if self.has_alternate_path || self.position.jump.is_some_and(|jump| !jump.is_first) {
             return;
         }
         let is_doubtful = !is_shown || has_begun;
@@ -289,7 +289,7 @@ impl WriterProxy {
     fn may_go_back(&self) -> bool {
         let is_builtin = self.spec.guid.entity.is_builtin();
         let begins_anew = !self.goes_on() || is_builtin;
-        !self.beside && (begins_anew || self.position.jump.is_some())
+        !self.has_alternate_path && (begins_anew || self.position.jump.is_some())
     }
 
     /// True if the writer is known not to have begun anew.

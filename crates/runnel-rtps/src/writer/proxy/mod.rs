@@ -176,7 +176,12 @@ impl ReaderProxy {
         }
     }
 
-    /// Samples from this one on reach it by another way.
+    /// The first sample that is not known to have arrived: one of best effort gets each once.
+    pub(super) fn first_unacknowledged(&self) -> SequenceNumber {
+        if self.spec.reliable { self.acked.next().max(self.start) } else { self.next }
+    }
+
+    /// Samples from this one on reach it by an alternate path.
     pub(super) fn suspend(&mut self, from: SequenceNumber) {
         self.until = self.until.or(Some(from));
     }

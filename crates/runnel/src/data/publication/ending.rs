@@ -58,7 +58,7 @@ impl Publication {
     /// The subscribers of ROS 2 that have yet to acknowledge messages.
     pub(crate) fn unacknowledged(&self) -> Vec<Unarrived> {
         let mut state = lock(&self.state);
-        let mut unarrived = state.unarrived_beside();
+        let mut unarrived = state.unarrived_in_memory();
         let writers = state.offers.iter().filter_map(|offer| offer.writer());
         unarrived.extend(writers.flat_map(|writer| writer.unarrived()));
         unarrived

@@ -78,7 +78,7 @@ impl State {
     /// Who stands in the way of another message in the ROS 2 graph.
     pub(super) fn full_in_ros2(&mut self, offer: &Offer) -> Option<String> {
         let writer = offer.writer().filter(|_| offer.is_heard())?;
-        if let Some(full) = self.full_beside(writer.id) {
+        if let Some(full) = self.full_in_memory(writer.id) {
             return Some(full);
         }
         writer.rtps.full(writer.id)
@@ -91,7 +91,7 @@ impl State {
 
     /// The same of what was published with one offer. What goes by sessions is no matter of the participant's.
     fn has_arrived(&mut self, offer: &Offer) -> bool {
-        offer.writer().is_none_or(|writer| self.has_arrived_beside(writer.id) && writer.is_acknowledged())
+        offer.writer().is_none_or(|writer| self.has_arrived_in_memory(writer.id) && writer.is_acknowledged())
     }
 
     /// The message in the encoding of ROS 2, if anybody there is to get it.
@@ -136,13 +136,13 @@ impl Publication {
             return None;
         };
         let (rtps, id) = (&writer.rtps, writer.id);
-        let beside = state.has_beside(id).then(|| frame.clone());
+        let beside = state.has_memory_link(id).then(|| frame.clone());
         let Written { displaced, readers, unsent } = rtps.write(id, frame, offer.readers_known());
         if let Some((changes, origins)) = readers {
             offer.set_reached(changes, origins);
             self.count_channels(state);
         }
-        beside.into_iter().for_each(|frame| self.send_beside(state, id, offer, &frame));
+        beside.into_iter().for_each(|frame| self.send_in_memory(state, id, offer, &frame));
         displaced.into_iter().for_each(|displaced| state.give_back(displaced));
         Some(unsent)
     }

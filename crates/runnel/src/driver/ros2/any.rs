@@ -97,6 +97,7 @@ impl AnyEnd {
             links: HashMap::new(),
             lapsed: HashSet::new(),
             room: None,
+            deliveries: Vec::new(),
         }
     }
 

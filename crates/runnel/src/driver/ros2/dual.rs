@@ -13,6 +13,7 @@ use super::super::nodes::NodeKey;
 use super::super::socket::{DatagramInput, Input, Socket};
 use super::super::table::Key;
 use crate::data::{LinkInfo, Offer, TopicInput};
+use crate::rtps::Rtps;
 
 /// How often a link is read at most for what was sent before: what a peer sends without end is not to keep others waiting.
 const READS: usize = 16 * 1024;
@@ -66,8 +67,15 @@ impl Driver {
         let readers = self.ros2.readers.iter().filter(|(_, end)| end.node == node && end.topic == topic);
         let links =
             readers.flat_map(|(id, end)| end.links.iter().map(|(writer, from)| ((*id, *writer), from)));
-        let heard = links.filter(|(pair, from)| !from.beside.has_gone_back() && rtps.progress(*pair).due > 0);
+        let heard =
+            links.filter(|(pair, from)| !from.beside.has_gone_back() && self.is_heard_by_ros2(rtps, *pair));
         heard.filter_map(|(_, from)| from.origin).collect()
+    }
+
+    /// Whether RTPS or memory has told what a writer of another process has.
+    fn is_heard_by_ros2(&self, rtps: &Rtps, pair: (EntityId, Guid)) -> bool {
+        let end = self.ros2.readers.get(&pair.0);
+        end.is_some_and(|end| end.delivery_of(pair.1).is_some()) || rtps.next_due(pair).is_some()
     }
 
     /// A subscription of another process, which hears a writer of ours by ROS 1, can hear it by RTPS.
@@ -84,7 +92,7 @@ impl Driver {
 
     /// Before a publisher in both graphs is heard by ROS 2, for the first time or again, what it has sent by ROS 1 is. How many
     /// messages that were since it was heard by ROS 2.
-    pub(super) fn hear_ros1_first(&mut self, reader: EntityId, writer: Guid) -> u64 {
+    pub(in crate::driver) fn hear_ros1_first(&mut self, reader: EntityId, writer: Guid) -> u64 {
         let Some(end) = self.ros2.readers.get(&reader) else { return 0 };
         let Some(from) = end.links.get(&writer).filter(|from| from.follows_ros1()) else { return 0 };
         let (node, topic, from) = (end.node, end.topic.clone(), Arc::clone(from));

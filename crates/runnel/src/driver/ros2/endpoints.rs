@@ -74,6 +74,7 @@ impl Driver {
             links: HashMap::new(),
             lapsed: HashSet::new(),
             room: None,
+            deliveries: Vec::new(),
         };
         self.ros2.readers.insert(id, end);
         self.begin_room(id);

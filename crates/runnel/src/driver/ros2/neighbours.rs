@@ -144,11 +144,8 @@ impl Driver {
 
     fn end_pair(&mut self, key: Key) {
         if matches!(self.sockets.get(key), Some(Socket::SampleInput(_))) {
-            self.hear_the_rest(key);
-            if let Some(session) = self.session_of(key) {
-                self.catch_up_on_samples_of(session);
-            }
-            self.stops_coming(key);
+            self.receive_to_the_end(key);
+            self.finish_delivery(key);
         }
         self.remove_socket(key);
     }
@@ -166,21 +163,6 @@ impl Driver {
         let gone = self.ros2.neighbours.known.remove(&participant);
         let pairs = gone.into_iter().flat_map(|neighbour| neighbour.pairs.into_values().flatten());
         pairs.for_each(|key| self.end_pair(key));
-    }
-
-    /// A reader of ours that keeps all has got a sample of so many bytes: its writer may wait for that.
-    pub(super) fn pair_progressed(&mut self, reader: EntityId, writer: Guid, bytes: usize) {
-        let neighbour = self.ros2.neighbours.known.get(&writer.prefix);
-        if let Some(Some(key)) = neighbour.and_then(|neighbour| neighbour.pairs.get(&(reader, writer))) {
-            self.sample_given(*key, bytes);
-        }
-    }
-
-    /// A reader of ours has room for more: the writers that wait for it are told.
-    pub(super) fn tell_room_of(&mut self, reader: EntityId) {
-        let pairs = self.ros2.neighbours.known.values().flat_map(|neighbour| &neighbour.pairs);
-        let keys: Vec<Key> = pairs.filter(|((id, _), _)| *id == reader).filter_map(|(_, key)| *key).collect();
-        keys.into_iter().for_each(|key| self.tell_room(key));
     }
 
     /// A publisher is known by its node's name from now on.
@@ -226,8 +208,15 @@ impl Driver {
         neighbour.theirs = Some(told);
         let pairs: Vec<(EntityId, Guid)> = neighbour.pairs.keys().copied().collect();
         let former: Vec<Key> = neighbour.pairs.values_mut().filter_map(Option::take).collect();
+        // RTPS still matches the pairs, and brings what they wait for.
+        let deliveries: Vec<_> = former.iter().filter_map(|key| self.take_delivery(*key)).collect();
         former.into_iter().for_each(|key| self.end_pair(key));
         pairs.into_iter().for_each(|(local, remote)| self.join_pair(local, remote));
+        for (pair, delivery) in deliveries {
+            if let Some(key) = self.ros2.neighbours.socket_of(pair.0, pair.1) {
+                self.put_delivery(key, delivery);
+            }
+        }
     }
 
     fn join_pair(&mut self, local: EntityId, remote: Guid) {
@@ -252,7 +241,8 @@ impl Driver {
         }
         let publication = self.ros2.writers.get(&local)?.offer.upgrade()?.publication()?;
         let meeting = LocalPeerId { process, token: token(secret, remote.entity, local) };
-        let output = SampleOutput { publication, writer: local, reader: remote, meeting, window: 0 };
+        let output =
+            SampleOutput { publication, writer: local, reader: remote, meeting, waits_for_user: false };
         Some((Socket::SampleOutput(output), meeting))
     }
 

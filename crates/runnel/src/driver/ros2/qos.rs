@@ -10,6 +10,7 @@ use super::any::share;
 use super::{Driver, ReaderEnd, Ros2};
 use crate::driver::incompatible::why_not;
 use crate::driver::nodes::NodeKey;
+use crate::driver::table::Key;
 use crate::rtps::ros2_name;
 
 /// As many shorter messages as may wait take less than half of the bytes that may.
@@ -23,7 +24,33 @@ impl Ros2 {
     }
 }
 
+impl Ros2 {
+    /// Whether the user of a reader takes another message.
+    pub(in crate::driver) fn has_room(&self, reader: EntityId) -> bool {
+        self.readers.get(&reader).is_none_or(|end| end.room != Some(0))
+    }
+
+    /// The order of a pair's samples is decided by what stands for it among the driver's sockets.
+    pub(in crate::driver) fn add_delivery(&mut self, (reader, writer): (EntityId, Guid), key: Key) {
+        if let Some(end) = self.readers.get_mut(&reader) {
+            end.deliveries.push((writer, key));
+        }
+    }
+
+    /// It is decided by RTPS again.
+    pub(in crate::driver) fn remove_delivery(&mut self, (reader, writer): (EntityId, Guid)) {
+        if let Some(end) = self.readers.get_mut(&reader) {
+            end.deliveries.retain(|(of, _)| *of != writer);
+        }
+    }
+}
+
 impl ReaderEnd {
+    /// What decides the order of a writer's samples, if that is not RTPS.
+    pub(super) fn delivery_of(&self, writer: Guid) -> Option<Key> {
+        self.deliveries.iter().find(|(of, _)| *of == writer).map(|(_, key)| *key)
+    }
+
     /// So many publishers more live, and so many more do not.
     pub(super) fn tell_life(&self, alive: i64, not_alive: i64) {
         if let Some(core) = self.core.upgrade() {
@@ -132,19 +159,30 @@ impl Driver {
         };
         let room = if end.any { share(room) } else { room };
         end.room = Some(room);
-        let held = rtps.set_room(reader, room);
-        let outermost = !std::mem::replace(&mut self.ros2.handing_out, true);
-        held.into_iter().for_each(|sample| self.sample_came(sample, &[]));
-        if outermost {
-            self.ros2.handing_out = false;
-            self.catch_up_on_samples();
+        // Each is the first once, who may take all the room.
+        if end.deliveries.len() > 1 {
+            end.deliveries.rotate_left(1);
         }
-        self.tell_room_of(reader);
+        let waiting: Vec<Key> = end.deliveries.iter().map(|(_, key)| *key).collect();
+        waiting.into_iter().for_each(|key| self.deliver_pair(key));
+        let Some(end) = self.ros2.readers.get(&reader) else { return };
+        let held = rtps.set_room(reader, end.room.unwrap_or(room));
+        self.hand_out(|driver| {
+            held.into_iter().for_each(|sample| driver.sample_came(sample, &[]));
+            driver.follow_rtps();
+        });
+    }
+
+    /// A message of so many bytes went to the user of a reader.
+    pub(in crate::driver) fn note_room_taken(&mut self, reader: EntityId, length: usize) {
+        if self.ros2.readers.get(&reader).is_some_and(|end| end.room.is_some()) {
+            self.room_taken(reader, length);
+        }
     }
 
     /// A reader has given a message of so many bytes. What long ones take is looked at each time: the room that was told of is
     /// one of messages, of which fewer may wait if they are long.
-    pub(super) fn room_taken(&mut self, reader: EntityId, length: usize) {
+    fn room_taken(&mut self, reader: EntityId, length: usize) {
         let Some(end) = self.ros2.readers.get_mut(&reader) else { return };
         let left = end.room.unwrap_or_default().saturating_sub(1);
         let is_full = length >= LONG && end.core.upgrade().is_some_and(|core| core.is_full());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use runnel_io::Datagrams;
+use runnel_rtps::wire::{EntityId, Guid};
 use runnel_rtps::{Event, Sample, SamplePayload};
 
 use super::super::Driver;
@@ -30,9 +31,20 @@ impl Driver {
             self.give_brought(brought, datagram);
         }
         self.ros2.inbox = Some(inbox);
+        self.follow_rtps();
         self.ros2.handing_out = false;
         self.catch_up_on_samples();
         any
+    }
+
+    /// Hands samples out. What sessions bring meanwhile waits until that is done.
+    pub(in crate::driver) fn hand_out(&mut self, give: impl FnOnce(&mut Self)) {
+        let is_outermost = !std::mem::replace(&mut self.ros2.handing_out, true);
+        give(self);
+        if is_outermost {
+            self.ros2.handing_out = false;
+            self.catch_up_on_samples();
+        }
     }
 
     /// What has come is given to whom it concerns, some of it from this datagram.
@@ -48,7 +60,6 @@ impl Driver {
         }
         brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
         self.ros2.brought = brought;
-        self.repaired();
     }
 
     /// Receives what has come so far, unless that is being done.
@@ -73,6 +84,14 @@ impl Driver {
         }
         self.hear_ros1_first(sample.reader, sample.writer);
         let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
+        if let Some(key) = end.delivery_of(sample.writer) {
+            let number = crate::rtps::number(sample.number);
+            let bytes = match sample.payload {
+                SamplePayload::Own(bytes) => bytes,
+                SamplePayload::Here(place) => datagram.get(place).unwrap_or_default().to_vec(),
+            };
+            return self.deliver_rtps_sample(key, number, bytes);
+        }
         let length = sample.payload.bytes(datagram).len();
         if let Some(from) = end.links.get(&sample.writer) {
             match sample.payload {
@@ -86,9 +105,16 @@ impl Driver {
                 }
             }
         }
-        if end.room.is_some() {
-            self.room_taken(sample.reader, length);
-            self.pair_progressed(sample.reader, sample.writer, length);
+        self.note_room_taken(sample.reader, length);
+    }
+
+    /// Samples of a writer did not come, and will not.
+    pub(in crate::driver) fn samples_lost(&mut self, reader: EntityId, writer: Guid, count: u64) {
+        // A publisher that had lost us wrote those only for others that it sent us by ROS 1.
+        let lost = count.saturating_sub(self.hear_ros1_first(reader, writer));
+        let end = self.ros2.readers.get(&reader).filter(|_| lost > 0);
+        if let Some((end, from)) = end.and_then(|end| Some((end, end.links.get(&writer)?))) {
+            end.input.lose(lost, from);
         }
     }
 }

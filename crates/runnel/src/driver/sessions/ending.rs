@@ -169,7 +169,7 @@ impl Driver {
                     output.publication.fall_back(output.conn, &over.sender, &mut unread);
                 }
                 Some(Socket::SampleOutput(output)) => {
-                    output.publication.fall_back_samples(output.pair(), &over.sender, &mut unread);
+                    output.publication.fall_back_to_rtps(output.pair(), &over.sender, &mut unread);
                 }
                 Some(Socket::Served(served)) => served.client.fall_back(&over.sender, &mut unread),
                 Some(Socket::Called(called)) => called.fall_back(&over.sender, &mut unread),

@@ -121,13 +121,13 @@ impl Driver {
         if record.is_sample()
             && let Some(key) = link
             && let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key)
-            && input.takes_at_once(open.receiver.number(&record)?)
             && !puts_off_samples
+            && input.accepts_in_order(open.receiver.number(&record)?)
         {
             let length = record.len as usize - size_of::<u64>();
             let copy = |into: &mut Vec<u8>| open.receiver.copy_sample(&record, into);
             input.topic.push_filled(length, &input.from, copy);
-            input.took();
+            input.note_given();
             open.receiver.pass(&record);
             return Ok(true);
         }
@@ -158,10 +158,17 @@ impl Driver {
             },
             Heard::Ask { token } => self.go_over(session, token),
             Heard::Open { token, before } => self.opened(session, channel, token, before)?,
-            Heard::AskSamples { token, window } => self.asked_for_samples(session, token, window),
-            Heard::Room { token, end } => self.has_room_until(session, token, end),
-            Heard::OpenSamples { token, next } => {
-                self.opened_samples(session, channel, token, next)?;
+            Heard::AskSamples { token, waits_for_user } => {
+                self.asked_for_samples(session, token, waits_for_user);
+            }
+            Heard::Reached { token, reached } => self.reader_reached(session, token, &reached)?,
+            Heard::OpenSamples { token, first_unacknowledged, begin } => {
+                self.opened_samples(session, channel, token, (first_unacknowledged, &begin))?;
+            }
+            Heard::Skip(skip) => {
+                if let Some(link) = link {
+                    self.hear_skip(link, &skip)?;
+                }
             }
             // The channel of a pair that is gone carries nothing.
             Heard::Sample { number, piece } => {
@@ -205,8 +212,8 @@ impl Driver {
         let gone_over = match self.sockets.get_mut(key) {
             Some(Socket::Output(output)) => output.publication.go_over(output.conn, &open.sender, token),
             Some(Socket::SampleOutput(output)) => {
-                let how = (Token(key.to_bits()), output.window);
-                output.publication.go_over_samples(output.pair(), how, &open.sender, token)
+                let how = (Token(key.to_bits()), output.waits_for_user);
+                output.publication.switch_to_memory(output.pair(), how, &open.sender, token)
             }
             Some(Socket::Served(served)) => served.client.go_over(&open.sender, token),
             Some(Socket::Called(called)) => called.way.go_over(&self.reactor, &open.sender, token),

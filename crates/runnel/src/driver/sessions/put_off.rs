@@ -46,7 +46,7 @@ impl Driver {
     }
 
     fn is_of_samples(&self, session: Key, channel: u32, heard: &Heard) -> bool {
-        if matches!(heard, Heard::OpenSamples { .. } | Heard::Sample { .. }) {
+        if matches!(heard, Heard::OpenSamples { .. } | Heard::Sample { .. } | Heard::Skip(_)) {
             return true;
         }
         let link = self.sessions.open.get(session).and_then(|open| open.link_of(channel));

@@ -1,34 +1,28 @@
-//! Pairs of the ROS 2 graph that come by sessions. They have no connection whose bytes could be counted: their samples have
-//! numbers, by which the participant puts in order what comes by the network and what comes here, until all that went by the
-//! network is there. From then on samples go to their subscription at once.
+//! Pairs of the ROS 2 graph that come by sessions: what the two ends ask of each other, and the records of a pair's channel.
+//! [`delivery`](super::delivery) puts in order what RTPS and the channel bring.
 
 use std::sync::Arc;
 
 use runnel_core::local_peer::LocalPeerId;
+use runnel_delivery::Statement;
 use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE};
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::Session;
+use super::delivery::PairDelivery;
 use super::hearing::MOST_CHANNELS;
-use crate::data::{LinkInfo, MOST_UNDER_WAY, Publication, TopicInput};
+use crate::data::{LinkInfo, Publication, TopicInput};
 use crate::driver::Driver;
 use crate::driver::socket::Socket;
 use crate::driver::table::Key;
 use crate::frame::LENGTH;
 use crate::ipc::{Piece, SessionFault};
-use crate::rtps::{Brought, Progress, Rtps};
+use crate::rtps::Rtps;
 
 /// What asks that are not understood yet are remembered: the other process may know of a pair before this one.
 const MOST_EARLY: usize = 4096;
 
-/// How many samples may be under way to a reader that keeps all and for its user, or to a reliable one that waits for
-/// repairs by the network: so many are held for it, and no more.
-const WINDOW: u64 = 1000;
-
-/// The window of a reader that need not hold anything any more.
-const UNBOUNDED: u64 = u64::MAX;
-
-/// A writer of another process that a reader of ours has met.
+/// A writer of another process that a reader of ours is matched with.
 pub(in crate::driver) struct SampleInput {
     pub(in crate::driver) topic: Arc<TopicInput>,
     pub(in crate::driver) from: Arc<LinkInfo>,
@@ -37,35 +31,33 @@ pub(in crate::driver) struct SampleInput {
     pub(in crate::driver) writer: Guid,
     pub(in crate::driver) meeting: LocalPeerId,
     /// It keeps all: the writer waits for its user.
-    keeps_all: bool,
-    reliable: bool,
+    waits_for_user: bool,
     channel: Option<Channel>,
+    /// From the first sample of a channel until all that came by it is with the user.
+    pub(super) delivery: Option<Box<PairDelivery>>,
+    /// Somebody waits for signs of life, or for samples by a deadline.
+    pub(super) is_watched: bool,
+    /// There was no room to tell the writer of this.
+    pub(super) untold: Option<Statement>,
+    /// A session stands that is to be asked once the pair has settled.
+    pub(super) asks_later: bool,
 }
 
 /// What a pair comes by.
 struct Channel {
-    /// The number of the next sample.
-    next: u64,
-    /// All before it went to the subscription.
-    level: bool,
-    /// Somebody waits for signs of life, or for samples by a deadline.
-    watched: bool,
-    /// The first sample that the writer holds back until it hears of more room, and bytes that the user got since it did.
-    end: u64,
-    given: usize,
     /// A sample that comes in pieces, and its number.
     pieces: FrameReader,
     begun: u64,
 }
 
-/// A reader of another process that a writer of ours has met.
+/// A reader of another process that a writer of ours is matched with.
 pub(in crate::driver) struct SampleOutput {
     pub(in crate::driver) publication: Arc<Publication>,
     pub(in crate::driver) writer: EntityId,
     pub(in crate::driver) reader: Guid,
     pub(in crate::driver) meeting: LocalPeerId,
-    /// How many samples the reader has room for at first; 0 for any number.
-    pub(in crate::driver) window: u64,
+    /// The reader's user is waited for.
+    pub(in crate::driver) waits_for_user: bool,
 }
 
 impl SampleInput {
@@ -75,13 +67,25 @@ impl SampleInput {
         (reader, writer): (EntityId, Guid),
         meeting: LocalPeerId,
     ) -> Self {
-        let Progress { keeps_all, reliable, .. } = rtps.progress((reader, writer));
-        Self { topic, from, rtps, reader, writer, meeting, keeps_all, reliable, channel: None }
+        Self {
+            topic,
+            from,
+            reader,
+            writer,
+            meeting,
+            waits_for_user: rtps.keeps_all(reader),
+            rtps,
+            channel: None,
+            delivery: None,
+            is_watched: false,
+            untold: None,
+            asks_later: false,
+        }
     }
 
-    /// How many samples it has room for at first; 0 for any number.
-    pub(super) fn window(&self) -> u64 {
-        if self.reliable { WINDOW } else { 0 }
+    /// Whether the writer is to wait for the reader's user.
+    pub(super) fn waits_for_user(&self) -> bool {
+        self.waits_for_user
     }
 
     /// Whether its samples come by the session.
@@ -89,24 +93,22 @@ impl SampleInput {
         self.channel.is_some()
     }
 
-    fn pair(&self) -> (EntityId, Guid) {
+    pub(super) fn pair(&self) -> (EntityId, Guid) {
         (self.reader, self.writer)
     }
 
-    /// Whether the sample of this number goes to the subscription at once.
+    /// Whether the sample of this number, which the channel has brought, goes to the subscription at once.
     #[inline]
-    pub(super) fn takes_at_once(&self, number: u64) -> bool {
-        self.channel.as_ref().is_some_and(|channel| {
-            channel.level && channel.next == number && channel.pieces.is_between_pieces()
-        })
+    pub(super) fn accepts_in_order(&mut self, number: u64) -> bool {
+        let Some(delivery) = &mut self.delivery else { return false };
+        let is_between = self.channel.as_ref().is_some_and(|channel| channel.pieces.is_between_pieces());
+        is_between && !self.from.follows_ros1() && delivery.accept_in_order(number)
     }
 
-    /// It went there.
+    /// A sample of the channel went to the subscription.
     #[inline]
-    pub(super) fn took(&mut self) {
-        let Some(channel) = &mut self.channel else { return };
-        channel.next += 1;
-        if channel.watched {
+    pub(super) fn note_given(&self) {
+        if self.is_watched {
             self.rtps.sample_passed(self.pair());
         }
     }
@@ -120,97 +122,73 @@ impl SampleOutput {
 
 impl Session {
     /// The other process asks for a pair that this one does not know yet, or knew.
-    fn asked_early(&mut self, token: u128, window: u64) {
+    fn asked_early(&mut self, token: u128, waits_for_user: bool) {
+        self.take_early(token);
         if self.early.len() >= MOST_EARLY {
             self.early.pop_front();
         }
-        self.early.push_back((token, window));
+        self.early.push_back((token, waits_for_user));
     }
 
-    /// Whether it has asked for this, and with which window.
-    fn take_early(&mut self, token: u128) -> Option<u64> {
+    /// Whether it has asked for this, and whether the reader's user is to be waited for.
+    fn take_early(&mut self, token: u128) -> Option<bool> {
         let index = self.early.iter().position(|(early, _)| *early == token)?;
-        self.early.remove(index).map(|(_, window)| window)
+        self.early.remove(index).map(|(_, waits_for_user)| waits_for_user)
     }
 }
 
 impl Driver {
     /// The other process asks to have a pair by the session.
-    pub(super) fn asked_for_samples(&mut self, session: Key, token: u128, window: u64) {
+    pub(super) fn asked_for_samples(&mut self, session: Key, token: u128, waits_for_user: bool) {
         let key = self.sessions.links.get(&token).copied();
         let Some(Socket::SampleOutput(output)) = key.and_then(|key| self.sockets.get_mut(key)) else {
             let open = self.sessions.open.get_mut(session);
-            return open.into_iter().for_each(|open| open.asked_early(token, window));
+            return open.into_iter().for_each(|open| open.asked_early(token, waits_for_user));
         };
-        output.window = window;
+        output.waits_for_user = waits_for_user;
         self.go_over(session, token);
     }
 
     /// It may have asked before this one knew of the pair.
     pub(super) fn go_over_if_asked(&mut self, session: Key, token: u128) {
         let asked = self.sessions.open.get_mut(session).and_then(|open| open.take_early(token));
-        asked.into_iter().for_each(|window| self.asked_for_samples(session, token, window));
+        asked.into_iter().for_each(|waits_for_user| self.asked_for_samples(session, token, waits_for_user));
     }
 
-    /// A reader of another process has room for all samples before this one.
-    pub(super) fn has_room_until(&mut self, session: Key, token: u128, end: u64) {
+    /// A reader of another process tells how far it is.
+    pub(super) fn reader_reached(
+        &mut self,
+        session: Key,
+        token: u128,
+        reached: &Statement,
+    ) -> Result<(), SessionFault> {
+        let Statement::Reached { epoch, next, .. } = *reached else {
+            return Err(SessionFault::UnexpectedStatement);
+        };
         let process = self.sessions.open.get(session).map(|open| open.process);
         let key = self.sessions.links.get(&token).copied();
-        if let Some(Socket::SampleOutput(output)) = key.and_then(|key| self.sockets.get(key))
-            && process == Some(output.meeting.process)
-        {
-            output.publication.has_room_until(output.pair(), end);
+        match key.and_then(|key| self.sockets.get(key)) {
+            Some(Socket::SampleOutput(output)) if process == Some(output.meeting.process) => {
+                output.publication.reached(output.pair(), epoch, next).map_err(SessionFault::Reached)
+            }
+            _ => Ok(()),
         }
     }
 
-    /// The user of a pair has got a sample of so many bytes, by whichever way.
-    pub(in crate::driver) fn sample_given(&mut self, key: Key, bytes: usize) {
-        if let Some(Socket::SampleInput(SampleInput { channel: Some(channel), .. })) =
-            self.sockets.get_mut(key)
-        {
-            channel.given = channel.given.saturating_add(bytes);
-            self.tell_room(key);
-        }
-    }
-
-    /// Tells the writer of a pair how much room there is, if it may wait for that. Any number of samples has room, once all
-    /// that went by the network has come to a reader that keeps the last.
-    pub(in crate::driver) fn tell_room(&mut self, key: Key) {
-        let Some(Socket::SampleInput(input)) = self.sockets.get(key) else { return };
-        let is_bounded = |channel: &&Channel| input.reliable && channel.end < UNBOUNDED;
-        let Some(channel) = input.channel.as_ref().filter(is_bounded) else { return };
-        let due = input.rtps.progress(input.pair()).due;
-        let is_done = !input.keeps_all && due >= channel.next;
-        let end = if is_done { UNBOUNDED } else { due.saturating_add(WINDOW) };
-        let much = end >= channel.end.saturating_add(WINDOW / 2) || channel.given >= MOST_UNDER_WAY / 4;
-        if !much || end <= channel.end {
-            return;
-        }
-        let LocalPeerId { process, token } = input.meeting;
-        let session = self.sessions.session_with(process, &self.sockets);
-        let Some(open) = session.and_then(|session| self.sessions.open.get_mut(session)) else { return };
-        if !open.sender.tell_room(token, end) {
-            return if !open.untold.contains(&key) {
-                open.untold.push(key)
-            };
-        }
-        if let Some(Socket::SampleInput(SampleInput { channel: Some(channel), .. })) =
-            self.sockets.get_mut(key)
-        {
-            (channel.end, channel.given) = (end, 0);
-        }
-    }
-
-    /// A pair comes by a channel from here on, where the sample of the number `next` is the first.
+    /// A pair comes by a channel from here on, as a Begin says. RTPS has brought all before `first_unacknowledged`.
     pub(super) fn opened_samples(
         &mut self,
         session: Key,
         channel: u32,
         token: u128,
-        next: u64,
+        (first_unacknowledged, begin): (u64, &Statement),
     ) -> Result<(), SessionFault> {
-        if channel as usize >= MOST_CHANNELS || next == 0 || next > i64::MAX as u64 {
-            return Err(SessionFault::SampleChannel { channel, next });
+        let Statement::Begin { id, from, .. } = *begin else {
+            return Err(SessionFault::UnexpectedStatement);
+        };
+        let is_possible = (1..=from).contains(&first_unacknowledged) && id.stream == token as u64;
+        if channel as usize >= MOST_CHANNELS || !is_possible {
+            return Err(SessionFault::SampleChannel { channel, first: from });
         }
         self.closed(session, channel);
         let Some(process) = self.sessions.open.get(session).map(|open| open.process) else { return Ok(()) };
@@ -224,44 +202,18 @@ impl Driver {
             self.stops_coming(key);
         }
         self.carries(session, channel, key);
-        self.hear_network_first(key, next);
+        self.receive_from_network_first(key, from);
         if let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) {
-            let progress = input.rtps.progress(input.pair());
-            let level = progress.due == next && !input.keeps_all && !input.from.follows_ros1();
-            let watched = progress.watched;
-            let (pieces, end) = (FrameReader::new(MAX_MESSAGE), next.saturating_add(WINDOW));
-            input.channel = Some(Channel { next, level, watched, end, given: 0, pieces, begun: 0 });
+            input.channel = Some(Channel { pieces: FrameReader::new(MAX_MESSAGE), begun: 0 });
             input.from.stats.set_by_memory(true);
         }
-        self.tell_room_once_repaired(key);
-        Ok(())
-    }
-
-    /// Tells the writer of a pair of room now, or as soon as what went by the network has come.
-    fn tell_room_once_repaired(&mut self, key: Key) {
-        self.tell_room(key);
-        if self.awaits_repairs(key) {
-            self.sessions.unrepaired.push(key);
-        }
-    }
-
-    fn awaits_repairs(&self, key: Key) -> bool {
-        let Some(Socket::SampleInput(input)) = self.sockets.get(key) else { return false };
-        let is_bounded = input.channel.as_ref().is_some_and(|channel| channel.end < UNBOUNDED);
-        input.reliable && !input.keeps_all && is_bounded
-    }
-
-    /// The network has brought something: perhaps what samples in shared memory waited for.
-    pub(in crate::driver) fn repaired(&mut self) {
-        for key in std::mem::take(&mut self.sessions.unrepaired) {
-            self.tell_room_once_repaired(key);
-        }
+        self.begin_delivery(key, first_unacknowledged, begin)
     }
 
     /// What was sent before by the network of this host lies in our sockets.
-    fn hear_network_first(&mut self, key: Key, next: u64) {
+    fn receive_from_network_first(&mut self, key: Key, from: u64) {
         let Some(Socket::SampleInput(input)) = self.sockets.get(key) else { return };
-        if input.rtps.progress(input.pair()).due < next {
+        if input.rtps.next_due(input.pair()).is_none_or(|due| due < from) {
             self.hear_rtps();
         }
     }
@@ -277,22 +229,19 @@ impl Driver {
             self.misbehaved(key, "a sample of ROS 2 came by the channel of a link of ROS 1");
             return Ok(());
         };
-        let Some(channel) = &mut input.channel else { return Ok(()) };
+        let (Some(channel), Some(delivery)) = (&mut input.channel, &input.delivery) else { return Ok(()) };
         if !channel.pieces.is_between_pieces() {
             return Err(SessionFault::SampleWithinSample);
         }
-        if number < channel.next || number > i64::MAX as u64 {
-            return Err(SessionFault::SampleOutOfOrder { number, next: channel.next });
-        }
+        delivery.check_order(number)?;
         match piece {
             Piece::Bytes(bytes) => {
                 channel.begun = number;
-                self.hear_more_of_sample(key, &bytes)?;
+                self.hear_more_of_sample(key, &bytes)
             }
             Piece::Message(message) => self.sample_is_whole(key, number, Piece::Message(message)),
             Piece::Lent(lent) => self.sample_is_whole(key, number, Piece::Lent(lent.skip(LENGTH))),
         }
-        Ok(())
     }
 
     /// Whether a part of a sample of a pair was read.
@@ -310,49 +259,29 @@ impl Driver {
         if !bytes.is_empty() {
             return Err(SessionFault::SampleTooLong);
         }
-        whole.into_iter().for_each(|whole| self.sample_is_whole(key, number, Piece::Message(whole)));
-        Ok(())
-    }
-
-    fn sample_is_whole(&mut self, key: Key, number: u64, message: Piece) {
-        let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return };
-        let pair = input.pair();
-        let Some(channel) = &mut input.channel else { return };
-        let expected = std::mem::replace(&mut channel.next, number + 1);
-        if !channel.level {
-            let mut brought = Brought::default();
-            let progress = input.rtps.take_in(pair, (expected, number), message.bytes(), &mut brought);
-            channel.level = progress.due == number + 1 && !input.keeps_all;
-            channel.watched = progress.watched;
-            // Before the first one of a publisher in both graphs comes what that sent by ROS 1.
-            self.give_brought(brought, &[]);
-            return self.tell_room(key);
-        }
-        if number > expected {
-            input.topic.lose(number - expected, &input.from);
-        }
-        match message {
-            Piece::Lent(lent) => input.topic.push_lent(lent, &input.from),
-            Piece::Message(bytes) | Piece::Bytes(bytes) => input.topic.push(bytes, &input.from),
-        }
-        if channel.watched {
-            input.rtps.sample_passed(pair);
-        }
+        whole.map_or(Ok(()), |whole| self.sample_is_whole(key, number, Piece::Message(whole)))
     }
 
     /// Nothing more comes by a pair's channel: what is next comes by the network.
     pub(in crate::driver) fn stops_coming(&mut self, key: Key) {
         let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return };
-        let Some(channel) = input.channel.take() else { return };
-        input.from.stats.set_by_memory(false);
-        if channel.level {
-            let mut brought = Brought::default();
-            input.rtps.pass_over(input.pair(), channel.next, &mut brought);
-            self.give_brought(brought, &[]);
+        if input.channel.take().is_some() {
+            input.from.stats.set_by_memory(false);
+            input.untold = None;
+            self.return_to_network(key);
         }
     }
 
-    /// The same for all pairs that came by a session.
+    /// A pair leaves its session, and takes with it what that has brought.
+    pub(in crate::driver) fn receive_to_the_end(&mut self, key: Key) {
+        self.hear_the_rest(key);
+        if let Some(session) = self.session_of(key) {
+            self.catch_up_on_samples_of(session);
+        }
+        self.stops_coming(key);
+    }
+
+    /// Nothing more comes by the channels of a session.
     pub(super) fn samples_stop_coming(&mut self, session: Key) {
         let channels = self.sessions.open.get(session).map(|open| open.channels.clone());
         channels.into_iter().flatten().flatten().for_each(|key| self.stops_coming(key));

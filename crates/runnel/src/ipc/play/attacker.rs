@@ -65,15 +65,19 @@ impl Attacker {
             len: 1 << (third % 20),
         };
         let [low, high] = lending.to_words();
-        // 14 and 15 are kinds that nobody writes.
-        let kind = 1 + what % 15;
+        // 15 and 16 are kinds that nobody writes.
+        let kind = 1 + what % 16;
+        // A statement, whose kind may not be one that there is.
+        let kind_and_epoch = (1 + u64::from(channel) % 5) | u64::from(second % 4) << 32;
+        let says = [kind_and_epoch, 2, number(first, second)];
         let words: &[u64] = match kind {
             kinds::SLOT => &[low, high],
             kinds::SAMPLE_SLOT => &[first.into(), low, high],
             kinds::ASK => &[2, 0],
-            kinds::OPEN | kinds::OPEN_SAMPLES | kinds::ASK_SAMPLES | kinds::ROOM => {
-                &[2, 0, number(first, second)]
-            }
+            kinds::OPEN | kinds::ASK_SAMPLES => &[2, 0, number(first, second)],
+            kinds::OPEN_SAMPLES => &[2, 0, number(first, third), says[0], says[1], says[2]],
+            kinds::REACHED => &[2, 0, says[0], says[1], says[2]],
+            kinds::SKIP => &says,
             kinds::CLOSE => &[],
             kinds::FORGET => &[u64::from(first) % 4],
             _ => &[number(first, second), number(second, third)],

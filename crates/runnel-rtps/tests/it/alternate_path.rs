@@ -1,0 +1,254 @@
+//! Pairs whose samples take an alternate path for a while, in whose order the delivery machine puts them, and what participants
+//! of one vendor tell each other alone.
+
+mod pair;
+
+use crate::net;
+use crate::net::{Net, Weather, millis, number_of, sample, secs};
+use pair::Pair;
+use runnel_core::qos::QoS;
+use runnel_rtps::Event;
+use runnel_rtps::wire::VendorId;
+
+#[test]
+fn moving_pair_in_foul_weather_loses_and_doubles_nothing() {
+    for (loss, seed) in [0, 10, 30].into_iter().flat_map(|loss| (0..20).map(move |seed| (loss, seed))) {
+        for qos in [QoS::keep_all(), QoS::keep_all().transient_local(), QoS::keep_last(2000)] {
+            let mut pair = Pair::new(seed, qos);
+            pair.net.weather = Weather::foul(loss);
+            for _ in 0..400 {
+                match pair.net.random(20) {
+                    0 if !pair.is_in_memory() => pair.switch_to_memory(),
+                    0 => pair.return_to_rtps(),
+                    1..5 => {
+                        let some = pair.net.random(8) as usize;
+                        pair.arrive(some);
+                    }
+                    5 => pair.net.run_for(millis(3)),
+                    _ => pair.write(),
+                }
+            }
+            for _ in 0..200 {
+                pair.net.run_for(millis(100));
+                pair.take_rtps();
+                pair.arrive(usize::MAX);
+                if pair.delivered.len() >= pair.written as usize {
+                    break;
+                }
+            }
+            pair.net.run_for(secs(1));
+            pair.take_rtps();
+            let written = pair.written;
+            assert_eq!(pair.delivered, (0..written).collect::<Vec<_>>(), "loss {loss} seed {seed} {qos:?}");
+            assert_eq!(pair.lost, 0, "loss {loss} seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn best_effort_pair_that_moves_in_fair_weather_loses_and_doubles_nothing() {
+    let mut pair = Pair::new(3, QoS::sensor_data());
+    for _ in 0..10 {
+        (0..3).for_each(|_| pair.write());
+        pair.net.run_for(millis(1));
+        pair.take_rtps();
+        pair.switch_to_memory();
+        (0..5).for_each(|_| pair.write());
+        pair.arrive(4);
+        pair.return_to_rtps();
+        pair.net.run_for(millis(1));
+        pair.take_rtps();
+    }
+    assert_eq!((pair.delivered, pair.lost), ((0..80).collect::<Vec<_>>(), 0));
+}
+
+#[test]
+fn best_effort_sample_that_rtps_loses_is_not_waited_for() {
+    let mut pair = Pair::new(3, QoS::sensor_data());
+    pair.write();
+    pair.net.run_for(millis(1));
+    pair.take_rtps();
+    pair.net.blackout = true;
+    (0..2).for_each(|_| pair.write());
+    pair.switch_to_memory();
+    (0..2).for_each(|_| pair.write());
+    pair.arrive(usize::MAX);
+    assert_eq!((pair.delivered, pair.lost), (vec![0, 3, 4], 2));
+}
+
+#[test]
+fn suspended_reader_is_sent_nothing_and_nothing_is_held_for_it() {
+    let mut pair = Pair::new(4, QoS::keep_last(10));
+    pair.write();
+    pair.net.run_for(secs(1));
+    pair.switch_to_memory();
+    pair.net.run_for(secs(1));
+    let before = pair.net.nodes[0].sent;
+    let bytes = sample(1, 100);
+    for _ in 0..1000 {
+        let back = pair.net.write(0, pair.writer, &bytes).unwrap();
+        assert_eq!(back.as_deref(), Some(&bytes[..]), "it is free at once");
+    }
+    pair.net.run_for(millis(500));
+    assert_eq!(pair.net.nodes[0].participant.unacknowledged(pair.writer), 0);
+    let sent = pair.net.nodes[0].sent - before;
+    assert!(sent <= 1, "{sent} datagrams, where one announcement may be");
+}
+
+#[test]
+fn other_readers_get_samples_by_rtps_while_one_is_suspended() {
+    let mut pair = Pair::new(5, QoS::keep_all());
+    let beside = pair.net.reader(1, "rt/chatter", QoS::keep_all());
+    let node = pair.net.add();
+    let far = pair.net.reader(node, "rt/chatter", QoS::keep_all());
+    let (writer, matched) = (pair.writer, |net: &Net, id| net.nodes[0].participant.matched(id).len() == 3);
+    pair.net.run_until("all have met", secs(2), |net| matched(net, writer));
+    pair.switch_to_memory();
+    (0..200).for_each(|_| pair.write());
+    pair.net.run_for(secs(1));
+    for (node, reader) in [(1, beside), (node, far)] {
+        let heard: Vec<u32> = pair.net.texts(node, reader).iter().map(|bytes| number_of(bytes)).collect();
+        assert_eq!(heard, (0..200).collect::<Vec<_>>());
+    }
+    pair.take_rtps();
+    assert!(pair.delivered.is_empty());
+    pair.arrive(usize::MAX);
+    assert_eq!(pair.delivered, (0..200).collect::<Vec<_>>());
+    assert_eq!(pair.net.nodes[0].participant.unacknowledged(writer), 0);
+}
+
+#[test]
+fn late_joiner_that_moves_at_once_gets_kept_samples_first() {
+    let mut pair = Pair::new(6, QoS::keep_last(3).transient_local());
+    pair.net.blackout = true;
+    (0..5).for_each(|_| pair.write());
+    pair.switch_to_memory();
+    (0..2).for_each(|_| pair.write());
+    pair.arrive(usize::MAX);
+    assert!(pair.delivered.is_empty(), "what was before is still to come");
+    pair.net.blackout = false;
+    pair.net.run_for(secs(2));
+    pair.take_rtps();
+    // Of the first five the last were to be held; those written since have taken the place of all but one.
+    assert_eq!((pair.delivered, pair.lost), (vec![4, 5, 6], 4));
+}
+
+#[test]
+fn samples_beyond_the_credit_wait_for_rtps_at_the_writer() {
+    let mut pair = Pair::new(7, QoS::keep_last(10_000));
+    pair.net.run_for(secs(1));
+    pair.net.blackout = true;
+    (0..300).for_each(|_| pair.write());
+    pair.switch_to_memory();
+    (0..5000).for_each(|_| pair.write());
+    pair.arrive(usize::MAX);
+    assert!(pair.delivered.is_empty());
+    assert_eq!((pair.held(), pair.under_way()), (700, (0, 4300)));
+    pair.net.blackout = false;
+    pair.net.run_for(secs(2));
+    pair.take_rtps();
+    pair.arrive(usize::MAX);
+    assert!(pair.delivered.iter().copied().eq(0..5300), "{} delivered", pair.delivered.len());
+    assert_eq!(pair.lost, 0);
+}
+
+#[test]
+fn samples_of_memory_are_no_reason_to_ask_for_what_rtps_is_about_to_bring() {
+    let mut pair = Pair::new(13, QoS::keep_all());
+    pair.net.run_for(secs(1));
+    let sent = |pair: &Pair| [0, 1].map(|node| pair.net.nodes[node].sent);
+    let before = sent(&pair);
+    // More than is under way at a time.
+    (0..1000).for_each(|_| pair.write());
+    pair.switch_to_memory();
+    (0..1000).for_each(|_| pair.write());
+    pair.arrive(usize::MAX);
+    for _ in 0..200 {
+        pair.net.run_for(millis(10));
+        pair.take_rtps();
+        pair.arrive(usize::MAX);
+    }
+    assert!(pair.delivered.iter().copied().eq(0..2000));
+    let [ours, theirs] = sent(&pair);
+    assert!(ours - before[0] < 1100, "{} datagrams for 1000 samples", ours - before[0]);
+    assert!(theirs - before[1] < 100, "{} acknowledgements", theirs - before[1]);
+}
+
+#[test]
+fn resumed_reader_asks_for_nothing_that_memory_has_brought() {
+    let mut pair = Pair::new(8, QoS::keep_all());
+    pair.net.run_for(secs(1));
+    pair.net.blackout = true;
+    pair.write();
+    pair.switch_to_memory();
+    (0..3).for_each(|_| pair.write());
+    pair.arrive(usize::MAX);
+    pair.return_to_rtps();
+    pair.write();
+    pair.net.blackout = false;
+    pair.net.run_for(secs(2));
+    pair.take_rtps();
+    assert_eq!((pair.delivered, pair.lost), ((0..5).collect::<Vec<_>>(), 0));
+}
+
+#[test]
+fn samples_that_memory_brought_before_the_two_lost_each_other_do_not_come_again() {
+    let mut pair = Pair::new(10, QoS::keep_last(10).transient_local());
+    pair.write();
+    pair.net.run_for(secs(1));
+    pair.take_rtps();
+    pair.switch_to_memory();
+    (0..5).for_each(|_| pair.write());
+    pair.arrive(usize::MAX);
+    assert_eq!(pair.delivered, (0..6).collect::<Vec<_>>());
+    pair.net.blackout = true;
+    pair.net.run_for(secs(45));
+    assert!(!pair.net.is_matched(1, pair.reader));
+    // It is noticed by then that they are matched no longer.
+    pair.end_at_reader();
+    pair.net.blackout = false;
+    let reader = pair.reader;
+    pair.net.run_until("they meet again", secs(60), |net| net.is_matched(1, reader));
+    let bytes = sample(6, 100);
+    pair.net.write(0, pair.writer, &bytes).unwrap();
+    pair.net.run_for(secs(5));
+    pair.take_rtps();
+    assert_eq!((pair.delivered, pair.lost), ((0..7).collect::<Vec<_>>(), 0));
+}
+
+#[test]
+fn a_word_reaches_the_one_that_it_is_for_and_nobody_of_another_vendor() {
+    let mut net = Net::new(10);
+    let (a, b, c) = (net.add(), net.add(), net.add());
+    net.run_for(secs(1));
+    let (one, other) = (net.nodes[a].participant.prefix(), net.nodes[b].participant.prefix());
+    assert!(net.nodes[a].participant.tell_peer(other, b"a word there"));
+    assert!(!net.nodes[a].participant.tell_peer(other, &[0; 257]), "it is too long");
+    net.touch(a);
+    net.run_for(millis(10));
+    let told = |net: &Net, node: usize| {
+        let told = |event: &Event| matches!(event, Event::Told { .. }).then(|| event.clone());
+        net.nodes[node].events.iter().filter_map(told).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&net, b), [Event::Told { participant: one, bytes: b"a word there".to_vec() }]);
+    assert_eq!(told(&net, c), []);
+    let stranger = net::forged_prefix(1);
+    assert!(!net.nodes[a].participant.tell_peer(stranger, b"nobody"));
+    let peer = net.nodes[a].participant.peer(other).unwrap();
+    assert_eq!(peer.data.vendor, VendorId::RUNNEL);
+}
+
+#[test]
+fn words_that_nobody_has_sent_yet_take_no_more_room_than_one() {
+    let mut net = Net::new(11);
+    let (a, b) = (net.add(), net.add());
+    net.run_for(secs(1));
+    let other = net.nodes[b].participant.prefix();
+    for count in 0..100u32 {
+        assert!(net.nodes[a].participant.tell_peer(other, &count.to_le_bytes()));
+    }
+    net.touch(a);
+    net.run_for(millis(10));
+    let told = net.nodes[b].events.iter().filter(|event| matches!(event, Event::Told { .. }));
+    assert_eq!(told.count(), 1, "the last alone");
+}

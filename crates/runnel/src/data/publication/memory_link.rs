@@ -1,0 +1,300 @@
+//! Link of one ROS 2 subscriber that reads its messages in shared memory: the sender of the delivery machine, and the channel
+//! that takes what that sends.
+//!
+//! There is one as long as memory carries the pair. Before and after, the participant's writer holds what the sender would: the
+//! link begins with what [`Rtps::suspend`](crate::rtps::Rtps::suspend) gives, and ends with what
+//! [`Rtps::resume`](crate::rtps::Rtps::resume) takes.
+
+use runnel_delivery::{
+    Credit, Numbered, Path, PathId, PathKind, QueuePolicy, ReachedError, SendAction, Sender, SenderSnapshot,
+    Statement, StreamId,
+};
+use runnel_io::{Token, clock};
+use runnel_rtps::wire::{EntityId, Guid};
+
+use super::life::Life;
+use super::link::WAITING_SLOTS;
+use crate::data::way::Channel;
+use crate::frame::{Frame, LENGTH, QueueBound};
+use crate::ipc::Tally;
+use crate::rtps::{Returned, Suspended};
+
+/// The sender's names of the two paths.
+const RTPS: PathId = PathId(0);
+const MEMORY: PathId = PathId(1);
+
+/// See the module's documentation.
+pub(super) struct MemoryLink {
+    pub(super) writer: EntityId,
+    pub(super) reader: Guid,
+    /// The id of the subscriber's node, if that is in both graphs.
+    pub(super) origin: Option<u64>,
+    /// By which the driver is told when the channel takes more.
+    pub(super) token: Token,
+    pub(super) channel: Channel,
+    pub(super) tally: Tally,
+    pub(super) life: Option<Life>,
+    bound: QueueBound,
+    delivery: Delivery,
+    /// A message of which the channel has taken a part, and how many bytes.
+    begun: Option<(Numbered<Frame>, usize)>,
+    /// What is still to be stated.
+    skip: Option<Statement>,
+    /// Where the last message ends in the session, once that was asked for.
+    end: Option<u64>,
+}
+
+/// A pair's sender, which is about to have its messages go by memory.
+pub(super) struct Delivery(Sender<Frame>);
+
+impl Delivery {
+    /// Goes on where RTPS was suspended. `stream` is what both ends name the pair by. Gives the statement that opens the channel.
+    pub(super) fn switch_to_memory(
+        stream: u64,
+        suspended: Suspended,
+        bound: QueueBound,
+        waits_for_user: bool,
+    ) -> Option<(Self, Statement)> {
+        let Suspended { first_unacknowledged, next } = suspended;
+        let snapshot = SenderSnapshot {
+            id: StreamId { stream, subscription: 0 },
+            next_number: next,
+            epoch: 0,
+            reached: first_unacknowledged,
+            from: first_unacknowledged,
+            taken: next,
+            is_settled: false,
+            dropped: 0,
+            messages: Vec::new(),
+        };
+        let mut sender = Sender::resume(snapshot, policy(bound), bound.bytes, Credit::DEFAULT);
+        if waits_for_user {
+            sender.pace();
+        }
+        sender.path_up(Path::new(RTPS, PathKind::RtpsReliable)).ok()?;
+        // RTPS carries the pair already, and puts in order what it carries.
+        sender.reached(sender.epoch(), first_unacknowledged).ok()?;
+        sender.path_up(Path::new(MEMORY, PathKind::SharedMemory)).ok()?;
+        sender.switch_path(MEMORY).ok()?;
+        // What is skipped on RTPS is what its writer holds.
+        let begin = std::iter::from_fn(|| sender.poll_action()).find_map(|action| match action {
+            SendAction::Begin { path: MEMORY, statement } => Some(statement),
+            _ => None,
+        })?;
+        Some((Self(sender), begin))
+    }
+}
+
+fn policy(bound: QueueBound) -> QueuePolicy {
+    // A publisher that keeps all looks for room before it publishes.
+    QueuePolicy::KeepLast { depth: bound.messages }
+}
+
+impl MemoryLink {
+    pub(super) fn new(
+        (writer, reader): (EntityId, Guid),
+        (token, channel): (Token, Channel),
+        (delivery, bound): (Delivery, QueueBound),
+    ) -> Self {
+        let (origin, life, tally) = (None, None, Tally::default());
+        let (begun, skip, end) = (None, None, None);
+        Self { writer, reader, origin, token, channel, tally, life, bound, delivery, begun, skip, end }
+    }
+
+    pub(super) fn is_of(&self, pair: (EntityId, Guid)) -> bool {
+        (self.writer, self.reader) == pair
+    }
+
+    /// Whether this is the number of a message that it has yet to get.
+    pub(super) fn is_next(&self, number: u64) -> bool {
+        self.delivery.0.next_number() <= number
+    }
+
+    /// Sends a message at once if nothing waits, and otherwise lets it wait; how many were dropped for it.
+    pub(super) fn offer(&mut self, number: u64, frame: &Frame) -> u64 {
+        self.flush();
+        self.end = None;
+        let waiting = self.waiting();
+        if let Some(life) = &mut self.life {
+            life.begin(number, clock::monotonic(), waiting);
+        }
+        if self.is_steady() && self.send_at_once(number, frame) {
+            return 0;
+        }
+        let bytes = frame.as_ref().len();
+        let frame = self.frame_to_queue(frame);
+        // Its number is above all before.
+        let dropped = self.delivery.0.publish(number, frame, bytes).unwrap_or_default();
+        self.flush();
+        dropped
+    }
+
+    fn is_steady(&self) -> bool {
+        self.begun.is_none() && self.skip.is_none() && self.delivery.0.is_steady(MEMORY)
+    }
+
+    /// False if the channel takes nothing of it.
+    fn send_at_once(&mut self, number: u64, frame: &Frame) -> bool {
+        let sent = self.send(number, frame, 0);
+        if sent == 0 {
+            return false;
+        }
+        self.delivery.0.carried_until(MEMORY, number + 1);
+        let bytes = frame.as_ref().len();
+        if sent < bytes {
+            self.begun = Some((Numbered { number, bytes, message: self.frame_to_queue(frame) }, sent));
+            self.wait();
+        }
+        true
+    }
+
+    fn send(&mut self, number: u64, frame: &Frame, sent: usize) -> usize {
+        let channel = (self.channel.number, number);
+        self.channel.sender.send_sample(channel, frame, sent, &mut self.tally)
+    }
+
+    fn frame_to_queue(&mut self, frame: &Frame) -> Frame {
+        // A subscriber that does not take its messages is not to take the slots of others with them.
+        let copies = self.waiting() >= WAITING_SLOTS && matches!(frame, Frame::Slot(_));
+        self.tally.copied += u64::from(copies);
+        if copies { frame.to_own() } else { frame.clone() }
+    }
+
+    /// The driver calls [`flush`](Self::flush) when the channel takes more.
+    fn wait(&self) {
+        self.channel.sender.wait(self.token, &self.tally);
+    }
+
+    /// Sends what waits, as far as it is taken.
+    pub(super) fn flush(&mut self) {
+        self.expire();
+        if !self.finish_begun() {
+            return;
+        }
+        self.delivery.0.path_writable(MEMORY);
+        while let Some(action) = self.delivery.0.poll_action() {
+            match action {
+                SendAction::Skip { path: MEMORY, statement, .. } => self.skip = Some(statement),
+                SendAction::Send { message, .. } => {
+                    if !self.send_queued(message) {
+                        return;
+                    }
+                }
+                SendAction::Begin { .. } | SendAction::Skip { .. } | SendAction::Close { .. } => {}
+            }
+        }
+        if let Some(skip) = &self.skip {
+            match self.channel.sender.send_skip(self.channel.number, skip) {
+                true => self.skip = None,
+                false => self.wait(),
+            }
+        }
+    }
+
+    /// Sends the rest of the message that is begun. False if there is still some.
+    fn finish_begun(&mut self) -> bool {
+        let Some((message, before)) = self.begun.take() else { return true };
+        let sent = before + self.send(message.number, &message.message, before);
+        if sent < message.bytes {
+            self.begun = Some((message, sent));
+            self.wait();
+        }
+        self.begun.is_none()
+    }
+
+    /// False if the channel does not take all of it.
+    fn send_queued(&mut self, message: Numbered<Frame>) -> bool {
+        let sent = self.send(message.number, &message.message, 0);
+        if sent > 0 {
+            // Its number says as much.
+            self.skip = None;
+        }
+        if sent == message.bytes {
+            return true;
+        }
+        match sent {
+            0 => self.delivery.0.return_unsent(MEMORY, message),
+            _ => {
+                self.delivery.0.path_blocked(MEMORY);
+                self.begun = Some((message, sent));
+            }
+        }
+        self.wait();
+        false
+    }
+
+    /// Drops what waits and is not worth delivering any more.
+    fn expire(&mut self) {
+        if let Some(life) = &mut self.life {
+            let first = life.pass(clock::monotonic());
+            self.delivery.0.expire_before(first);
+        }
+    }
+
+    /// The subscriber tells how far it is.
+    pub(super) fn reached(&mut self, epoch: u32, next: u64) -> Result<(), ReachedError> {
+        self.delivery.0.reached(epoch, next)?;
+        self.flush();
+        Ok(())
+    }
+
+    /// How many messages wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.delivery.0.queue_len()
+    }
+
+    /// Whether one more message of so many bytes would push out another.
+    pub(super) fn is_full(&self, bytes: usize) -> bool {
+        let waiting = self.delivery.0.queue_bytes();
+        self.waiting() > 0 && (self.waiting() >= self.bound.messages || waiting + bytes > self.bound.bytes)
+    }
+
+    /// The same with half of what may wait: how long the next message is, nobody knows yet.
+    pub(super) fn has_little_room(&self) -> bool {
+        self.is_full(self.bound.bytes / 2)
+    }
+
+    pub(super) fn set_bound(&mut self, bound: QueueBound) {
+        self.bound = bound;
+        self.delivery.0.set_policy(policy(bound), bound.bytes);
+    }
+
+    /// True if the subscriber's process has read all: what it leaves in the ring when it parts from a writer is lost.
+    pub(super) fn has_arrived(&mut self) -> bool {
+        let sender = &self.channel.sender;
+        let is_sent = self.begun.is_none() && self.delivery.0.queue_len() == 0;
+        is_sent && sender.is_read(*self.end.get_or_insert_with(|| sender.written()))
+    }
+
+    /// The link ends. What did not get to the subscriber, of which its channel still had `unread`; and the number from which on
+    /// it has nothing.
+    pub(super) fn end(mut self, unread: Vec<(u64, Frame)>) -> (u64, Vec<Returned>) {
+        // Of what a falsified position gives, what makes no sense is left out, here and by the sender.
+        let unread = unread.into_iter().filter(|(_, frame)| is_whole(frame.as_ref()));
+        let mut returned: Vec<Numbered<Frame>> = Vec::new();
+        for (number, message) in unread {
+            if returned.last().is_none_or(|last| last.number < number) {
+                returned.push(Numbered { number, bytes: message.as_ref().len(), message });
+            }
+        }
+        let begun = self.begun.take().map(|(message, _)| message);
+        returned.extend(begun.filter(|begun| returned.last().is_none_or(|last| last.number < begun.number)));
+        self.delivery.0.path_down(MEMORY, returned);
+        let SenderSnapshot { next_number, messages, .. } = self.delivery.0.snapshot();
+        let from = messages.first().map_or(next_number, |first| first.number);
+        let mut life = self.life.take();
+        let first = life.as_mut().map_or(0, |life| life.pass(clock::monotonic()));
+        let written = |number| life.as_ref().and_then(|life| life.written(number));
+        let unsent = messages.into_iter().filter(|message| message.number >= first);
+        // Whoever holds it longer is not to hold memory that is shared.
+        let unsent =
+            unsent.map(|message| (message.number, written(message.number), message.message.to_own()));
+        (from, unsent.collect())
+    }
+}
+
+/// True if a frame has as many bytes as the length before it says.
+pub(super) fn is_whole(frame: &[u8]) -> bool {
+    let told = frame.first_chunk::<LENGTH>().map(|length| u32::from_le_bytes(*length) as usize);
+    told.is_some_and(|length| frame.len() - LENGTH == length)
+}

@@ -1,0 +1,208 @@
+//! Subscribers in the ROS 2 graph whose processes are of this host: they get messages in shared memory, under the numbers
+//! that these have in RTPS. So nothing is lost, doubled or out of order when one moves there from the network, or back.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use runnel_delivery::ReachedError;
+use runnel_io::Token;
+use runnel_rtps::wire::{EntityId, Guid};
+
+use super::life::Life;
+use super::memory_link::{Delivery, MemoryLink, is_whole};
+use super::{Offer, Publication, State};
+use crate::data::way::Channel;
+use crate::frame::{Frame, QueueBound};
+use crate::ipc::{SHORTEST, Sender, Unread};
+use crate::linger::Unarrived;
+use crate::rtps::Rtps;
+use crate::sync::lock;
+
+impl Publication {
+    /// A subscriber is of this host: what it gets goes by a session from now on, where the pair is known by `token`, no faster
+    /// than its user takes it if that is asked for. False if that cannot be now. One that asks again has begun anew.
+    pub(crate) fn switch_to_memory(
+        &self,
+        (writer, reader): (EntityId, Guid),
+        (key, waits_for_user): (Token, bool),
+        sender: &Arc<Sender>,
+        token: u128,
+    ) -> bool {
+        let state = &mut *lock(&self.state);
+        let Some(rtps) = state.rtps_of(writer) else { return true };
+        if state.reserved.iter_mut().any(|reserved| !sender.give(reserved.segments())) {
+            return false;
+        }
+        state.end_memory_link((writer, reader), Vec::new());
+        let Some(suspended) = rtps.suspend(writer, reader) else { return true };
+        let bound = state.options.bound;
+        let delivery = Delivery::switch_to_memory(token as u64, suspended, bound, waits_for_user);
+        let opened = delivery.and_then(|(delivery, begin)| {
+            let number = sender.open_samples(token, suspended.first_unacknowledged, &begin)?;
+            Some((delivery, Channel { sender: Arc::clone(sender), number }))
+        });
+        let is_open = opened.is_some();
+        match opened {
+            None => rtps.resume((writer, reader), suspended.next, Vec::new()),
+            Some((delivery, channel)) => {
+                let mut link = MemoryLink::new((writer, reader), (key, channel), (delivery, bound));
+                link.origin = state.origin_of(writer, reader);
+                link.life = state.lifespan_of(writer).map(Life::new);
+                state.memory_links.push(link);
+            }
+        }
+        self.count_memory_links(state);
+        is_open
+    }
+
+    /// The session is over: a subscriber that read from it gets its messages by the network again. `unread` has what it did not
+    /// read of its channel.
+    pub(crate) fn fall_back_to_rtps(
+        &self,
+        pair: (EntityId, Guid),
+        sender: &Arc<Sender>,
+        unread: &mut Unread,
+    ) {
+        let state = &mut *lock(&self.state);
+        let link = state.memory_links.iter().find(|link| link.is_of(pair));
+        let Some(link) = link.filter(|link| Arc::ptr_eq(&link.channel.sender, sender)) else { return };
+        let unread = unread.samples.remove(&link.channel.number).unwrap_or_default();
+        state.end_memory_link(pair, unread);
+        self.count_memory_links(state);
+    }
+
+    /// A subscriber gets nothing more in memory, if it did.
+    pub(crate) fn leave_memory(&self, pair: (EntityId, Guid)) {
+        let state = &mut *lock(&self.state);
+        state.end_memory_link(pair, Vec::new());
+        self.count_memory_links(state);
+    }
+
+    /// The channel of a subscriber takes more.
+    pub(crate) fn memory_writable(&self, pair: (EntityId, Guid)) {
+        let mut state = lock(&self.state);
+        if let Some(link) = state.memory_links.iter_mut().find(|link| link.is_of(pair)) {
+            link.flush();
+        }
+    }
+
+    /// A subscriber tells how far it is.
+    ///
+    /// # Errors
+    /// It cannot be there.
+    pub(crate) fn reached(&self, pair: (EntityId, Guid), epoch: u32, next: u64) -> Result<(), ReachedError> {
+        let mut state = lock(&self.state);
+        let link = state.memory_links.iter_mut().find(|link| link.is_of(pair));
+        link.map_or(Ok(()), |link| link.reached(epoch, next))
+    }
+
+    pub(super) fn count_memory_links(&self, state: &State) {
+        self.memory_channels.store(state.memory_links.len(), Ordering::Relaxed);
+    }
+
+    /// Hands a message, in its form of ROS 2, to the subscribers that get it by a session. Those that RTPS has lost may have one
+    /// for a moment yet, while their link of ROS 1 carries on already.
+    pub(super) fn send_in_memory(&self, state: &mut State, writer: EntityId, offer: &Offer, frame: &Frame) {
+        let Some(rtps) = state.rtps_of(writer) else { return };
+        let Some(number) = rtps.last_number(writer) else { return };
+        debug_assert!(is_whole(frame.as_ref()), "the length of a frame stands before it");
+        let lendable = self.lendable_copy(state, frame);
+        let frame = lendable.as_ref().unwrap_or(frame);
+        let State { memory_links, links, datagram_links, .. } = state;
+        let of_ros1 =
+            links.iter().map(|link| link.origin).chain(datagram_links.iter().map(|link| link.origin));
+        let is_carried =
+            |origin: Option<u64>| of_ros1.clone().any(|of| of == origin) && !offer.reaches(origin);
+        // A message that the writer refused has no number, which is then that of the one before.
+        let is_due = |link: &&mut MemoryLink| {
+            link.writer == writer
+                && link.is_next(number)
+                && !(link.origin.is_some() && is_carried(link.origin))
+        };
+        let dropped = memory_links.iter_mut().filter(is_due).map(|link| link.offer(number, frame)).sum();
+        self.count_dropped(dropped);
+    }
+
+    /// A long message where the processes of subscribers can read it.
+    fn lendable_copy(&self, state: &State, frame: &Frame) -> Option<Frame> {
+        let Frame::Own(bytes) = frame else { return None };
+        if bytes.len() < SHORTEST {
+            return None;
+        }
+        state.memory_links.iter().for_each(|link| link.channel.sender.take_back_slots());
+        let mut slot = self.pool.take(bytes.len())?;
+        slot.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        Some(Frame::Slot(slot.freeze(bytes.len())))
+    }
+}
+
+impl State {
+    fn rtps_of(&self, writer: EntityId) -> Option<Arc<Rtps>> {
+        let mut writers = self.offers.iter().filter_map(|offer| offer.writer());
+        writers.find(|own| own.id == writer).map(|own| Arc::clone(&own.rtps))
+    }
+
+    /// How long messages of a writer are worth delivering, if not for ever.
+    fn lifespan_of(&self, writer: EntityId) -> Option<Duration> {
+        self.offers.iter().find(|offer| offer.writer_id() == Some(writer))?.qos.lifespan
+    }
+
+    /// True if somebody gets messages of this writer by a session.
+    pub(super) fn has_memory_link(&self, writer: EntityId) -> bool {
+        self.memory_links.iter().any(|link| link.writer == writer)
+    }
+
+    /// What a subscriber had by a session it gets by the network again, if it had.
+    fn end_memory_link(&mut self, pair: (EntityId, Guid), unread: Vec<(u64, Frame)>) {
+        let index = self.memory_links.iter().position(|link| link.is_of(pair));
+        let Some(link) = index.map(|index| self.memory_links.swap_remove(index)) else { return };
+        let (from, unsent) = link.end(unread);
+        if let Some(rtps) = self.rtps_of(pair.0) {
+            rtps.resume(pair, from, unsent);
+        }
+    }
+
+    /// The subscriber by a session for which one more message of a writer may push out another: how long it is, nobody knows
+    /// yet.
+    pub(super) fn full_in_memory(&mut self, writer: EntityId) -> Option<String> {
+        self.memory_links.iter_mut().for_each(MemoryLink::flush);
+        let is_full = |link: &&MemoryLink| link.writer == writer && link.has_little_room();
+        let full = self.memory_links.iter().filter(is_full);
+        full.max_by_key(|link| link.waiting()).map(|link| link.reader.to_string())
+    }
+
+    /// True if all that a writer wrote is with the processes of those that get it by sessions.
+    pub(super) fn has_arrived_in_memory(&mut self, writer: EntityId) -> bool {
+        let mut links = self.memory_links.iter_mut().filter(|link| link.writer == writer);
+        links.all(MemoryLink::has_arrived)
+    }
+
+    /// The subscribers that have yet to read messages from their sessions. What is in a ring counts as one.
+    pub(super) fn unarrived_in_memory(&mut self) -> Vec<Unarrived> {
+        let links = self.memory_links.iter_mut().filter_map(|link| (!link.has_arrived()).then_some(link));
+        links
+            .map(|link| Unarrived {
+                subscriber: link.reader.to_string(),
+                messages: link.waiting().max(1) as u64,
+            })
+            .collect()
+    }
+
+    pub(super) fn copied_in_memory(&self) -> u64 {
+        self.memory_links.iter().map(|link| link.tally.copied).sum()
+    }
+
+    pub(super) fn set_bound_in_memory(&mut self, bound: QueueBound) {
+        self.memory_links.iter_mut().for_each(|link| link.set_bound(bound));
+    }
+
+    /// Whether all that get messages by sessions have mapped all that is reserved.
+    pub(super) fn is_reserved_in_memory(&mut self) -> bool {
+        let Self { memory_links, reserved, .. } = self;
+        let gives = |reserved: &mut crate::ipc::Reservation| {
+            memory_links.iter().all(|link| link.channel.sender.give(reserved.segments()))
+        };
+        reserved.iter_mut().all(gives)
+    }
+}
