@@ -20,7 +20,8 @@ use crate::error::Error;
 use crate::forms::Forms;
 use crate::node_log::{Logger, NodeLog, Rosout};
 use crate::rtps::random_origin;
-use crate::sync::{Class, Mutex, MutexGuard};
+use crate::sync::{Class, Mutex};
+use crate::turning::DriverGuard;
 use publishing::Publishers;
 
 /// A node of the ROS graph. It leaves the graph when its last handle is dropped, and all that was made with it: publishers,
@@ -148,7 +149,7 @@ impl NodeInner {
         self.logger.log_of_node()
     }
 
-    pub(crate) fn driver(&self) -> MutexGuard<'_, Driver> {
+    pub(crate) fn driver(&self) -> DriverGuard<'_> {
         self.context.shared.turning.driver()
     }
 

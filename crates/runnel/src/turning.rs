@@ -10,6 +10,7 @@ mod handover;
 mod interleavings;
 
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -58,6 +59,32 @@ pub(crate) struct Turning {
     stop: Arc<AtomicBool>,
 }
 
+/// The driver in the hands of a thread that does not poll it. It settles when that lets go.
+pub(crate) struct DriverGuard<'a>(MutexGuard<'a, Driver>);
+
+impl Deref for DriverGuard<'_> {
+    type Target = Driver;
+
+    fn deref(&self) -> &Driver {
+        &self.0
+    }
+}
+
+impl DerefMut for DriverGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Driver {
+        &mut self.0
+    }
+}
+
+impl Drop for DriverGuard<'_> {
+    fn drop(&mut self) {
+        // A thread that panics may have left it half changed.
+        if !thread::panicking() {
+            self.0.settle();
+        }
+    }
+}
+
 impl Turning {
     pub(crate) fn new(driver: Driver, stop: Arc<AtomicBool>, waker: Waker) -> Self {
         Self {
@@ -70,8 +97,8 @@ impl Turning {
 
     /// The driver, for a moment. A thread that waits in it is woken and lets go.
     #[cfg_attr(debug_assertions, track_caller)]
-    pub(crate) fn driver(&self) -> MutexGuard<'_, Driver> {
-        self.driver.take()
+    pub(crate) fn driver(&self) -> DriverGuard<'_> {
+        DriverGuard(self.driver.take())
     }
 
     /// `until`, or no wait at all if another thread wants the driver. To be asked with the driver in hand: whoever wants
@@ -120,7 +147,7 @@ impl Turning {
     ) -> io::Result<Turned> {
         self.pause(policy, &due, ready);
         self.driver.yield_to_wanting();
-        let mut driver = self.driver();
+        let mut driver = self.driver.take();
         self.driver.poll_as(Poller::Executor);
         let until = self.patience(self.while_running(due()));
         let turned = policy.turn(&mut driver, until, ready, || self.driver.is_wanted());
@@ -132,7 +159,7 @@ impl Turning {
 
     /// Turns the driver once without waiting.
     pub(crate) fn turn_at_once(&self) -> io::Result<Turned> {
-        self.turn_as(Poller::Waiter, self.driver(), Some(Instant::default()))
+        self.turn_as(Poller::Waiter, self.driver.take(), Some(Instant::default()))
     }
 
     /// How long ago the driver was last left by others than the keeper.
@@ -150,7 +177,7 @@ impl Turning {
             thread::park_timeout(until.since(clock::monotonic()).min(SLICE));
             return Ok(());
         }
-        self.turn_as(Poller::Waiter, self.driver(), Some(until)).map(drop)
+        self.turn_as(Poller::Waiter, self.driver.take(), Some(until)).map(drop)
     }
 
     /// Passes time until `until` or the end of the context, and turns the driver meanwhile if nobody else does.
@@ -165,7 +192,7 @@ impl Turning {
                 thread::sleep(left.min(UNATTENDED));
             } else {
                 self.driver.yield_to_wanting();
-                let driver = self.driver();
+                let driver = self.driver.take();
                 self.turn_as(Poller::Waiter, driver, self.while_running(Some(until)))?;
             }
         }

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use super::Driver;
 use super::nodes::NodeKey;
-use super::{Driver, Engine, Slot};
+use super::ros1::{Engine, Slot};
 use crate::data::{Publication, SubscriptionCore, TopicInput};
 
 impl Driver {
     /// The publication of a topic by the node with this URI, if it is of this process.
     fn publication_at(&self, uri: &str, topic: &str) -> Option<Arc<Publication>> {
         let of_node = |slot: &&Slot| matches!(&slot.engine, Engine::Node(node) if node.uri() == uri);
-        let key = self.engines.iter().find(of_node)?.node?;
+        let key = self.ros1.iter().find(of_node)?.node?;
         self.nodes.get(key.0)?.outputs.get(topic).cloned()
     }
 
@@ -79,8 +80,8 @@ impl Driver {
             Engine::Node(node) => Some(node.uri()),
             _ => None,
         };
-        let uris: Vec<String> = self.engines.iter().filter_map(uri).collect();
-        for key in self.engines.keys() {
+        let uris: Vec<String> = self.ros1.iter().filter_map(uri).collect();
+        for key in self.ros1.keys() {
             self.with_engine(key, |engine, _| {
                 if let Engine::Node(node) = engine {
                     node.set_locals(uris.clone());

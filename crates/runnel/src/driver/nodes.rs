@@ -9,10 +9,10 @@ use runnel_core::time::Instant;
 use runnel_io::{Listener, clock};
 use runnel_ros1::node::{Node as Ros1Node, NodeEvent, Port, Role, ServiceLinkId};
 
-use super::services::Call;
+use super::Driver;
+use super::ros1::{Call, Engine, Slot};
 use super::table::Key;
 use super::throttle::Throttle;
-use super::{Driver, Engine, Slot};
 use crate::data::{Publication, ServiceCore, SubscriptionCore, TopicInput, WatchCore};
 use crate::linger::Unarrived;
 use crate::log_output::console;
@@ -135,7 +135,7 @@ impl Driver {
 
     /// The node that an engine speaks for.
     pub(super) fn node_of(&mut self, engine: Key) -> Option<&mut NodeSlot> {
-        let key = self.engines.get(engine)?.node?;
+        let key = self.ros1.get(engine)?.node?;
         self.node_slot(key)
     }
 
@@ -195,12 +195,12 @@ impl Driver {
         if node.stopped.replace(reason).is_some() {
             return;
         }
-        let slot = ros1.and_then(|engine| self.engines.get_mut(engine));
-        if let Some(node) = slot.and_then(|slot| slot.engine.as_node()) {
-            node.begin_close(clock::monotonic());
+        if let Some(engine) = ros1 {
+            self.with_engine(engine, |engine, now| {
+                engine.as_node().into_iter().for_each(|node| node.begin_close(now));
+            });
         }
         self.hand_clock_on(key);
-        ros1.into_iter().for_each(|engine| self.pump(engine));
     }
 
     /// True if all nodes have left their graphs.
@@ -214,7 +214,7 @@ impl Driver {
             return node.warn_of_peer(line);
         }
         let warn = |line: fmt::Arguments<'_>| console::warning!("{line}");
-        if let Some(slot) = self.engines.get_mut(engine) {
+        if let Some(slot) = self.ros1.get_mut(engine) {
             slot.throttle.warn(clock::monotonic(), line, warn);
         }
     }

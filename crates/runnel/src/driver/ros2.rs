@@ -26,7 +26,7 @@ use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 use runnel_rtps::{Correction, Event};
 
 use super::nodes::NodeKey;
-use super::socket::Socket;
+use super::sockets::Socket;
 use super::table::Key;
 use super::throttle::Throttle;
 use super::{Driver, Turned};
@@ -173,19 +173,19 @@ impl Driver {
         let Some(settings) = self.ros2.settings.as_ref().filter(|_| joins) else {
             return Ok(());
         };
-        let rtps = Arc::new(Rtps::open(settings, self.reactor.waker().clone())?);
+        let rtps = Arc::new(Rtps::open(settings, self.sockets.reactor.waker().clone())?);
         if !rtps.has_interface() {
             console::warning!(
                 "no network interface is up: other processes are not met in ROS 2 until one is"
             );
         }
         for socket in rtps.receivers() {
-            let key = self.sockets.insert_with(|_| Socket::Rtps(Arc::clone(&socket)));
-            self.reactor.add(&*socket, Token(key.to_bits()), Interest::Read)?;
+            let key = self.sockets.insert(Socket::Rtps(Arc::clone(&socket)));
+            self.sockets.reactor.add(&*socket, Token(key.to_bits()), Interest::Read)?;
         }
         let changes = Changes::watch()?;
-        let key = self.sockets.insert_with(|_| Socket::Nothing);
-        self.reactor.add(&changes, Token(key.to_bits()), Interest::Read)?;
+        let key = self.sockets.insert(Socket::Nothing);
+        self.sockets.reactor.add(&changes, Token(key.to_bits()), Interest::Read)?;
         if let Some(place) = self.sockets.get_mut(key) {
             *place = Socket::Interfaces(changes);
         }
@@ -205,7 +205,7 @@ impl Driver {
         for key in self.sockets.keys() {
             match self.sockets.get(key) {
                 // What still comes there would wake the program again and again: handles keep it open.
-                Some(Socket::Rtps(socket)) => drop(self.reactor.remove(&**socket)),
+                Some(Socket::Rtps(socket)) => drop(self.sockets.reactor.remove(&**socket)),
                 Some(Socket::Interfaces(_)) => {}
                 _ => continue,
             }

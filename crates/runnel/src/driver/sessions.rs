@@ -35,7 +35,7 @@ use runnel_io::unix::Packets;
 use runnel_io::{Doorbell, Ringer, Token, clock};
 
 use super::Driver;
-use super::socket::Socket;
+use super::sockets::{Socket, Sockets};
 use super::table::{Key, Table};
 use super::throttle::Throttle;
 use crate::environment::IpcSettings;
@@ -219,7 +219,7 @@ impl Sessions {
     }
 
     /// The session with a process, if it stands.
-    fn session_with(&self, process: u128, sockets: &Table<Socket>) -> Option<Key> {
+    fn session_with(&self, process: u128, sockets: &Sockets) -> Option<Key> {
         match self.peers.get(&process).and_then(|key| sockets.get(*key)) {
             Some(Socket::Session(session)) => Some(*session),
             _ => None,
@@ -279,11 +279,12 @@ impl Driver {
     }
 
     /// A link is gone.
-    pub(super) fn part(&mut self, meeting: Option<LocalPeerId>) {
-        if let Some(meeting) = meeting {
-            self.sessions.links.remove(&meeting.token);
-            self.hurry_ending(meeting.process);
+    pub(super) fn part(&mut self, key: Key, LocalPeerId { process, token }: LocalPeerId) {
+        // Another link may be known by that token already.
+        if self.sessions.links.get(&token) == Some(&key) {
+            self.sessions.links.remove(&token);
         }
+        self.hurry_ending(process);
     }
 
     /// A session stands: links with the other process go over to it.

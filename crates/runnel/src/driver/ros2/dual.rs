@@ -10,7 +10,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 
 use super::super::Driver;
 use super::super::nodes::NodeKey;
-use super::super::socket::{DatagramInput, Input, Socket};
+use super::super::sockets::{DatagramInput, Input, Socket};
 use super::super::table::Key;
 use crate::data::{LinkInfo, Offer, TopicInput};
 use crate::rtps::Rtps;
@@ -122,6 +122,8 @@ impl Driver {
         let is_of = |key: &Key| matches!(self.sockets.get(*key), Some(Socket::Control(control)) if control.engine == engine && !control.connecting);
         let handshakes: Vec<Key> = self.sockets.keys().into_iter().filter(is_of).collect();
         handshakes.into_iter().for_each(|key| self.readable(key));
+        // Their engine makes links of them.
+        self.settle();
     }
 
     /// The connections by which the node of this origin publishes a topic.

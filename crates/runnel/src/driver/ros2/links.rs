@@ -9,7 +9,7 @@
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use crate::driver::Driver;
-use crate::driver::socket::Socket;
+use crate::driver::sockets::Socket;
 use crate::ros2_graph::{EndpointLinks, Gid};
 
 /// What question and answer begin with: the encapsulation of their bytes, and which of them it is.

@@ -20,7 +20,7 @@ use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
 
 use crate::driver::Driver;
 use crate::driver::sessions::{SampleInput, SampleOutput};
-use crate::driver::socket::Socket;
+use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 
 /// The pause until it is told again, at first and at most.
@@ -221,7 +221,7 @@ impl Driver {
 
     fn join_pair(&mut self, local: EntityId, remote: Guid) {
         let Some((socket, meeting)) = self.socket_of_pair(local, remote) else { return };
-        let key = self.sockets.insert_with(|_| socket);
+        let key = self.sockets.insert(socket);
         let neighbour = self.ros2.neighbours.known.get_mut(&remote.prefix);
         neighbour.into_iter().for_each(|neighbour| {
             neighbour.pairs.insert((local, remote), Some(key));

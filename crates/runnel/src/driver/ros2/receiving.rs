@@ -7,7 +7,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 use runnel_rtps::{Event, Sample, SamplePayload};
 
 use super::super::Driver;
-use super::super::socket::Socket;
+use super::super::sockets::Socket;
 use crate::rtps::Brought;
 
 /// So often that is done where all that has come is to be received; peers may send without end.

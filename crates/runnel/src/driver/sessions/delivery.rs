@@ -18,7 +18,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 
 use super::Sessions;
 use crate::driver::Driver;
-use crate::driver::socket::Socket;
+use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::ipc::{Piece, SessionFault};
 use crate::rtps::Brought;

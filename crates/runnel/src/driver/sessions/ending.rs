@@ -13,7 +13,7 @@ use runnel_io::clock;
 
 use super::{FIRST_PAUSE, LONGEST_PAUSE, Session, Sessions, Timer};
 use crate::driver::Driver;
-use crate::driver::socket::Socket;
+use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::ipc::{SessionFault, Unread};
 
@@ -80,7 +80,7 @@ impl Driver {
         open.receiver.tell_last();
         open.sender.ring();
         let _ = open.packets.shutdown();
-        let _ = self.reactor.remove(&*open.packets);
+        let _ = self.sockets.reactor.remove(&*open.packets);
         let ending = open.ending.insert(Ending::new(clock::monotonic()));
         self.sessions.timers.schedule(Timer::Ending(session), ending.deadline());
         let (process, socket, over) = (open.process, open.sockets[0], open.sender.is_over());
@@ -179,7 +179,7 @@ impl Driver {
                 _ => {}
             }
             if matches!(self.sockets.get(key), Some(Socket::Called(_))) {
-                self.flush_request(key);
+                self.sockets.flush_request(key, &mut self.effects);
             }
         }
     }

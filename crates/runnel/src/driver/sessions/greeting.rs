@@ -12,8 +12,8 @@ use runnel_io::{Doorbell, Interest, PacketListener, Ringer, Token, clock, host};
 
 use super::{MOST_SESSIONS, Session, Timer};
 use crate::driver::Driver;
-use crate::driver::listeners::ACCEPT_BATCH;
-use crate::driver::socket::Socket;
+use crate::driver::sockets::ACCEPT_BATCH;
+use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::ipc::{Hello, Inbox, NoHello, Outbox, Receiver, Sender};
 use crate::log_output::console;
@@ -111,8 +111,8 @@ impl Driver {
     }
 
     fn add_packet_listener(&mut self, listener: PacketListener) -> io::Result<()> {
-        let key = self.sockets.insert_with(|_| Socket::Nothing);
-        let watched = self.reactor.add(&listener, Token(key.to_bits()), Interest::Read);
+        let key = self.sockets.insert(Socket::Nothing);
+        let watched = self.sockets.reactor.add(&listener, Token(key.to_bits()), Interest::Read);
         if let Some(place) = self.sockets.get_mut(key) {
             *place = Socket::PacketListener(listener);
         }
@@ -134,7 +134,7 @@ impl Driver {
             match listener.accept() {
                 Ok(Some(packets)) => self.greeted_by(packets),
                 Ok(None) => return,
-                Err(error) => return self.pause_accepting(key, &error),
+                Err(error) => return self.sockets.pause_accepting(key, &error),
             }
         }
     }
@@ -200,8 +200,8 @@ impl Driver {
         let packets = Arc::new(packets);
         let process = greeted.as_ref().map(|(process, _)| *process);
         let greeting = Greeting { packets: Arc::clone(&packets), greeted };
-        let key = self.sockets.insert_with(|_| Socket::Greeting(greeting));
-        if self.reactor.add(&*packets, Token(key.to_bits()), Interest::Read).is_err() {
+        let key = self.sockets.insert(Socket::Greeting(greeting));
+        if self.sockets.reactor.add(&*packets, Token(key.to_bits()), Interest::Read).is_err() {
             return self.remove_socket(key);
         }
         self.sessions.timers.schedule(Timer::Greeting(key), clock::monotonic() + DEADLINE);
@@ -301,8 +301,8 @@ impl Driver {
             return Ok(Arc::clone(bell));
         }
         let (bell, ringer) = Doorbell::pair()?;
-        let key = self.sockets.insert_with(|_| Socket::Nothing);
-        if let Err(error) = self.reactor.add_edge(&bell, Token(key.to_bits())) {
+        let key = self.sockets.insert(Socket::Nothing);
+        if let Err(error) = self.sockets.reactor.add_edge(&bell, Token(key.to_bits())) {
             self.remove_socket(key);
             return Err(error);
         }
@@ -330,7 +330,7 @@ impl Driver {
                 Err(error) => return Err(error.into()),
             },
         };
-        let bell = self.sockets.insert_with(|_| Socket::Nothing);
+        let bell = self.sockets.insert(Socket::Nothing);
         match self.make_session([key, bell], packets, mine, theirs) {
             Ok(session) => self.add_session(session),
             Err(error) => {
@@ -355,7 +355,7 @@ impl Driver {
         let (bells, pool) = ((bell, self.own_bell()?), Arc::clone(&self.sessions.pool));
         let sender = Arc::new(Sender::new(memory, page, bells, Arc::clone(&packets), pool));
         let receiver = Receiver::new(mine.outbox, inbox, Arc::clone(&packets), same_user);
-        self.reactor.add_edge(&mine.bell, Token(sockets[1].to_bits()))?;
+        self.sockets.reactor.add_edge(&mine.bell, Token(sockets[1].to_bits()))?;
         Ok(Session::new(process, sockets, packets, mine.bell, receiver, sender))
     }
 

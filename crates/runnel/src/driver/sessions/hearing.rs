@@ -1,11 +1,13 @@
 //! What comes by sessions: records are taken from their rings and given to the links that they are of.
 
+use std::sync::Arc;
+
 use runnel_io::Token;
 use runnel_ros1::tcpros::LENGTH;
 
 use super::LOOKS;
-use crate::driver::links::cut;
-use crate::driver::socket::{Called, Input, Socket};
+use crate::driver::sockets::cut;
+use crate::driver::sockets::{Called, Input, Socket};
 use crate::driver::table::Key;
 use crate::driver::{Driver, SCRATCH};
 use crate::ipc::{Heard, Piece, RING, SessionFault};
@@ -191,8 +193,12 @@ impl Driver {
                     self.misbehaved(link, &why);
                 }
             }
-            (Some(Socket::Served(_)), Piece::Bytes(bytes)) => self.requests(link, &bytes),
-            (Some(Socket::Called(_)), Piece::Bytes(bytes)) => self.responses(link, &bytes),
+            (Some(Socket::Served(_)), Piece::Bytes(bytes)) => {
+                self.sockets.requests(link, &bytes, &mut self.effects)
+            }
+            (Some(Socket::Called(_)), Piece::Bytes(bytes)) => {
+                self.sockets.responses(link, &bytes, &mut self.effects)
+            }
             (Some(Socket::Served(_) | Socket::Called(_)), _) => {
                 self.misbehaved(link, "a topic's message came by the channel of a service");
             }
@@ -209,6 +215,7 @@ impl Driver {
         else {
             return;
         };
+        let reactor = Arc::clone(&self.sockets.reactor);
         let gone_over = match self.sockets.get_mut(key) {
             Some(Socket::Output(output)) => output.publication.go_over(output.conn, &open.sender, token),
             Some(Socket::SampleOutput(output)) => {
@@ -216,14 +223,14 @@ impl Driver {
                 output.publication.switch_to_memory(output.pair(), how, &open.sender, token)
             }
             Some(Socket::Served(served)) => served.client.go_over(&open.sender, token),
-            Some(Socket::Called(called)) => called.way.go_over(&self.reactor, &open.sender, token),
+            Some(Socket::Called(called)) => called.way.go_over(&reactor, &open.sender, token),
             _ => true,
         };
         if !gone_over && !open.unopened.contains(&token) {
             open.unopened.push(token);
         }
         if matches!(self.sockets.get(key), Some(Socket::Called(_))) {
-            self.flush_request(key);
+            self.sockets.flush_request(key, &mut self.effects);
         }
     }
 

@@ -11,7 +11,7 @@ use runnel_core::time::Instant;
 use runnel_io::clock;
 
 use crate::driver::Driver;
-use crate::driver::socket::Socket;
+use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::ipc::Piece;
 

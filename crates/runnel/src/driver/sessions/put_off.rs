@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::Key;
 use crate::driver::Driver;
-use crate::driver::socket::Socket;
+use crate::driver::sockets::Socket;
 use crate::ipc::Heard;
 
 /// The records of one turn that wait, in the order in which they came: no more than rings hold.

@@ -13,7 +13,7 @@ use super::delivery::PairDelivery;
 use super::hearing::MOST_CHANNELS;
 use crate::data::{LinkInfo, Publication, TopicInput};
 use crate::driver::Driver;
-use crate::driver::socket::Socket;
+use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::frame::LENGTH;
 use crate::ipc::{Piece, SessionFault};

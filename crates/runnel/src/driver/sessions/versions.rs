@@ -2,7 +2,7 @@
 
 use super::greeting::Greeting;
 use crate::driver::Driver;
-use crate::driver::socket::Socket;
+use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::ipc::Hello;
 

@@ -13,7 +13,7 @@ use runnel_testkit::namespace::require_private_network;
 
 use super::MOST_UNDER_WAY;
 use crate::driver::Driver;
-use crate::driver::socket::Socket;
+use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::{Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, Subscription};
 
@@ -178,10 +178,12 @@ fn read(node: &Node, interest: Interest, is_meant: fn(&Socket) -> bool) {
 fn modify(driver: &Driver, key: Key, socket: &Socket, interest: Interest) {
     let token = Token(key.to_bits());
     match socket {
-        Socket::Rtps(socket) => driver.reactor.modify(&**socket, token, interest).unwrap(),
-        Socket::Control(control) => driver.reactor.modify(&*control.stream, token, interest).unwrap(),
-        Socket::Input(input) => driver.reactor.modify(&*input.stream, token, interest).unwrap(),
-        Socket::DatagramInput(input) => driver.reactor.modify(&*input.socket, token, interest).unwrap(),
+        Socket::Rtps(socket) => driver.sockets.reactor.modify(&**socket, token, interest).unwrap(),
+        Socket::Control(control) => driver.sockets.reactor.modify(&*control.stream, token, interest).unwrap(),
+        Socket::Input(input) => driver.sockets.reactor.modify(&*input.stream, token, interest).unwrap(),
+        Socket::DatagramInput(input) => {
+            driver.sockets.reactor.modify(&*input.socket, token, interest).unwrap()
+        }
         _ => unreachable!("sockets that bring messages are meant"),
     }
 }

@@ -3,17 +3,16 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_io::{Events, clock};
 use runnel_ros1::tcpros::IncompleteFrame;
-use runnel_ros1::told::told;
 
-use super::Driver;
+use super::Sockets;
 use super::socket::{DatagramInput, Socket};
-use super::table::Key;
+use crate::driver::effect::{Effect, Effects};
+use crate::driver::table::Key;
 use crate::receive_budget::{FrameClaim, ReceiveBudget, loser};
 
 /// Why a message was given up while it arrived.
@@ -49,21 +48,22 @@ fn source(address: IpAddr) -> String {
     if address.is_unspecified() { "datagrams".to_owned() } else { address.to_string() }
 }
 
-impl Driver {
+impl Sockets {
     /// The memory that incomplete messages take.
-    pub(crate) fn receive_budget(&self) -> ReceiveBudget {
+    pub(in crate::driver) fn receive_budget(&self) -> ReceiveBudget {
         self.frame_budget.state()
     }
 
     /// Gives up messages until the others have enough memory, and sees to it that one which makes no progress is noticed.
-    pub(super) fn bound_incomplete_frames(&mut self) {
+    pub(in crate::driver) fn bound_incomplete_frames(&mut self, effects: &mut Effects) {
         while self.frame_budget.is_short() {
             let now = clock::monotonic();
-            let keys = self.sockets.keys();
-            let claims = keys.iter().filter_map(|key| Some((*key, self.sockets.get(*key)?.claim()?)));
+            let keys = self.keys();
+            let claims = keys.iter().filter_map(|key| Some((*key, self.get(*key)?.claim()?)));
             let Some(key) = loser(claims, now) else { break };
             let limit = self.frame_budget.limits().bytes;
-            self.give_up_frame(key, |address, frame| GivenUp::BudgetShort { address, frame, limit });
+            let short = |address, frame| GivenUp::BudgetShort { address, frame, limit };
+            self.give_up_frame(key, short, effects);
         }
         if self.frame_check.is_none() && self.frame_budget.is_used() {
             self.frame_check = Some(clock::monotonic() + self.frame_budget.limits().timeout);
@@ -72,7 +72,7 @@ impl Driver {
 
     /// By when bytes had to come to be read in this turn, if it reads every socket and messages are to be checked. Where more
     /// sockets are ready each time than one wait lists, messages are checked late rather than never.
-    pub(super) fn all_ready_at(&self, events: &Events) -> Option<Instant> {
+    pub(in crate::driver) fn all_ready_at(&self, events: &Events) -> Option<Instant> {
         let latest = self.frame_check? + self.frame_budget.limits().timeout;
         let now = clock::monotonic();
         (events.is_complete() || latest <= now).then_some(now)
@@ -80,20 +80,24 @@ impl Driver {
 
     /// Gives up messages that had made no progress for too long when all that had come by then was read. After this process
     /// has stood still, bytes that came meanwhile are read first.
-    pub(super) fn check_incomplete_frames(&mut self, all_ready_at: Option<Instant>) {
+    pub(in crate::driver) fn check_incomplete_frames(
+        &mut self,
+        all_ready_at: Option<Instant>,
+        effects: &mut Effects,
+    ) {
         let Some(now) = all_ready_at else { return };
         let timeout = self.frame_budget.limits().timeout;
         if self.frame_check.is_none_or(|due| now < due) {
             return;
         }
         let mut next: Option<Instant> = None;
-        for key in self.sockets.keys() {
-            let claim = self.sockets.get(key).and_then(Socket::claim);
+        for key in self.keys() {
+            let claim = self.get(key).and_then(Socket::claim);
             let Some(deadline) = claim.and_then(FrameClaim::last_progress).map(|at| at + timeout) else {
                 continue;
             };
             if deadline <= now {
-                self.give_up_frame(key, |_, frame| GivenUp::NoProgress { frame, timeout });
+                self.give_up_frame(key, |_, frame| GivenUp::NoProgress { frame, timeout }, effects);
             } else {
                 next = Some(next.map_or(deadline, |next| next.min(deadline)));
             }
@@ -102,8 +106,13 @@ impl Driver {
     }
 
     /// Gives up the message that a link is receiving, and with it the link, unless that goes on behind it.
-    fn give_up_frame(&mut self, key: Key, why: impl FnOnce(IpAddr, IncompleteFrame) -> GivenUp) {
-        let Some(socket) = self.sockets.get_mut(key) else { return };
+    fn give_up_frame(
+        &mut self,
+        key: Key,
+        why: impl FnOnce(IpAddr, IncompleteFrame) -> GivenUp,
+        effects: &mut Effects,
+    ) {
+        let Some(socket) = self.table.get_mut(key) else { return };
         let (Some(address), Some(frame)) =
             (socket.claim().map(FrameClaim::address), socket.incomplete_frame())
         else {
@@ -113,18 +122,12 @@ impl Driver {
         self.frame_budget.count_given_up();
         // Anybody may send datagrams in a publisher's name, so that they say little about it.
         if let Socket::DatagramInput(input) = socket {
-            let (engine, publisher) = (input.engine, input.from.publisher.clone());
             input.topic.lose(input.reassembler.abandon(), &input.from);
             input.update_claim();
-            let input = Arc::clone(&input.topic);
-            let who = format!(
-                "topic {}: publisher [{}], by datagrams",
-                self.topic_of(engine, &input),
-                told(&publisher)
-            );
-            return self.warn_of_peer(engine, format_args!("{who}: {why}"));
+            let trouble = |(engine, peer)| Effect::PeerTrouble { engine, peer, why };
+            return effects.extend(socket.peer().map(trouble));
         }
-        self.misbehaved(key, &why);
+        self.misbehaved(key, why, effects);
     }
 }
 

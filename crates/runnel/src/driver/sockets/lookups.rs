@@ -10,7 +10,7 @@ use runnel_io::Waker;
 use runnel_io::lookup::{self, Family};
 use runnel_ros1::net::{ConnId, Endpoint};
 
-use super::table::Key;
+use crate::driver::table::Key;
 
 /// Most look-ups at once; further hosts wait in line.
 const MOST: usize = 32;

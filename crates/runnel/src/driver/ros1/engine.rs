@@ -21,7 +21,7 @@ pub(crate) enum Engine {
 
 impl Engine {
     /// What the driver does with any engine.
-    pub(super) fn verbs(&mut self) -> &mut dyn Verbs {
+    pub(in crate::driver) fn verbs(&mut self) -> &mut dyn Verbs {
         match self {
             Self::Node(node) => &mut **node,
             Self::Other(other) => &mut **other,

@@ -9,10 +9,11 @@ use std::thread;
 use runnel_core::names::Arguments;
 use runnel_core::time::Instant;
 use runnel_io::{Listener, Reactor, clock};
+use runnel_ros1::net::Transmit;
+use runnel_ros1::node::Port;
 
 use super::*;
-use crate::driver::Engine;
-use crate::driver::engine::{Notice, Verbs};
+use crate::driver::{Driver, Engine, Notice, Verbs};
 use crate::environment::{Graphs, Settings};
 use crate::ipc::Pool;
 use crate::ready::ReadyQueue;

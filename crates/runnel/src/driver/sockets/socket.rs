@@ -11,15 +11,15 @@ use runnel_ros1::node::{Port, ServiceLinkId};
 use runnel_ros1::tcpros::{FrameReader, ResponseReader};
 use runnel_ros1::udpros::Reassembler;
 
-use super::sessions::{Greeting, SampleInput, SampleOutput};
-use super::table::Key;
 use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent, Way};
+use crate::driver::sessions::{Greeting, SampleInput, SampleOutput};
+use crate::driver::table::Key;
 use crate::ipc::{Sender, Unread};
 use crate::receive_budget::FrameClaim;
 
 /// One socket in the reactor. What it is for comes first, beside what each message touches.
 #[repr(u8)]
-pub(super) enum Socket {
+pub(in crate::driver) enum Socket {
     /// Accepts connections for an engine.
     Listener { listener: Listener, engine: Key, port: Port },
     /// Carries bytes between an engine and a peer.
@@ -62,7 +62,7 @@ pub(super) enum Socket {
 
 impl Socket {
     /// What its engine knows it by.
-    pub(super) fn conn(&self) -> Option<(Key, ConnId)> {
+    pub(in crate::driver) fn conn(&self) -> Option<(Key, ConnId)> {
         Some(match self {
             Self::Control(Control { engine, conn, .. })
             | Self::Input(Input { engine, conn, .. })
@@ -87,7 +87,7 @@ impl Socket {
     }
 
     /// The engine that it serves.
-    pub(super) fn engine(&self) -> Option<Key> {
+    pub(in crate::driver) fn engine(&self) -> Option<Key> {
         match self {
             Self::Listener { engine, .. } => Some(*engine),
             other => other.conn().map(|(engine, _)| engine),
@@ -95,7 +95,7 @@ impl Socket {
     }
 
     /// How a link finds its other end on this host.
-    pub(super) fn meeting(&self) -> Option<LocalPeerId> {
+    pub(in crate::driver) fn meeting(&self) -> Option<LocalPeerId> {
         match self {
             Self::Input(Input { meeting, .. })
             | Self::Output(Output { meeting, .. })
@@ -109,108 +109,108 @@ impl Socket {
 }
 
 /// A connection of an engine.
-pub(super) struct Control {
-    pub(super) engine: Key,
-    pub(super) conn: ConnId,
-    pub(super) peer: SocketAddr,
-    pub(super) stream: Arc<Stream>,
-    pub(super) connecting: bool,
+pub(in crate::driver) struct Control {
+    pub(in crate::driver) engine: Key,
+    pub(in crate::driver) conn: ConnId,
+    pub(in crate::driver) peer: SocketAddr,
+    pub(in crate::driver) stream: Arc<Stream>,
+    pub(in crate::driver) connecting: bool,
     /// To be closed when `unsent` is sent.
-    pub(super) closing: bool,
+    pub(in crate::driver) closing: bool,
     /// The reactor tells when the socket takes more.
-    pub(super) watched: bool,
-    pub(super) unsent: Unsent,
+    pub(in crate::driver) watched: bool,
+    pub(in crate::driver) unsent: Unsent,
 }
 
 /// A link to a publisher. What each message touches comes first.
 #[repr(C)]
-pub(super) struct Input {
-    pub(super) topic: Arc<TopicInput>,
-    pub(super) from: Arc<LinkInfo>,
-    pub(super) reader: FrameReader,
-    pub(super) claim: FrameClaim,
-    pub(super) stream: Arc<Stream>,
-    pub(super) engine: Key,
-    pub(super) conn: ConnId,
+pub(in crate::driver) struct Input {
+    pub(in crate::driver) topic: Arc<TopicInput>,
+    pub(in crate::driver) from: Arc<LinkInfo>,
+    pub(in crate::driver) reader: FrameReader,
+    pub(in crate::driver) claim: FrameClaim,
+    pub(in crate::driver) stream: Arc<Stream>,
+    pub(in crate::driver) engine: Key,
+    pub(in crate::driver) conn: ConnId,
     /// Bytes of its stream that came by the connection.
-    pub(super) received: u64,
+    pub(in crate::driver) received: u64,
     /// The publisher may be of this host.
-    pub(super) meeting: Option<LocalPeerId>,
+    pub(in crate::driver) meeting: Option<LocalPeerId>,
 }
 
 /// A link to a subscriber.
-pub(super) struct Output {
-    pub(super) engine: Key,
-    pub(super) conn: ConnId,
-    pub(super) stream: Arc<Stream>,
-    pub(super) publication: Arc<Publication>,
+pub(in crate::driver) struct Output {
+    pub(in crate::driver) engine: Key,
+    pub(in crate::driver) conn: ConnId,
+    pub(in crate::driver) stream: Arc<Stream>,
+    pub(in crate::driver) publication: Arc<Publication>,
     /// The subscriber may be of this host.
-    pub(super) meeting: Option<LocalPeerId>,
+    pub(in crate::driver) meeting: Option<LocalPeerId>,
 }
 
 /// A datagram socket of which no link has been made. The reactor does not know it: what comes waits in the kernel.
-pub(super) struct Opened {
-    pub(super) engine: Key,
-    pub(super) conn: ConnId,
-    pub(super) socket: Arc<Datagrams>,
+pub(in crate::driver) struct Opened {
+    pub(in crate::driver) engine: Key,
+    pub(in crate::driver) conn: ConnId,
+    pub(in crate::driver) socket: Arc<Datagrams>,
 }
 
 /// A link to a publisher that sends datagrams.
-pub(super) struct DatagramInput {
-    pub(super) engine: Key,
-    pub(super) conn: ConnId,
-    pub(super) socket: Arc<Datagrams>,
-    pub(super) reassembler: Reassembler,
-    pub(super) claim: FrameClaim,
-    pub(super) topic: Arc<TopicInput>,
-    pub(super) from: Arc<LinkInfo>,
+pub(in crate::driver) struct DatagramInput {
+    pub(in crate::driver) engine: Key,
+    pub(in crate::driver) conn: ConnId,
+    pub(in crate::driver) socket: Arc<Datagrams>,
+    pub(in crate::driver) reassembler: Reassembler,
+    pub(in crate::driver) claim: FrameClaim,
+    pub(in crate::driver) topic: Arc<TopicInput>,
+    pub(in crate::driver) from: Arc<LinkInfo>,
 }
 
 /// A link to a subscriber that gets datagrams.
-pub(super) struct DatagramOutput {
-    pub(super) engine: Key,
-    pub(super) conn: ConnId,
-    pub(super) socket: Arc<Datagrams>,
-    pub(super) publication: Arc<Publication>,
+pub(in crate::driver) struct DatagramOutput {
+    pub(in crate::driver) engine: Key,
+    pub(in crate::driver) conn: ConnId,
+    pub(in crate::driver) socket: Arc<Datagrams>,
+    pub(in crate::driver) publication: Arc<Publication>,
 }
 
 /// A client of a service.
-pub(super) struct Served {
-    pub(super) engine: Key,
-    pub(super) conn: ConnId,
-    pub(super) stream: Arc<Stream>,
-    pub(super) reader: FrameReader,
-    pub(super) claim: FrameClaim,
-    pub(super) service: Arc<ServiceCore>,
-    pub(super) client: Arc<ClientLink>,
+pub(in crate::driver) struct Served {
+    pub(in crate::driver) engine: Key,
+    pub(in crate::driver) conn: ConnId,
+    pub(in crate::driver) stream: Arc<Stream>,
+    pub(in crate::driver) reader: FrameReader,
+    pub(in crate::driver) claim: FrameClaim,
+    pub(in crate::driver) service: Arc<ServiceCore>,
+    pub(in crate::driver) client: Arc<ClientLink>,
     /// The client's node.
-    pub(super) name: String,
+    pub(in crate::driver) name: String,
     /// Bytes of requests that came by the connection.
-    pub(super) received: u64,
+    pub(in crate::driver) received: u64,
     /// The client may be of this host.
-    pub(super) meeting: Option<LocalPeerId>,
+    pub(in crate::driver) meeting: Option<LocalPeerId>,
 }
 
 /// A link to a service.
-pub(super) struct Called {
-    pub(super) engine: Key,
-    pub(super) conn: ConnId,
-    pub(super) stream: Arc<Stream>,
-    pub(super) link: ServiceLinkId,
-    pub(super) reader: ResponseReader,
-    pub(super) claim: FrameClaim,
-    pub(super) way: Way,
-    pub(super) unsent: Unsent,
+pub(in crate::driver) struct Called {
+    pub(in crate::driver) engine: Key,
+    pub(in crate::driver) conn: ConnId,
+    pub(in crate::driver) stream: Arc<Stream>,
+    pub(in crate::driver) link: ServiceLinkId,
+    pub(in crate::driver) reader: ResponseReader,
+    pub(in crate::driver) claim: FrameClaim,
+    pub(in crate::driver) way: Way,
+    pub(in crate::driver) unsent: Unsent,
     /// Bytes of responses that came by the connection.
-    pub(super) received: u64,
+    pub(in crate::driver) received: u64,
     /// The service may be of this host.
-    pub(super) meeting: Option<LocalPeerId>,
+    pub(in crate::driver) meeting: Option<LocalPeerId>,
 }
 
 impl Called {
     /// The session is over: requests go by the connection again, with what the service has not read. Without memory for that,
     /// the connection ends.
-    pub(super) fn fall_back(&mut self, sender: &Arc<Sender>, unread: &mut Unread) {
+    pub(in crate::driver) fn fall_back(&mut self, sender: &Arc<Sender>, unread: &mut Unread) {
         if let Some(channel) = self.way.channel_of(sender) {
             self.way.fall_back();
             let put = unread.take_stream(channel).and_then(|bytes| self.unsent.push_first(&bytes));

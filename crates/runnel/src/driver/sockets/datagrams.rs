@@ -9,10 +9,11 @@ use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Port, SubscriberLink};
 use runnel_ros1::udpros::Reassembler;
 
-use super::Driver;
+use super::Sockets;
 use super::socket::{DatagramInput, DatagramOutput, Opened, Socket};
-use super::table::Key;
-use crate::data::{LinkInfo, TopicInput};
+use crate::data::{LinkInfo, Publication, TopicInput};
+use crate::driver::effect::{Effect, Effects};
+use crate::driver::table::Key;
 
 /// Bytes of datagrams that the kernel is asked to hold for a link: a burst that comes while nobody reads.
 const RECEIVE_ROOM: usize = 4 << 20;
@@ -20,25 +21,30 @@ const RECEIVE_ROOM: usize = 4 << 20;
 /// Datagrams received from one socket before others get their turn.
 const BATCH: usize = 64;
 
-impl Driver {
+impl Sockets {
     /// Opens a datagram socket: to one peer, or for the datagrams of any.
-    pub(super) fn open_datagram(&mut self, engine: Key, conn: ConnId, to: Option<SocketAddr>) {
+    pub(in crate::driver) fn open_datagram(
+        &mut self,
+        engine: Key,
+        conn: ConnId,
+        to: Option<SocketAddr>,
+        effects: &mut Effects,
+    ) {
         let opened = match to {
             Some(peer) => Datagrams::connect(peer),
             None => self.bind_datagrams(engine),
         };
         let socket = match opened {
             Ok(socket) => Arc::new(socket),
-            Err(error) => return self.not_connected(engine, conn, &error),
+            Err(error) => {
+                let why = Some(error.to_string());
+                return effects.push_back(Effect::Closed { engine, conn, why });
+            }
         };
         let port = socket.address().port();
-        let key = self.sockets.insert_with(|_| Socket::Opened(Opened { engine, conn, socket }));
-        if let Some(slot) = self.engines.get_mut(engine) {
-            slot.conns.insert(conn, key);
-        }
-        self.with_engine(engine, |engine, now| {
-            engine.as_node().map(|node| node.handle_bound(now, conn, port))
-        });
+        let key = self.insert(Socket::Opened(Opened { engine, conn, socket }));
+        self.conns.insert((engine, conn), key);
+        effects.push_back(Effect::Bound { engine, conn, port });
     }
 
     /// Where the node accepts connections, publishers send it datagrams.
@@ -49,83 +55,86 @@ impl Driver {
             }
             _ => None,
         };
-        let ip: Option<IpAddr> = self.sockets.iter().find_map(of_node);
+        let ip: Option<IpAddr> = self.iter().find_map(of_node);
         let socket = Datagrams::bind(ip.ok_or(io::ErrorKind::AddrNotAvailable)?)?;
         socket.set_receive_room(RECEIVE_ROOM)?;
         Ok(socket)
     }
 
     /// A link to a publisher stands: from now on the socket's datagrams with this number are messages.
-    pub(super) fn join_datagrams(
+    pub(in crate::driver) fn join_datagrams(
         &mut self,
         key: Key,
         number: u32,
         topic: Arc<TopicInput>,
-        from: Arc<LinkInfo>,
+        from: &Arc<LinkInfo>,
+        effects: &mut Effects,
     ) {
-        let Some(place) = self.sockets.get_mut(key) else { return };
+        let Some(place) = self.table.get_mut(key) else { return };
         let Socket::Opened(Opened { engine, conn, socket }) = place else { return };
         let (engine, conn, socket) = (*engine, *conn, Arc::clone(socket));
         let added = self.reactor.add(&*socket, Token(key.to_bits()), Interest::Read);
-        topic.join(&from);
-        let accepted = self.frame_budget.accepted(topic.fixed_len(&from));
-        let (reassembler, joined) = (Reassembler::new(number).accepting(accepted), Arc::clone(&from));
+        topic.join(from);
+        let accepted = self.frame_budget.accepted(topic.fixed_len(from));
+        let reassembler = Reassembler::new(number).accepting(accepted);
         // Datagrams do not prove where they are from.
         let claim = self.frame_budget.claim(Ipv4Addr::UNSPECIFIED.into());
+        let from = Arc::clone(from);
         *place =
             Socket::DatagramInput(DatagramInput { engine, conn, socket, reassembler, claim, topic, from });
-        self.ros1_joined(&joined);
         if let Err(error) = added {
-            self.ended(key, Some(&error.to_string()));
+            self.ended(key, Some(error.to_string()), effects);
         }
     }
 
     /// A link to a subscriber stands: the publication sends its datagrams.
-    pub(super) fn join_datagram_subscriber(&mut self, engine: Key, mut link: SubscriberLink) {
-        let (Some(key), Some(fragmenter)) = (self.key_of(engine, link.conn), link.datagrams.take()) else {
-            return;
-        };
-        let publication = self.node_of(engine).and_then(|node| node.outputs.get(&link.topic).cloned());
-        let Some(publication) = publication else { return };
-        let Some(place) = self.sockets.get_mut(key) else { return };
-        let Socket::Opened(Opened { conn, socket, .. }) = place else { return };
-        let (conn, socket, token) = (*conn, Arc::clone(socket), Token(key.to_bits()));
+    pub(in crate::driver) fn join_datagram_subscriber(
+        &mut self,
+        key: Key,
+        publication: &Arc<Publication>,
+        mut link: SubscriberLink,
+        effects: &mut Effects,
+    ) {
+        let Some(fragmenter) = link.datagrams.take() else { return };
+        let Some(place) = self.table.get_mut(key) else { return };
+        let Socket::Opened(Opened { engine, conn, socket }) = place else { return };
+        let (engine, conn, socket, token) = (*engine, *conn, Arc::clone(socket), Token(key.to_bits()));
         let added = self.reactor.add(&*socket, token, Interest::Read);
-        let (to, of) = (Arc::clone(&socket), Arc::clone(&publication));
+        let (to, of) = (Arc::clone(&socket), Arc::clone(publication));
         *place = Socket::DatagramOutput(DatagramOutput { engine, conn, socket, publication: of });
         match added {
             Ok(()) => publication.join_datagrams(link, fragmenter, token, to),
-            Err(error) => self.ended(key, Some(&error.to_string())),
+            Err(error) => self.ended(key, Some(error.to_string()), effects),
         }
     }
 
     /// Receives until a message is whole: a socket that has more is told again.
-    pub(super) fn datagram_input_readable(&mut self, key: Key) {
+    pub(super) fn datagram_input_readable(&mut self, key: Key, effects: &mut Effects) {
         let mut scratch = self.take_scratch();
-        let Some(Socket::DatagramInput(input)) = self.sockets.get_mut(key) else { return };
+        let Some(Socket::DatagramInput(input)) = self.table.get_mut(key) else { return };
         let received = receive_message(input, &mut scratch);
         input.update_claim();
         self.scratch = scratch;
         if let Err(error) = received {
-            self.ended(key, Some(&error.to_string()));
+            self.ended(key, Some(error.to_string()), effects);
         }
     }
 
     /// A subscriber has nothing to say, but its host does when it is gone, and the network when it lost something.
-    pub(super) fn datagram_output_readable(&mut self, key: Key) {
-        let Some(Socket::DatagramOutput(output)) = self.sockets.get(key) else { return };
+    pub(super) fn datagram_output_readable(&mut self, key: Key, effects: &mut Effects) {
+        let Some(Socket::DatagramOutput(output)) = self.get(key) else { return };
         let Err(error) = output.socket.recv(&mut [0; 16]) else { return };
         let refused = error.kind() == io::ErrorKind::ConnectionRefused;
         if output.publication.undelivered(output.conn, refused, clock::monotonic()) {
-            self.ended(key, Some(&error.to_string()));
+            self.ended(key, Some(error.to_string()), effects);
         }
     }
 
     /// The publication has met the end of a link, and asked for this call.
-    pub(super) fn datagram_output_refused(&mut self, key: Key) {
-        let Some(Socket::DatagramOutput(output)) = self.sockets.get(key) else { return };
+    pub(super) fn datagram_output_refused(&mut self, key: Key, effects: &mut Effects) {
+        let Some(Socket::DatagramOutput(output)) = self.get(key) else { return };
         if output.publication.is_refused(output.conn) {
-            self.ended(key, Some("the subscriber takes no more datagrams"));
+            self.ended(key, Some("the subscriber takes no more datagrams".to_owned()), effects);
         }
     }
 }

@@ -1,0 +1,92 @@
+//! Links of ROS 1 that the engine of a node has made: their sockets carry messages from now on, and their other ends may be of
+//! this host.
+
+use std::sync::Arc;
+
+use runnel_ros1::node::{PublisherLink, ServiceClientLink, ServiceServerLink, SubscriberLink};
+
+use super::Driver;
+use super::ros1::ServiceInfo;
+use super::table::Key;
+use crate::data::LinkInfo;
+use crate::log_output::console;
+
+impl Driver {
+    /// A link to a publisher stands.
+    pub(super) fn join_publisher(&mut self, engine: Key, mut link: PublisherLink) {
+        let Some(key) = self.sockets.key_of(engine, link.conn) else { return };
+        let Some(topic) = self.node_of(engine).and_then(|node| node.inputs.get(&link.topic).cloned()) else {
+            return;
+        };
+        let from = Arc::new(LinkInfo {
+            publisher: std::mem::take(&mut link.publisher),
+            type_name: std::mem::take(&mut link.type_name),
+            md5: std::mem::take(&mut link.md5),
+            definition: std::mem::take(&mut link.definition),
+            latching: link.latching,
+            stats: Arc::clone(&link.stats),
+            origin: link.origin,
+            ..LinkInfo::default()
+        });
+        if let Some(number) = link.datagrams {
+            self.sockets.join_datagrams(key, number, topic, &from, &mut self.effects);
+            return self.ros1_joined(&from);
+        }
+        if !self.sockets.join_publisher(key, topic, &from, &link) {
+            return;
+        }
+        console::debug!("topic {}: publisher [{}] joined", link.topic, from.publisher);
+        self.ros1_joined(&from);
+        self.sockets.messages(key, &link.rest, &mut self.effects);
+        self.meet(key, link.same_host);
+    }
+
+    /// A link to a subscriber stands.
+    pub(super) fn join_subscriber(&mut self, engine: Key, link: SubscriberLink) {
+        let Some(key) = self.sockets.key_of(engine, link.conn) else { return };
+        let publication = self.node_of(engine).and_then(|node| node.outputs.get(&link.topic).cloned());
+        let Some(publication) = publication else { return };
+        if link.datagrams.is_some() {
+            return self.sockets.join_datagram_subscriber(key, &publication, link, &mut self.effects);
+        }
+        let meeting = link.same_host;
+        console::debug!("topic {}: subscriber [{}] joined", link.topic, link.subscriber);
+        if self.sockets.join_subscriber(key, &publication, link) {
+            self.meet(key, meeting);
+        }
+    }
+
+    /// A client of a service of ours has joined.
+    pub(super) fn join_service_client(&mut self, engine: Key, link: ServiceClientLink) {
+        let Some(key) = self.sockets.key_of(engine, link.conn) else { return };
+        let service = self.node_of(engine).and_then(|node| node.services.get(&link.service).cloned());
+        let Some(service) = service else { return self.link_ended(key, None) };
+        let meeting = link.same_host;
+        if self.sockets.join_client(key, service, link, &mut self.effects) {
+            self.meet(key, meeting);
+        }
+    }
+
+    /// A link to a service stands: the request goes out.
+    pub(super) fn join_service(&mut self, engine: Key, linked: ServiceServerLink) {
+        let Some(key) = self.sockets.key_of(engine, linked.conn) else { return };
+        let call = self.node_of(engine).and_then(|node| node.calls.get_mut(&linked.link));
+        let Some(call) = call else { return };
+        call.socket = Some(key);
+        call.info = Some(ServiceInfo {
+            node: linked.provider.clone(),
+            type_name: linked.type_name.clone(),
+            md5: linked.md5.clone(),
+        });
+        let (request, response_len) = (call.request.take(), call.response_len);
+        if !self.sockets.join_service(key, response_len, &linked) {
+            return;
+        }
+        match request {
+            Some(request) => self.sockets.send_request(key, &request, &mut self.effects),
+            None => self.call_ended(engine, linked.link, Ok(Ok(Vec::new()))),
+        }
+        self.sockets.responses(key, &linked.rest, &mut self.effects);
+        self.meet(key, linked.same_host);
+    }
+}

@@ -1,0 +1,233 @@
+//! The sockets of the process and the reactor that watches them: connections and datagram sockets of ROS 1, from the first
+//! byte to the last, and the descriptors that the other components have put here.
+//!
+//! What comes by links of ROS 1 goes to their subscriptions at once. All else that happens is an [`Effect`] for the loop.
+
+mod control;
+mod datagrams;
+mod incomplete;
+mod links;
+mod listeners;
+mod lookups;
+mod services;
+mod socket;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use runnel_core::time::Instant;
+use runnel_io::lookup::Family;
+use runnel_io::{Interest, Listener, Reactor, Stream, Token};
+use runnel_ros1::net::ConnId;
+use runnel_ros1::node::Port;
+
+use super::effect::{Effect, Effects};
+use super::table::{Key, Table};
+use super::throttle::Throttle;
+use crate::environment::Settings;
+use crate::receive_budget::FrameBudget;
+pub(super) use links::cut;
+pub(super) use listeners::ACCEPT_BATCH;
+use lookups::Lookups;
+pub(super) use socket::{Called, Control, DatagramInput, DatagramOutput, Input, Output, Socket};
+
+/// Bytes read from a socket at once.
+pub(super) const SCRATCH: usize = 64 * 1024;
+
+/// See the module's documentation.
+pub(super) struct Sockets {
+    pub(super) reactor: Arc<Reactor>,
+    scratch: Vec<u8>,
+    table: Table<Socket>,
+    /// The sockets of each engine's connections.
+    conns: HashMap<(Key, ConnId), Key>,
+    lookups: Lookups,
+    /// Which addresses of hosts are taken.
+    family: Family,
+    /// Listeners that wait for descriptors to become free.
+    paused: Option<(Instant, Vec<Key>)>,
+    /// What is logged about that.
+    accepting: Throttle,
+    /// Memory of incomplete messages of ROS 1, and when to look whether they make progress.
+    frame_budget: FrameBudget,
+    frame_check: Option<Instant>,
+}
+
+/// Bytes that came for an engine.
+pub(super) struct Received {
+    pub(super) engine: Key,
+    pub(super) conn: ConnId,
+    count: usize,
+}
+
+impl Sockets {
+    pub(super) fn new(reactor: Arc<Reactor>, settings: &Settings) -> Self {
+        Self {
+            lookups: Lookups::new(reactor.waker().clone(), settings.family),
+            family: settings.family,
+            reactor,
+            scratch: Vec::new(),
+            table: Table::default(),
+            conns: HashMap::new(),
+            paused: None,
+            accepting: Throttle::default(),
+            frame_budget: FrameBudget::new(settings.receive),
+            frame_check: None,
+        }
+    }
+
+    pub(super) fn get(&self, key: Key) -> Option<&Socket> {
+        self.table.get(key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Socket> {
+        self.table.get_mut(key)
+    }
+
+    pub(super) fn insert(&mut self, socket: Socket) -> Key {
+        self.table.insert_with(|_| socket)
+    }
+
+    pub(super) fn keys(&self) -> Vec<Key> {
+        self.table.keys()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Socket> {
+        self.table.iter()
+    }
+
+    /// The socket of an engine's connection.
+    pub(super) fn key_of(&self, engine: Key, conn: ConnId) -> Option<Key> {
+        self.conns.get(&(engine, conn)).copied()
+    }
+
+    /// When something is to be done.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.resumes_at().into_iter().chain(self.frame_check).min()
+    }
+
+    /// Has an engine listen.
+    pub(super) fn listen(&mut self, engine: Key, listener: Listener, port: Port) -> io::Result<()> {
+        let key = self.insert(Socket::Listener { listener, engine, port });
+        self.watch(key, Interest::Read)
+    }
+
+    /// Reads from a socket that has something. Bytes of an engine's own are for the loop to give to it.
+    pub(super) fn readable(&mut self, key: Key, effects: &mut Effects) -> Option<Received> {
+        match self.table.get(key)? {
+            Socket::Listener { .. } => self.accept(key, effects),
+            Socket::Control(_) => return self.control_readable(key, effects),
+            Socket::Input(_) => self.input_readable(key, effects),
+            Socket::Output(_) => self.output_readable(key, effects),
+            Socket::DatagramInput(_) => self.datagram_input_readable(key, effects),
+            Socket::DatagramOutput(_) => self.datagram_output_readable(key, effects),
+            Socket::Served(_) => self.served_readable(key, effects),
+            Socket::Called(_) => self.called_readable(key, effects),
+            _ => {}
+        }
+        None
+    }
+
+    /// A socket takes more.
+    pub(super) fn writable(&mut self, key: Key, effects: &mut Effects) {
+        match self.table.get(key) {
+            Some(Socket::Control(_)) => self.control_writable(key, effects),
+            Some(Socket::Output(output)) => output.publication.writable(output.conn),
+            Some(Socket::DatagramOutput(_)) => self.datagram_output_refused(key, effects),
+            Some(Socket::SampleOutput(output)) => output.publication.memory_writable(output.pair()),
+            Some(Socket::Served(served)) => served.client.writable(),
+            Some(Socket::Called(_)) => self.flush_request(key, effects),
+            _ => {}
+        }
+    }
+
+    fn watch(&self, key: Key, interest: Interest) -> io::Result<()> {
+        let token = Token(key.to_bits());
+        match self.table.get(key) {
+            Some(Socket::Listener { listener, .. }) => self.reactor.add(listener, token, interest),
+            Some(Socket::Control(control)) => self.reactor.add(&*control.stream, token, interest),
+            _ => Ok(()),
+        }
+    }
+
+    /// Closes a socket and forgets it.
+    pub(super) fn remove(&mut self, key: Key, effects: &mut Effects) {
+        let Some(socket) = self.table.remove(key) else { return };
+        match &socket {
+            Socket::Input(Input { topic, from, .. })
+            | Socket::DatagramInput(DatagramInput { topic, from, .. }) => topic.leave(from),
+            Socket::Output(Output { publication, conn, .. })
+            | Socket::DatagramOutput(DatagramOutput { publication, conn, .. }) => publication.leave(*conn),
+            Socket::SampleOutput(output) => output.publication.leave_memory(output.pair()),
+            // Requests that wait hold the socket open, whose end would be told again and again.
+            Socket::Served(served) => drop(self.reactor.remove(&*served.stream)),
+            _ => {}
+        }
+        if let Some(of) = socket.conn() {
+            self.conns.remove(&of);
+        }
+        effects.extend(socket.meeting().map(|peer| Effect::Parted { key, peer }));
+    }
+
+    /// Closes all sockets of an engine, which is gone.
+    pub(super) fn remove_engine(&mut self, engine: Key, effects: &mut Effects) {
+        for key in self.keys() {
+            if self.get(key).and_then(Socket::engine) == Some(engine) {
+                self.remove(key, effects);
+            }
+        }
+        self.lookups.forget_engine(engine);
+    }
+
+    /// A connection has ended by itself. Of a link, its session may have more.
+    fn ended(&mut self, key: Key, why: Option<String>, effects: &mut Effects) {
+        match self.get(key) {
+            Some(Socket::Control(_)) => self.finish(key, why, effects),
+            Some(_) => effects.push_back(Effect::LinkEnded { key, why }),
+            None => {}
+        }
+    }
+
+    /// A connection has ended, and nothing more comes of it: its engine is told.
+    pub(super) fn finish(&mut self, key: Key, why: Option<String>, effects: &mut Effects) {
+        let Some((engine, conn)) = self.get(key).and_then(Socket::conn) else { return };
+        // An engine that has closed a connection does not know it any more.
+        let is_forgotten = matches!(self.get(key), Some(Socket::Control(Control { closing: true, .. })));
+        self.remove(key, effects);
+        if !is_forgotten {
+            effects.push_back(Effect::Closed { engine, conn, why });
+        }
+    }
+
+    /// Reads once from a peer; gives how many bytes lie in the buffer.
+    fn receive(&mut self, key: Key, stream: &Stream, effects: &mut Effects) -> usize {
+        self.prepare_scratch();
+        match stream.recv(&mut self.scratch) {
+            Ok(Some(0)) => self.ended(key, None, effects),
+            Ok(Some(count)) => return count,
+            Ok(None) => {}
+            Err(error) => self.ended(key, Some(error.to_string()), effects),
+        }
+        0
+    }
+
+    /// The bytes that were received for an engine.
+    pub(super) fn bytes(&self, received: &Received) -> &[u8] {
+        self.scratch.get(..received.count).unwrap_or_default()
+    }
+
+    /// The buffer for one read is made when it is first needed.
+    fn prepare_scratch(&mut self) {
+        if self.scratch.is_empty() {
+            // Fresh zeroed memory takes no pages until it is used, which a resize would.
+            self.scratch = vec![0; SCRATCH];
+        }
+    }
+
+    /// The buffer, for somebody who works on this component while it is read. To be given back.
+    fn take_scratch(&mut self) -> Vec<u8> {
+        self.prepare_scratch();
+        std::mem::take(&mut self.scratch)
+    }
+}

@@ -1,0 +1,195 @@
+//! Connections that carry messages, once both headers are good.
+
+use std::io;
+use std::sync::Arc;
+
+use runnel_io::{Interest, Token, clock};
+use runnel_ros1::node::{PublisherLink, SubscriberLink};
+use runnel_ros1::tcpros::{FrameError, FrameReader};
+
+use super::Sockets;
+use super::socket::{Input, Output, Served, Socket};
+use crate::data::{LinkInfo, Publication, TopicInput};
+use crate::driver::effect::{Effect, Effects, Peer, Source};
+use crate::driver::table::Key;
+use crate::receive_budget::explain;
+
+/// Of a message under way at least this much is received into its own memory instead of through the common buffer.
+const DIRECT: usize = 16 * 1024;
+
+impl Sockets {
+    /// A link to a publisher stands: from now on its bytes are messages. False if there is no such connection.
+    pub(in crate::driver) fn join_publisher(
+        &mut self,
+        key: Key,
+        topic: Arc<TopicInput>,
+        from: &Arc<LinkInfo>,
+        link: &PublisherLink,
+    ) -> bool {
+        let Some(place) = self.table.get_mut(key) else { return false };
+        let Socket::Control(control) = place else { return false };
+        topic.join(from);
+        let accepted = self.frame_budget.accepted(topic.fixed_len(from));
+        let input = Input {
+            engine: control.engine,
+            conn: link.conn,
+            stream: Arc::clone(&control.stream),
+            reader: FrameReader::accepting(accepted),
+            claim: self.frame_budget.claim(control.peer.ip()),
+            topic,
+            from: Arc::clone(from),
+            received: 0,
+            meeting: link.same_host,
+        };
+        *place = Socket::Input(input);
+        true
+    }
+
+    /// A link to a subscriber stands: the publication sends on it. False if there is no such connection.
+    pub(in crate::driver) fn join_subscriber(
+        &mut self,
+        key: Key,
+        publication: &Arc<Publication>,
+        mut link: SubscriberLink,
+    ) -> bool {
+        let Some(place) = self.table.get_mut(key) else { return false };
+        let Socket::Control(control) = place else { return false };
+        let stream = Arc::clone(&control.stream);
+        let mut unsent = std::mem::take(&mut control.unsent).into_bytes();
+        unsent.append(&mut link.answer);
+        let output = Output {
+            engine: control.engine,
+            conn: link.conn,
+            stream: Arc::clone(&stream),
+            publication: Arc::clone(publication),
+            meeting: link.same_host,
+        };
+        *place = Socket::Output(output);
+        let token = Token(key.to_bits());
+        let _ = self.reactor.modify(&*stream, token, Interest::Read);
+        publication.join(link, token, stream, unsent);
+        true
+    }
+
+    /// Reads once from a publisher: long messages into their own memory, all else through the common buffer.
+    pub(super) fn input_readable(&mut self, key: Key, effects: &mut Effects) {
+        let mut scratch = self.take_scratch();
+        let Some(Socket::Input(input)) = self.table.get_mut(key) else { return };
+        let direct = input.reader.room().is_some_and(|room| room.len() >= DIRECT);
+        let ended = if direct { read_direct(input) } else { read_through(input, &mut scratch) };
+        self.scratch = scratch;
+        match ended {
+            Ok(()) => {}
+            Err(End::Closed) => self.ended(key, None, effects),
+            Err(End::Failed(error)) => self.ended(key, Some(error.to_string()), effects),
+            Err(End::Misbehaved(error)) => self.misbehaved(key, explain(error), effects),
+        }
+    }
+
+    /// Messages that came behind the header.
+    pub(in crate::driver) fn messages(&mut self, key: Key, bytes: &[u8], effects: &mut Effects) {
+        let Some(Socket::Input(input)) = self.table.get_mut(key) else { return };
+        input.received += bytes.len() as u64;
+        if let Err(error) = cut(input, bytes) {
+            self.misbehaved(key, explain(error), effects);
+        }
+    }
+
+    /// What comes by a link makes no sense: it ends, and the log says whose it was.
+    pub(in crate::driver) fn misbehaved(&mut self, key: Key, why: String, effects: &mut Effects) {
+        if let Some((engine, peer)) = self.get(key).and_then(Socket::peer) {
+            effects.push_back(Effect::PeerTrouble { engine, peer, why: why.clone() });
+        }
+        self.finish(key, Some(why), effects);
+    }
+
+    /// A subscriber has nothing to say; this is how its end shows.
+    pub(super) fn output_readable(&mut self, key: Key, effects: &mut Effects) {
+        if let Some(Socket::Output(output)) = self.get(key) {
+            let stream = Arc::clone(&output.stream);
+            self.receive(key, &stream, effects);
+        }
+    }
+}
+
+impl Socket {
+    /// The other end of a link by which something comes, and the engine that made it.
+    pub(super) fn peer(&self) -> Option<(Key, Peer)> {
+        match self {
+            Self::Input(Input { engine, topic, from, claim, .. }) => {
+                let (topic, name) = (Arc::clone(topic), from.publisher.clone());
+                let address = Source::Address(claim.address());
+                Some((*engine, Peer::Publisher { topic, name, address }))
+            }
+            Self::DatagramInput(input) => {
+                let (topic, name) = (Arc::clone(&input.topic), input.from.publisher.clone());
+                Some((input.engine, Peer::Publisher { topic, name, address: Source::Datagrams }))
+            }
+            Self::Served(Served { engine, service, name, claim, .. }) => {
+                let (service, name) = (service.service.clone(), name.clone());
+                Some((*engine, Peer::Client { service, name, address: claim.address() }))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Why a link to a publisher is over.
+enum End {
+    Closed,
+    Failed(io::Error),
+    Misbehaved(FrameError),
+}
+
+impl From<FrameError> for End {
+    fn from(error: FrameError) -> Self {
+        Self::Misbehaved(error)
+    }
+}
+
+fn read_direct(input: &mut Input) -> Result<(), End> {
+    let Some(room) = input.reader.room() else { return Ok(()) };
+    let count = received(input.stream.recv(room))?;
+    input.received += count as u64;
+    if let Some(message) = input.reader.arrived(count) {
+        input.topic.push(message, &input.from);
+    }
+    input.update_claim();
+    Ok(())
+}
+
+fn read_through(input: &mut Input, scratch: &mut [u8]) -> Result<(), End> {
+    let count = received(input.stream.recv(scratch))?;
+    input.received += count as u64;
+    cut(input, scratch.get(..count).unwrap_or(&[]))?;
+    Ok(())
+}
+
+/// How many bytes came; none is no end.
+fn received(result: io::Result<Option<usize>>) -> Result<usize, End> {
+    match result {
+        Ok(Some(0)) => Err(End::Closed),
+        Ok(Some(count)) => Ok(count),
+        Ok(None) => Ok(0),
+        Err(error) => Err(End::Failed(error)),
+    }
+}
+
+/// Cuts bytes into messages and hands those on that are complete.
+pub(in crate::driver) fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), FrameError> {
+    let Input { reader, topic, from, .. } = input;
+    while !bytes.is_empty() {
+        if let Some(message) = reader.take(&mut bytes, || topic.spare())? {
+            topic.push(message, from);
+        }
+    }
+    input.update_claim();
+    Ok(())
+}
+
+impl Input {
+    /// After bytes have come.
+    fn update_claim(&mut self) {
+        self.claim.update(self.reader.incomplete(), clock::monotonic);
+    }
+}

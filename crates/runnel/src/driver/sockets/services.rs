@@ -1,0 +1,180 @@
+//! Connections of services, once both headers are good: those that we answer on, and those that we ask on.
+
+use std::sync::Arc;
+
+use runnel_io::{Token, clock};
+use runnel_ros1::node::{ServiceClientLink, ServiceServerLink};
+use runnel_ros1::tcpros::{FrameReader, ResponseReader};
+
+use super::Sockets;
+use super::socket::{Called, Served, Socket};
+use crate::data::{ClientLink, ServiceCore, Way};
+use crate::driver::effect::{Effect, Effects};
+use crate::driver::table::Key;
+use crate::receive_budget::explain;
+
+impl Sockets {
+    /// A client of a service of ours has joined: from now on its bytes are requests. False if there is no such connection.
+    pub(in crate::driver) fn join_client(
+        &mut self,
+        key: Key,
+        service: Arc<ServiceCore>,
+        link: ServiceClientLink,
+        effects: &mut Effects,
+    ) -> bool {
+        let reactor = Arc::clone(&self.reactor);
+        let Some(place) = self.table.get_mut(key) else { return false };
+        let Socket::Control(control) = place else { return false };
+        let (stream, unsent) = (Arc::clone(&control.stream), std::mem::take(&mut control.unsent));
+        let claim = self.frame_budget.claim(control.peer.ip());
+        let (token, linger) = (Token(key.to_bits()), self.frame_budget.limits().timeout);
+        let client = ClientLink::new(reactor, token, Arc::clone(&stream), link.persistent, unsent, linger);
+        let accepted = self.frame_budget.accepted(service.types.request_len);
+        let served = Served {
+            engine: control.engine,
+            conn: link.conn,
+            stream,
+            reader: FrameReader::accepting(accepted),
+            claim,
+            service,
+            client: Arc::new(client),
+            name: link.client,
+            received: link.rest.len() as u64,
+            meeting: link.same_host,
+        };
+        *place = Socket::Served(served);
+        self.requests(key, &link.rest, effects);
+        true
+    }
+
+    pub(super) fn served_readable(&mut self, key: Key, effects: &mut Effects) {
+        let Some(Socket::Served(served)) = self.get(key) else { return };
+        let stream = Arc::clone(&served.stream);
+        let count = self.receive(key, &stream, effects);
+        if let Some(Socket::Served(served)) = self.get_mut(key) {
+            served.received += count as u64;
+        }
+        let scratch = self.take_scratch();
+        self.requests(key, scratch.get(..count).unwrap_or_default(), effects);
+        self.scratch = scratch;
+    }
+
+    /// Cuts requests from what came from a client.
+    pub(in crate::driver) fn requests(&mut self, key: Key, bytes: &[u8], effects: &mut Effects) {
+        self.cut_requests(key, bytes, effects);
+        if let Some(Socket::Served(served)) = self.get_mut(key) {
+            served.claim.update(served.reader.incomplete(), clock::monotonic);
+        }
+    }
+
+    fn cut_requests(&mut self, key: Key, mut bytes: &[u8], effects: &mut Effects) {
+        while !bytes.is_empty() {
+            let Some(Socket::Served(served)) = self.get_mut(key) else { return };
+            match served.reader.take(&mut bytes, Vec::new) {
+                Ok(None) => {}
+                Ok(Some(request)) => {
+                    if !served.service.push(request, &served.client) {
+                        let why = "sends too many requests ahead of their answers".to_owned();
+                        return self.misbehaved(key, why, effects);
+                    }
+                }
+                Err(error) => return self.misbehaved(key, explain(error), effects),
+            }
+        }
+    }
+
+    /// Has the clients of a service get no more answers; gives their sockets.
+    pub(in crate::driver) fn clients_of(&self, service: &Arc<ServiceCore>) -> Vec<Key> {
+        let is_client = |key: &Key| match self.get(*key) {
+            Some(Socket::Served(served)) if Arc::ptr_eq(&served.service, service) => {
+                served.client.end();
+                true
+            }
+            _ => false,
+        };
+        self.keys().into_iter().filter(is_client).collect()
+    }
+
+    /// A link to a service stands: from now on its bytes are responses. False if there is no such connection.
+    pub(in crate::driver) fn join_service(
+        &mut self,
+        key: Key,
+        response_len: Option<usize>,
+        linked: &ServiceServerLink,
+    ) -> bool {
+        let Some(place) = self.table.get_mut(key) else { return false };
+        let Socket::Control(control) = place else { return false };
+        let unsent = std::mem::take(&mut control.unsent);
+        let stream = Arc::clone(&control.stream);
+        let way = Way::watched(Arc::clone(&stream), Token(key.to_bits()), unsent.len(), control.watched);
+        *place = Socket::Called(Called {
+            engine: control.engine,
+            conn: linked.conn,
+            stream,
+            link: linked.link,
+            reader: ResponseReader::of_type(response_len, self.frame_budget.longest()),
+            claim: self.frame_budget.claim(control.peer.ip()),
+            way,
+            unsent,
+            received: linked.rest.len() as u64,
+            meeting: linked.same_host,
+        });
+        true
+    }
+
+    /// Sends a request on the link to its service.
+    pub(in crate::driver) fn send_request(&mut self, key: Key, request: &[u8], effects: &mut Effects) {
+        if let Some(Socket::Called(called)) = self.get_mut(key) {
+            if let Err(refused) = called.unsent.try_push([request, &[]]) {
+                return self.ended(key, Some(refused.to_string()), effects);
+            }
+            self.flush_request(key, effects);
+        }
+    }
+
+    pub(in crate::driver) fn flush_request(&mut self, key: Key, effects: &mut Effects) {
+        let Some(Socket::Called(called)) = self.table.get_mut(key) else { return };
+        let Called { unsent, way, .. } = called;
+        if let Err(error) = unsent.flush(|bytes| way.send(bytes)) {
+            return self.ended(key, Some(error.to_string()), effects);
+        }
+        let _ = way.watch(&self.reactor, !unsent.is_empty());
+    }
+
+    pub(super) fn called_readable(&mut self, key: Key, effects: &mut Effects) {
+        let Some(Socket::Called(called)) = self.get(key) else { return };
+        let stream = Arc::clone(&called.stream);
+        let count = self.receive(key, &stream, effects);
+        if let Some(Socket::Called(called)) = self.get_mut(key) {
+            called.received += count as u64;
+        }
+        let scratch = self.take_scratch();
+        self.responses(key, scratch.get(..count).unwrap_or_default(), effects);
+        self.scratch = scratch;
+    }
+
+    /// Cuts the response from what came from a service.
+    pub(in crate::driver) fn responses(&mut self, key: Key, bytes: &[u8], effects: &mut Effects) {
+        self.cut_responses(key, bytes, effects);
+        if let Some(Socket::Called(called)) = self.get_mut(key) {
+            called.claim.update(called.reader.incomplete(), clock::monotonic);
+        }
+    }
+
+    fn cut_responses(&mut self, key: Key, mut bytes: &[u8], effects: &mut Effects) {
+        while !bytes.is_empty() {
+            let Some(Socket::Called(called)) = self.get_mut(key) else { return };
+            let (engine, link) = (called.engine, called.link);
+            match called.reader.take(&mut bytes) {
+                Ok(None) => {}
+                Ok(Some(response)) => {
+                    effects.push_back(Effect::Answered { engine, link, answer: Ok(response) });
+                }
+                Err(error) => {
+                    let why = format!("response from {}: {}", called.claim.address(), explain(error));
+                    return self.finish(key, Some(why), effects);
+                }
+            }
+        }
+    }
+}
