@@ -9,7 +9,9 @@ use runnel_core::local_peer::LocalPeerId;
 use runnel_io::Stream;
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Port, ServiceLinkId};
+use runnel_rtps::wire::EntityId;
 
+use super::nodes::NodeKey;
 use super::ros1::CallAnswer;
 use super::table::Key;
 use crate::data::TopicInput;
@@ -35,8 +37,22 @@ pub(super) enum Effect {
     PeerTrouble { engine: Key, peer: Peer, why: String },
     /// A link is gone whose other end may be of this host.
     Parted { key: Key, peer: LocalPeerId },
+    /// A node has something to say of a peer.
+    NodeTrouble { node: NodeKey, line: String },
+    /// Others are to be told of the nodes of this process, which have changed or have other endpoints.
+    NodesChanged,
+    /// The participant may have events, since it was worked on.
+    ParticipantWorked,
+    /// A reader has been made.
+    ReaderMade { reader: EntityId },
     /// A service has answered.
     Answered { engine: Key, link: ServiceLinkId, answer: CallAnswer },
+}
+
+impl Effect {
+    pub(super) fn is_nodes_changed(&self) -> bool {
+        matches!(self, Self::NodesChanged)
+    }
 }
 
 /// The other end of a link.

@@ -10,6 +10,7 @@ use runnel_io::{Listener, clock};
 use runnel_ros1::node::{Node as Ros1Node, NodeEvent, Port, Role, ServiceLinkId};
 
 use super::Driver;
+use super::effect::Effect;
 use super::ros1::{Call, Engine, Slot};
 use super::table::Key;
 use super::throttle::Throttle;
@@ -96,7 +97,7 @@ impl Driver {
             drop(removed);
             return Err(error);
         }
-        self.tell_of_nodes();
+        self.effects.push_back(Effect::NodesChanged);
         Ok(key)
     }
 
@@ -123,7 +124,7 @@ impl Driver {
         let engine = ros1.and_then(|engine| self.remove_engine(engine));
         self.endpoints.forget_node(key);
         let node = self.nodes.remove(key.0);
-        self.tell_of_nodes();
+        self.effects.push_back(Effect::NodesChanged);
         self.share_locals();
         Removed { _node: node, _outputs: outputs, _engine: engine }
     }

@@ -25,6 +25,7 @@ use runnel_ros1::told::told;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 use runnel_rtps::{Correction, Event};
 
+use super::effect::Effect;
 use super::nodes::NodeKey;
 use super::sockets::Socket;
 use super::table::Key;
@@ -164,6 +165,61 @@ impl Ros2 {
         let ours = [self.neighbours.deadline(), self.going_over.deadline(), self.complaints.deadline()];
         ours.into_iter().chain([rtps.deadline()]).flatten().min()
     }
+
+    /// Says what somebody in the graph did, as long as nobody does it all the time.
+    fn warn_of_participant(&mut self, line: fmt::Arguments<'_>) {
+        self.throttle.warn(clock::monotonic(), line, |line| console::warning!("{line}"));
+    }
+
+    /// Says that a peer began anew, or that somebody forges its datagrams.
+    fn warn_of_correction(&mut self, local: EntityId, remote: Guid, state: Correction) {
+        let topic = self.rtps.as_ref().and_then(|rtps| rtps.topic_of(local));
+        let topic = topic.unwrap_or_else(|| "discovery".into());
+        self.warn_of_participant(format_args!(
+            "{topic}: the {state} {remote} was corrected: it restarted, or a datagram in its name was forged"
+        ));
+    }
+
+    fn matched(&mut self, local: EntityId, remote: Guid) {
+        let origin = self.rtps.as_ref().and_then(|rtps| rtps.origin_of(remote));
+        self.tell_of_link(local, remote, "joined");
+        if let Some(offer) = self.writers.get(&local).and_then(|end| end.offer.upgrade()) {
+            offer.met(remote, origin);
+        }
+        if self.is_heard_otherwise(local, remote) {
+            return;
+        }
+        let Self { rtps: Some(rtps), readers, graph, .. } = self else { return };
+        let Some(end) = readers.get_mut(&local) else { return };
+        let Some(told) = rtps.publisher(remote) else { return };
+        let node = graph.node_of(remote).map(str::to_owned);
+        let from = Arc::new(LinkInfo {
+            publisher: node.unwrap_or_else(|| remote.to_string()),
+            type_name: end.type_name.clone(),
+            md5: end.md5.clone(),
+            type_hash: if told.type_hash.is_empty() { end.type_hash.clone() } else { told.type_hash },
+            encoding: told.encoding,
+            origin,
+            lifespan: told.qos.lifespan,
+            ..LinkInfo::default()
+        });
+        end.input.join(&from);
+        end.links.insert(remote, from);
+        end.tell_life(1, 0);
+    }
+
+    fn unmatched(&mut self, local: EntityId, remote: Guid) {
+        self.tell_of_link(local, remote, "left");
+        if let Some(offer) = self.writers.get(&local).and_then(|end| end.offer.upgrade()) {
+            offer.left(remote);
+        }
+        let Some(end) = self.readers.get_mut(&local) else { return };
+        if let Some(from) = end.links.remove(&remote) {
+            end.input.leave(&from);
+            let lapsed = i64::from(end.lapsed.remove(&remote));
+            end.tell_life(lapsed - 1, -lapsed);
+        }
+    }
 }
 
 impl Driver {
@@ -192,14 +248,14 @@ impl Driver {
         self.ros2.graph.join(&rtps);
         self.ros2.rtps = Some(rtps);
         // Whoever asks what there is waits for this of everyone, and a process may have no node for long.
-        self.tell_of_nodes();
+        self.effects.push_back(Effect::NodesChanged);
         Ok(())
     }
 
     /// Tells the peers that the process leaves the ROS 2 graph, and hears them no longer.
     pub(crate) fn leave_ros2(&mut self) {
         self.ros2.left = true;
-        self.say_all();
+        self.ros2.say_all(&mut self.effects);
         let Some(rtps) = self.ros2.rtps.take() else { return };
         rtps.leave();
         for key in self.sockets.keys() {
@@ -242,65 +298,53 @@ impl Driver {
             self.tell_neighbours(now);
         }
         self.ros2.going_over.serve(now);
-        if self.ros2.complaints.deadline().is_some_and(|at| at <= now) {
-            self.say_what_is_due(now);
-        }
-    }
-
-    /// Says what somebody in the graph did, as long as nobody does it all the time.
-    fn warn_of_participant(&mut self, line: fmt::Arguments<'_>) {
-        self.ros2.throttle.warn(clock::monotonic(), line, |line| console::warning!("{line}"));
-    }
-
-    /// Says that a peer began anew, or that somebody forges its datagrams.
-    fn warn_of_correction(&mut self, local: EntityId, remote: Guid, state: Correction) {
-        let topic = self.ros2.rtps.as_ref().and_then(|rtps| rtps.topic_of(local));
-        let topic = topic.unwrap_or_else(|| "discovery".into());
-        self.warn_of_participant(format_args!(
-            "{topic}: the {state} {remote} was corrected: it restarted, or a datagram in its name was forged"
-        ));
+        self.ros2.say_what_is_due(now, &mut self.effects);
     }
 
     fn ros2_event(&mut self, event: Event) {
+        let Self { ros2, effects, .. } = self;
         match event {
             Event::Matched { local, remote } => {
-                self.ros2_matched(local, remote);
+                ros2.matched(local, remote);
                 self.pair_met(local, remote);
             }
             Event::CanGoOver { writer, reader } => self.can_go_over(writer, reader),
             Event::Unmatched { local, remote } => {
                 self.pair_parted(local, remote);
-                self.ros2_unmatched(local, remote);
+                self.ros2.unmatched(local, remote);
             }
             Event::Incompatible { local, remote, policies } => {
-                self.ros2_incompatible(local, remote, &policies)
+                ros2.incompatible(local, remote, &policies, effects);
             }
             Event::SampleLost { reader, writer, count } => {
                 // Where memory brings some as well, its receiver knows what is lost.
-                let end = self.ros2.readers.get(&reader);
+                let end = ros2.readers.get(&reader);
                 if end.is_some_and(|end| end.delivery_of(writer).is_none()) {
                     self.samples_lost(reader, writer, count);
                 }
             }
-            Event::ParticipantsRefused { address, count } => self.warn_of_participant(format_args!(
+            Event::ParticipantsRefused { address, count } => ros2.warn_of_participant(format_args!(
                 "{count} participants are refused, the last one at {address}: there is no capacity for more there"
             )),
-            Event::Trouble(line) => self.warn_of_participant(format_args!("{line}")),
-            Event::Corrected { local, remote, state } => self.warn_of_correction(local, remote, state),
+            Event::Trouble(line) => ros2.warn_of_participant(format_args!("{line}")),
+            Event::Corrected { local, remote, state } => ros2.warn_of_correction(local, remote, state),
             Event::ParticipantLost(participant) => {
-                self.say_of_participant(participant);
-                self.ros2.graph.forget(participant);
+                ros2.say_of_participant(participant, effects);
+                ros2.graph.forget(participant);
                 self.neighbour_lost(participant);
             }
             Event::Told { participant, bytes } => self.word_came(participant, &bytes),
             Event::EndpointFound(endpoint) => {
-                self.ear_found(endpoint);
-                self.publisher_found(endpoint);
-                self.warn_of_type(endpoint);
+                ros2.ear_found(endpoint, effects);
+                ros2.publisher_found(endpoint, effects);
+                ros2.warn_of_type(endpoint, effects);
             }
-            Event::EndpointLost(endpoint) => self.publisher_lost(endpoint),
+            Event::EndpointLost(endpoint) => {
+                let ended = ros2.publisher_lost(endpoint);
+                self.end_endpoints(&ended);
+            }
             Event::LivelinessChanged { reader, writer, alive } => {
-                self.liveliness_changed(reader, writer, alive);
+                ros2.liveliness_changed(reader, writer, alive);
             }
             // What this process has promised or asks for is watched for with what it does within itself.
             Event::DeadlineMissed { .. } | Event::LivelinessLost { .. } => {}
@@ -308,32 +352,24 @@ impl Driver {
         }
     }
 
-    fn ros2_matched(&mut self, local: EntityId, remote: Guid) {
-        let origin = self.ros2.rtps.as_ref().and_then(|rtps| rtps.origin_of(remote));
-        self.ros2.tell_of_link(local, remote, "joined");
-        if let Some(offer) = self.ros2.writers.get(&local).and_then(|end| end.offer.upgrade()) {
-            offer.met(remote, origin);
+    /// Endpoints end: what sessions have of their pairs comes first.
+    pub(super) fn end_endpoints(&mut self, ids: &[EntityId]) {
+        for id in ids {
+            self.pairs_of_endpoint_parted(*id);
+            self.ros2.remove_endpoint(*id, &mut self.effects);
         }
-        if self.ros2.is_heard_otherwise(local, remote) {
-            return;
-        }
-        let Ros2 { rtps: Some(rtps), readers, graph, .. } = &mut self.ros2 else { return };
-        let Some(end) = readers.get_mut(&local) else { return };
-        let Some(told) = rtps.publisher(remote) else { return };
-        let node = graph.node_of(remote).map(str::to_owned);
-        let from = Arc::new(LinkInfo {
-            publisher: node.unwrap_or_else(|| remote.to_string()),
-            type_name: end.type_name.clone(),
-            md5: end.md5.clone(),
-            type_hash: if told.type_hash.is_empty() { end.type_hash.clone() } else { told.type_hash },
-            encoding: told.encoding,
-            origin,
-            lifespan: told.qos.lifespan,
-            ..LinkInfo::default()
-        });
-        end.input.join(&from);
-        end.links.insert(remote, from);
-        end.tell_life(1, 0);
+    }
+
+    /// What offers of a node's were announced by ends.
+    pub(super) fn remove_writers(&mut self, offers: &[Arc<Offer>]) {
+        let ids: Vec<EntityId> = offers.iter().filter_map(|offer| offer.writer_id()).collect();
+        self.end_endpoints(&ids);
+    }
+
+    /// The readers of a subscription end.
+    pub(super) fn remove_reader(&mut self, core: &Arc<SubscriptionCore>) {
+        let ids = self.ros2.end_subscription(core);
+        self.end_endpoints(&ids);
     }
 
     /// A participant has told of its nodes: publishers of its that were met before are known by them from now on.
@@ -354,19 +390,6 @@ impl Driver {
             }
         }
         renamed.into_iter().for_each(|(reader, writer)| self.pair_renamed(reader, writer));
-    }
-
-    fn ros2_unmatched(&mut self, local: EntityId, remote: Guid) {
-        self.ros2.tell_of_link(local, remote, "left");
-        if let Some(offer) = self.ros2.writers.get(&local).and_then(|end| end.offer.upgrade()) {
-            offer.left(remote);
-        }
-        let Some(end) = self.ros2.readers.get_mut(&local) else { return };
-        if let Some(from) = end.links.remove(&remote) {
-            end.input.leave(&from);
-            let lapsed = i64::from(end.lapsed.remove(&remote));
-            end.tell_life(lapsed - 1, -lapsed);
-        }
     }
 
     /// The interfaces of the host may be others.

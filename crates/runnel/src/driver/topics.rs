@@ -70,7 +70,8 @@ impl Driver {
         self.watch_endpoint(offer);
         if places.ros2 {
             self.offer(key, &topic.name, offer, publication);
-            self.add_writer(key, topic, offer);
+            let owner = (key, self.node_slot(key).and_then(|slot| slot.origin));
+            self.ros2.add_writer(owner, topic, offer, &mut self.effects);
         }
         Ok(())
     }
@@ -159,7 +160,9 @@ impl Driver {
         if places.ros2 && !asks_first {
             self.request(key, topic, qos, core);
         }
-        let ros2 = places.ros2.then(|| self.add_reader(key, topic, qos, core)).flatten();
+        let owner = (key, self.node_slot(key).and_then(|slot| slot.origin));
+        let ros2 =
+            places.ros2.then(|| self.ros2.add_reader(owner, topic, qos, core, &mut self.effects)).flatten();
         Ok(Inputs { ros1: input, ros2 })
     }
 

@@ -191,6 +191,14 @@ impl Driver {
             Effect::LinkEnded { key, why } => self.link_ended(key, why),
             Effect::PeerTrouble { engine, peer, why } => self.peer_trouble(engine, &peer, &why),
             Effect::Parted { key, peer } => self.part(key, peer),
+            Effect::NodeTrouble { node, line } => {
+                self.node_slot(node).into_iter().for_each(|node| node.warn_of_peer(format_args!("{line}")));
+            }
+            // All that has changed is told at once.
+            Effect::NodesChanged if self.effects.iter().any(Effect::is_nodes_changed) => {}
+            Effect::NodesChanged => self.ros2.tell_of_nodes(&self.nodes),
+            Effect::ParticipantWorked => self.take_ros2_events(),
+            Effect::ReaderMade { reader } => self.begin_room(reader),
             Effect::Answered { engine, link, answer } => self.call_ended(engine, link, answer),
         }
     }

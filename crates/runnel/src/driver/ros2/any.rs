@@ -9,9 +9,11 @@ use runnel_core::qos::QoS;
 use runnel_ros1::told::told as as_logged;
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::{Driver, ReaderEnd, Ros2};
+use super::endpoints::Owner;
+use super::{ReaderEnd, Ros2};
 use crate::announced::Topic;
 use crate::data::{SubscriptionCore, TopicInput};
+use crate::driver::effect::{Effect, Effects};
 use crate::driver::nodes::NodeKey;
 use crate::rtps::{Rtps, Told, endpoint_of, ros2_name};
 
@@ -132,19 +134,19 @@ impl Ros2 {
     }
 }
 
-impl Driver {
+impl Ros2 {
     /// A subscription is to hear all types. What it gets its messages by.
     pub(super) fn add_any(
         &mut self,
-        node: NodeKey,
+        (node, origin): Owner,
         topic: &Topic,
         qos: QoS,
         core: &Arc<SubscriptionCore>,
+        effects: &mut Effects,
     ) -> Arc<TopicInput> {
         let input = Arc::new(TopicInput::default());
         input.add(Arc::clone(core), &[]);
-        let origin = self.node_slot(node).and_then(|slot| slot.origin);
-        self.ros2.any.push(AnyEnd {
+        self.any.push(AnyEnd {
             node,
             topic: topic.name.clone(),
             origin,
@@ -155,48 +157,43 @@ impl Driver {
             readers: Vec::new(),
             publishers: HashMap::new(),
         });
-        let known = self.ros2.rtps.as_ref().map(|rtps| rtps.publishers(&format!("rt{}", topic.name)));
-        known.into_iter().flatten().for_each(|told| self.meet_any(&told));
+        let known = self.rtps.as_ref().map(|rtps| rtps.publishers(&format!("rt{}", topic.name)));
+        known.into_iter().flatten().for_each(|told| self.meet_any(&told, effects));
         input
     }
 
     /// An endpoint of another process has been found, or is another now.
-    pub(super) fn publisher_found(&mut self, endpoint: Guid) {
-        if self.ros2.any.is_empty() {
+    pub(super) fn publisher_found(&mut self, endpoint: Guid, effects: &mut Effects) {
+        if self.any.is_empty() {
             return;
         }
-        if let Some(told) = self.ros2.rtps.as_ref().and_then(|rtps| rtps.publisher(endpoint)) {
-            self.meet_any(&told);
+        if let Some(told) = self.rtps.as_ref().and_then(|rtps| rtps.publisher(endpoint)) {
+            self.meet_any(&told, effects);
         }
     }
 
-    fn meet_any(&mut self, told: &Told) {
-        let Ros2 { rtps: Some(rtps), any, readers, .. } = &mut self.ros2 else { return };
-        let (mut made, mut refused) = (Vec::new(), Vec::new());
+    fn meet_any(&mut self, told: &Told, effects: &mut Effects) {
+        let Self { rtps: Some(rtps), any, readers, .. } = self else { return };
+        let mut is_made = false;
         for end in any.iter_mut().filter(|end| end.is_met_by(told)) {
             match end.meet(rtps, told) {
                 Ok(None) => {}
                 Ok(Some((id, reader))) => {
-                    made.push(id);
+                    is_made = true;
                     readers.insert(id, reader);
+                    effects.push_back(Effect::ReaderMade { reader: id });
                 }
-                Err(line) => refused.push((end.node, line)),
+                Err(line) => effects.push_back(Effect::NodeTrouble { node: end.node, line }),
             }
         }
-        for (node, line) in refused {
-            self.node_slot(node).into_iter().for_each(|node| node.warn_of_peer(format_args!("{line}")));
+        if is_made {
+            effects.extend([Effect::NodesChanged, Effect::ParticipantWorked]);
         }
-        if made.is_empty() {
-            return;
-        }
-        made.into_iter().for_each(|reader| self.begin_room(reader));
-        self.tell_of_nodes();
     }
 
-    /// An endpoint of another process is gone.
-    pub(super) fn publisher_lost(&mut self, endpoint: Guid) {
-        let gone: Vec<EntityId> = self.ros2.any.iter_mut().flat_map(|end| end.lose(endpoint)).collect();
-        self.end_readers(&gone);
+    /// An endpoint of another process is gone: the readers that end with it.
+    pub(super) fn publisher_lost(&mut self, endpoint: Guid) -> Vec<EntityId> {
+        self.any.iter_mut().flat_map(|end| end.lose(endpoint)).collect()
     }
 }
 

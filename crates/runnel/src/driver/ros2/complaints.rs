@@ -8,7 +8,9 @@ use runnel_io::clock;
 use runnel_ros1::told::told;
 use runnel_rtps::wire::{Guid, GuidPrefix};
 
-use super::{Driver, NodeKey};
+use super::Ros2;
+use crate::driver::effect::{Effect, Effects};
+use crate::driver::nodes::NodeKey;
 
 /// How long a name is waited for: programs that have no ROS never tell one.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -36,49 +38,54 @@ impl Complaints {
     }
 }
 
-impl Driver {
+impl Ros2 {
     /// Has a node say something of an endpoint, between whose halves its node is named.
-    pub(super) fn complain(&mut self, node: NodeKey, about: Guid, before: String, after: String) {
+    pub(super) fn complain(
+        &mut self,
+        node: NodeKey,
+        about: Guid,
+        before: String,
+        after: String,
+        effects: &mut Effects,
+    ) {
         let until = clock::monotonic() + PATIENCE;
         let complaint = Complaint { node, about, before, after, until };
-        let waits = self.ros2.graph.node_of(about).is_none() && self.ros2.complaints.0.len() < MOST_WAITING;
-        if waits { self.ros2.complaints.0.push(complaint) } else { self.say(&complaint) }
+        let waits = self.graph.node_of(about).is_none() && self.complaints.0.len() < MOST_WAITING;
+        if waits { self.complaints.0.push(complaint) } else { effects.push_back(self.say(complaint)) }
     }
 
     /// Says what is due.
-    pub(super) fn say_what_is_due(&mut self, now: Instant) {
-        self.say_those(|complaint| complaint.until <= now);
+    pub(super) fn say_what_is_due(&mut self, now: Instant, effects: &mut Effects) {
+        if self.complaints.deadline().is_some_and(|at| at <= now) {
+            self.say_those(|complaint| complaint.until <= now, effects);
+        }
     }
 
     /// A participant has told of its nodes: of some endpoints it may tell later, by the next of its words.
-    pub(super) fn say_of_named(&mut self, participant: GuidPrefix) {
+    pub(super) fn say_of_named(&mut self, participant: GuidPrefix, effects: &mut Effects) {
         let is_of = |complaint: &&Complaint| complaint.about.prefix == participant;
-        let about = self.ros2.complaints.0.iter().filter(is_of).map(|complaint| complaint.about);
-        let named: Vec<Guid> = about.filter(|about| self.ros2.graph.node_of(*about).is_some()).collect();
-        self.say_those(|complaint| named.contains(&complaint.about));
+        let about = self.complaints.0.iter().filter(is_of).map(|complaint| complaint.about);
+        let named: Vec<Guid> = about.filter(|about| self.graph.node_of(*about).is_some()).collect();
+        self.say_those(|complaint| named.contains(&complaint.about), effects);
     }
 
     /// A participant is gone.
-    pub(super) fn say_of_participant(&mut self, participant: GuidPrefix) {
-        self.say_those(|complaint| complaint.about.prefix == participant);
+    pub(super) fn say_of_participant(&mut self, participant: GuidPrefix, effects: &mut Effects) {
+        self.say_those(|complaint| complaint.about.prefix == participant, effects);
     }
 
     /// The process leaves: there will be no more names.
-    pub(super) fn say_all(&mut self) {
-        self.say_those(|_| true);
+    pub(super) fn say_all(&mut self, effects: &mut Effects) {
+        self.say_those(|_| true, effects);
     }
 
-    fn say_those(&mut self, is_said: impl Fn(&Complaint) -> bool) {
-        let said: Vec<Complaint> =
-            self.ros2.complaints.0.extract_if(.., |complaint| is_said(complaint)).collect();
-        said.iter().for_each(|complaint| self.say(complaint));
+    fn say_those(&mut self, is_said: impl Fn(&Complaint) -> bool, effects: &mut Effects) {
+        let said: Vec<Complaint> = self.complaints.0.extract_if(.., |complaint| is_said(complaint)).collect();
+        effects.extend(said.into_iter().map(|complaint| self.say(complaint)));
     }
 
-    fn say(&mut self, complaint: &Complaint) {
-        let Complaint { node, about, before, after, .. } = complaint;
-        let who = self.ros2.graph.node_of(*about).map_or_else(|| about.to_string(), told);
-        if let Some(node) = self.node_slot(*node) {
-            node.warn_of_peer(format_args!("{before}{who}{after}"));
-        }
+    fn say(&self, Complaint { node, about, before, after, .. }: Complaint) -> Effect {
+        let who = self.graph.node_of(about).map_or_else(|| about.to_string(), told);
+        Effect::NodeTrouble { node, line: format!("{before}{who}{after}") }
     }
 }

@@ -7,60 +7,56 @@ use runnel_core::qos::QoS;
 use runnel_rtps::announce::Role;
 use runnel_rtps::wire::EntityId;
 
-use super::super::Driver;
-use super::super::nodes::NodeKey;
-use super::{ReaderEnd, WriterEnd};
+use super::{ReaderEnd, Ros2, WriterEnd};
 use crate::announced::Topic;
 use crate::data::{Offer, RtpsWriter, SubscriptionCore, TopicInput};
+use crate::driver::effect::{Effect, Effects};
+use crate::driver::nodes::NodeKey;
 use crate::rtps::{endpoint_of, ros2_name};
 
-impl Driver {
+/// A node, and by what it is known in both graphs to be the same, if it is in both.
+pub(in crate::driver) type Owner = (NodeKey, Option<u64>);
+
+impl Ros2 {
     /// What a node publishes a topic with is offered to others.
-    pub(in crate::driver) fn add_writer(&mut self, node: NodeKey, topic: &Topic, offer: &Arc<Offer>) {
-        let (Some(rtps), Some(ros2)) = (self.ros2.rtps.clone(), &topic.ros2) else { return };
+    pub(in crate::driver) fn add_writer(
+        &mut self,
+        (node, origin): Owner,
+        topic: &Topic,
+        offer: &Arc<Offer>,
+        effects: &mut Effects,
+    ) {
+        let (Some(rtps), Some(ros2)) = (self.rtps.clone(), &topic.ros2) else { return };
         if !ros2.is_known() {
             return;
         }
-        let origin = self.node_slot(node).and_then(|slot| slot.origin);
         let id =
             rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, offer.qos, origin));
         offer.set_writer(RtpsWriter::new(rtps, id));
         let end = WriterEnd { node, topic: topic.name.clone(), offer: Arc::downgrade(offer) };
-        self.ros2.writers.insert(id, end);
-        self.tell_of_nodes();
-        self.take_ros2_events();
-        self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Reader);
-    }
-
-    pub(in crate::driver) fn remove_writers(&mut self, offers: &[Arc<Offer>]) {
-        for id in offers.iter().filter_map(|offer| offer.writer_id()) {
-            self.pairs_of_endpoint_parted(id);
-            self.ros2.writers.remove(&id);
-            if let Some(rtps) = &self.ros2.rtps {
-                rtps.remove_endpoint(id);
-            }
-        }
-        self.tell_of_nodes();
+        self.writers.insert(id, end);
+        effects.extend([Effect::NodesChanged, Effect::ParticipantWorked]);
+        self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Reader, effects);
     }
 
     /// What a subscription asks for is asked of others. What it then gets its messages by.
     pub(in crate::driver) fn add_reader(
         &mut self,
-        node: NodeKey,
+        (node, origin): Owner,
         topic: &Topic,
         qos: QoS,
         core: &Arc<SubscriptionCore>,
+        effects: &mut Effects,
     ) -> Option<Arc<TopicInput>> {
-        let (rtps, ros2) = (self.ros2.rtps.clone()?, topic.ros2.as_ref()?);
+        let (rtps, ros2) = (self.rtps.clone()?, topic.ros2.as_ref()?);
         if ros2.is_any() {
-            return Some(self.add_any(node, topic, qos, core));
+            return Some(self.add_any((node, origin), topic, qos, core, effects));
         }
         if !ros2.is_known() {
             return None;
         }
         let input = Arc::new(TopicInput::default());
         input.add(Arc::clone(core), &[]);
-        let origin = self.node_slot(node).and_then(|slot| slot.origin);
         let id = rtps.create_reader(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos, origin));
         let end = ReaderEnd {
             node,
@@ -76,32 +72,26 @@ impl Driver {
             room: None,
             deliveries: Vec::new(),
         };
-        self.ros2.readers.insert(id, end);
-        self.begin_room(id);
-        self.tell_of_nodes();
-        self.take_ros2_events();
-        self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Writer);
+        self.readers.insert(id, end);
+        effects.extend([Effect::ReaderMade { reader: id }, Effect::NodesChanged, Effect::ParticipantWorked]);
+        self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Writer, effects);
         Some(input)
     }
 
-    pub(in crate::driver) fn remove_reader(&mut self, core: &Arc<SubscriptionCore>) {
-        self.ros2.any.retain(|end| !end.is_of(core));
+    /// The readers of a subscription that ends.
+    pub(in crate::driver) fn end_subscription(&mut self, core: &Arc<SubscriptionCore>) -> Vec<EntityId> {
+        self.any.retain(|end| !end.is_of(core));
         let is_of = |end: &ReaderEnd| std::ptr::eq(end.core.as_ptr(), Arc::as_ptr(core));
-        let readers = self.ros2.readers.iter().filter(|(_, end)| is_of(end));
-        let ids: Vec<EntityId> = readers.map(|(id, _)| *id).collect();
-        self.end_readers(&ids);
+        self.readers.iter().filter(|(_, end)| is_of(end)).map(|(id, _)| *id).collect()
     }
 
-    pub(super) fn end_readers(&mut self, ids: &[EntityId]) {
-        for id in ids {
-            self.pairs_of_endpoint_parted(*id);
-            self.ros2.readers.remove(id);
-            if let Some(rtps) = &self.ros2.rtps {
-                rtps.remove_endpoint(*id);
-            }
+    /// An endpoint ends, which has parted from all that it had met.
+    pub(in crate::driver) fn remove_endpoint(&mut self, id: EntityId, effects: &mut Effects) {
+        self.writers.remove(&id);
+        self.readers.remove(&id);
+        if let Some(rtps) = &self.rtps {
+            rtps.remove_endpoint(id);
         }
-        if !ids.is_empty() {
-            self.tell_of_nodes();
-        }
+        effects.push_back(Effect::NodesChanged);
     }
 }

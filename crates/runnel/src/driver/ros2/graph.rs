@@ -13,7 +13,10 @@ use runnel_rtps::EndpointOptions;
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
-use super::{Driver, Ros2};
+use super::Ros2;
+use crate::driver::effect::{Effect, Effects};
+use crate::driver::nodes::{NodeKey, NodeSlot};
+use crate::driver::table::Table;
 use crate::frame::{Frame, LENGTH};
 use crate::log_output::console;
 use crate::rtps::Rtps;
@@ -72,57 +75,49 @@ impl Graph {
     }
 }
 
-impl Driver {
+impl Ros2 {
     /// Tells of the nodes of this process, and what they have.
-    pub(in crate::driver) fn tell_of_nodes(&mut self) {
-        let Ros2 { rtps: Some(rtps), graph: Graph { writer: Some(writer), .. }, writers, readers, .. } =
-            &self.ros2
-        else {
-            return;
-        };
-        let prefix = rtps.prefix();
-        let gid = |id: EntityId| Gid { data: prefix.with(id).to_bytes() };
-        let in_ros2 = self.nodes.keys().into_iter().filter_map(|key| {
-            let node = self.nodes.get(key).filter(|node| node.ros2 && node.stopped.is_none())?;
-            let (namespace, name) = node.name.rsplit_once('/').unwrap_or(("", &node.name));
-            let of_node = |of: super::NodeKey| of.0 == key;
-            Some(NodeEntitiesInfo {
-                node_namespace: if namespace.is_empty() { "/" } else { namespace }.to_owned(),
-                node_name: name.to_owned(),
-                reader_gid_seq: ids(readers.iter().map(|(id, end)| (*id, end.node)), of_node)
-                    .map(gid)
-                    .collect(),
-                writer_gid_seq: ids(writers.iter().map(|(id, end)| (*id, end.node)), of_node)
-                    .map(gid)
-                    .collect(),
-            })
-        });
-        let told = ParticipantEntitiesInfo {
-            gid: gid(EntityId::PARTICIPANT),
-            node_entities_info_seq: in_ros2.collect(),
-        };
+    pub(in crate::driver) fn tell_of_nodes(&self, nodes: &Table<NodeSlot>) {
+        let (Some(rtps), Some(writer)) = (&self.rtps, self.graph.writer) else { return };
+        let told = self.own_nodes(rtps.prefix(), nodes);
         let mut frame = vec![0; LENGTH];
         match cdr::encode_into(&told, Encoding::Xcdr1, &mut frame) {
-            Ok(()) => drop(rtps.write(*writer, Frame::from(frame), None)),
+            Ok(()) => drop(rtps.write(writer, Frame::from(frame), None)),
             Err(error) => console::warning!("others are not told of the nodes of this process: {error}"),
         }
-        if let Some(old_writer) = self.ros2.graph.old_writer {
+        if let Some(old_writer) = self.graph.old_writer {
             let mut frame = vec![0; LENGTH];
             widths::encode_old(&told, &mut frame);
             drop(rtps.write(old_writer, Frame::from(frame), None));
         }
     }
 
+    fn own_nodes(&self, prefix: GuidPrefix, nodes: &Table<NodeSlot>) -> ParticipantEntitiesInfo {
+        let gid = |id: EntityId| Gid { data: prefix.with(id).to_bytes() };
+        let in_ros2 = nodes.keys().into_iter().filter_map(|key| {
+            let node = nodes.get(key).filter(|node| node.ros2 && node.stopped.is_none())?;
+            let (namespace, name) = node.name.rsplit_once('/').unwrap_or(("", &node.name));
+            let is_of_node = |of: NodeKey| of.0 == key;
+            let readers = self.readers.iter().filter(|(_, end)| is_of_node(end.node));
+            let writers = self.writers.iter().filter(|(_, end)| is_of_node(end.node));
+            Some(NodeEntitiesInfo {
+                node_namespace: if namespace.is_empty() { "/" } else { namespace }.to_owned(),
+                node_name: name.to_owned(),
+                reader_gid_seq: readers.map(|(id, _)| gid(*id)).collect(),
+                writer_gid_seq: writers.map(|(id, _)| gid(*id)).collect(),
+            })
+        });
+        ParticipantEntitiesInfo { gid: gid(EntityId::PARTICIPANT), node_entities_info_seq: in_ros2.collect() }
+    }
+
     /// An endpoint of another has been found: if it hears of nodes as before Iron, it is told of ours so.
-    pub(super) fn ear_found(&mut self, endpoint: Guid) {
-        let Ros2 { rtps: Some(rtps), graph: Graph { old_writer: old_writer @ None, .. }, .. } =
-            &mut self.ros2
-        else {
+    pub(super) fn ear_found(&mut self, endpoint: Guid, effects: &mut Effects) {
+        let Self { rtps: Some(rtps), graph: Graph { old_writer: old_writer @ None, .. }, .. } = self else {
             return;
         };
         if rtps.is_endpoint(endpoint, is_old) {
             *old_writer = Some(rtps.create_writer_for(options(String::new()), is_old));
-            self.tell_of_nodes();
+            effects.push_back(Effect::NodesChanged);
         }
     }
 }
@@ -140,12 +135,4 @@ fn options(user_data: String) -> EndpointOptions {
 fn is_old(endpoint: &Endpoint) -> bool {
     let tells_hash = endpoint.user_data.windows(HASH.len()).any(|part| part == HASH);
     endpoint.role() == Role::Reader && endpoint.topic == TOPIC && !tells_hash
-}
-
-/// The endpoints of one node.
-fn ids(
-    all: impl Iterator<Item = (EntityId, super::NodeKey)>,
-    is_of: impl Fn(super::NodeKey) -> bool,
-) -> impl Iterator<Item = EntityId> {
-    all.filter(move |(_, node)| is_of(*node)).map(|(id, _)| id)
 }

@@ -8,6 +8,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 
 use super::any::share;
 use super::{Driver, ReaderEnd, Ros2};
+use crate::driver::effect::Effects;
 use crate::driver::incompatible::why_not;
 use crate::driver::nodes::NodeKey;
 use crate::driver::table::Key;
@@ -59,9 +60,9 @@ impl ReaderEnd {
     }
 }
 
-impl Driver {
+impl Ros2 {
     pub(super) fn liveliness_changed(&mut self, reader: EntityId, writer: Guid, alive: bool) {
-        let Some(end) = self.ros2.readers.get_mut(&reader) else { return };
+        let Some(end) = self.readers.get_mut(&reader) else { return };
         if !end.links.contains_key(&writer) {
             return;
         }
@@ -73,8 +74,14 @@ impl Driver {
     }
 
     /// An endpoint of this process and one of another do not meet. That is logged where no callback hears of it.
-    pub(super) fn ros2_incompatible(&mut self, local: EntityId, remote: Guid, policies: &[Policy]) {
-        let (Some(rtps), Ros2 { writers, readers, .. }) = (&self.ros2.rtps, &self.ros2) else {
+    pub(super) fn incompatible(
+        &mut self,
+        local: EntityId,
+        remote: Guid,
+        policies: &[Policy],
+        effects: &mut Effects,
+    ) {
+        let Self { rtps: Some(rtps), writers, readers, .. } = &*self else {
             return;
         };
         let (Some(ours), Some(theirs)) = (rtps.endpoint(rtps.prefix().with(local)), rtps.endpoint(remote))
@@ -87,7 +94,7 @@ impl Driver {
             }
             let why = why_not(policies, &ours.qos, &theirs.qos);
             (end.node, &end.topic, "subscription", why)
-        } else if let Some(end) = readers.get(&local).filter(|_| self.ros2.is_made_for(local, remote)) {
+        } else if let Some(end) = readers.get(&local).filter(|_| self.is_made_for(local, remote)) {
             if end.core.upgrade().is_none_or(|core| core.events().incompatible(policies)) {
                 return;
             }
@@ -97,38 +104,53 @@ impl Driver {
             return;
         };
         let before = format!("topic {topic}: the {what} of ");
-        self.complain(node, remote, before, format!(" is not met: {why}"));
+        self.complain(node, remote, before, format!(" is not met: {why}"), effects);
     }
 
     /// An endpoint of another process has been found: its topic may be known here with another type.
-    pub(super) fn warn_of_type(&mut self, found: Guid) {
-        let Some(theirs) = self.ros2.rtps.as_ref().and_then(|rtps| rtps.endpoint(found)) else { return };
+    pub(super) fn warn_of_type(&mut self, found: Guid, effects: &mut Effects) {
+        let Some(theirs) = self.rtps.as_ref().and_then(|rtps| rtps.endpoint(found)) else { return };
         let Some(topic) = theirs.topic.strip_prefix("rt") else { return };
         let ends = match theirs.role() {
-            Role::Reader => self.ros2.writers.iter().map(|(id, end)| (*id, end.node, &end.topic)).collect(),
+            Role::Reader => self.writers.iter().map(|(id, end)| (*id, end.node, &end.topic)).collect(),
             Role::Writer => {
-                let typed = self.ros2.readers.iter().filter(|(_, end)| !end.any);
+                let typed = self.readers.iter().filter(|(_, end)| !end.any);
                 typed.map(|(id, end)| (*id, end.node, &end.topic)).collect::<Vec<_>>()
             }
         };
         let met: Vec<_> =
             ends.iter().filter(|(.., of)| *of == topic).map(|(id, node, _)| (*id, *node)).collect();
         for (id, node) in met {
-            let rtps = self.ros2.rtps.as_ref();
+            let rtps = self.rtps.as_ref();
             let ours = rtps.and_then(|rtps| rtps.endpoint(rtps.prefix().with(id)));
-            ours.into_iter().for_each(|ours| self.compare_types(node, topic, &ours.type_name, &theirs));
+            ours.into_iter()
+                .for_each(|ours| self.compare_types(node, topic, &ours.type_name, &theirs, effects));
         }
     }
 
     /// The same of all that are known when an endpoint of this process is made.
-    pub(super) fn warn_of_types(&mut self, topic: &str, dds_type: &str, node: NodeKey, theirs: Role) {
-        let all = self.ros2.rtps.as_ref().map(|rtps| rtps.endpoints_on(topic)).unwrap_or_default();
+    pub(super) fn warn_of_types(
+        &mut self,
+        topic: &str,
+        dds_type: &str,
+        node: NodeKey,
+        theirs: Role,
+        effects: &mut Effects,
+    ) {
+        let all = self.rtps.as_ref().map(|rtps| rtps.endpoints_on(topic)).unwrap_or_default();
         for other in all.iter().filter(|other| other.role() == theirs) {
-            self.compare_types(node, topic, dds_type, other);
+            self.compare_types(node, topic, dds_type, other, effects);
         }
     }
 
-    fn compare_types(&mut self, node: NodeKey, topic: &str, dds_type: &str, theirs: &Endpoint) {
+    fn compare_types(
+        &mut self,
+        node: NodeKey,
+        topic: &str,
+        dds_type: &str,
+        theirs: &Endpoint,
+        effects: &mut Effects,
+    ) {
         if theirs.type_name == dds_type {
             return;
         }
@@ -140,11 +162,14 @@ impl Driver {
             theirs.guid,
             before,
             format!(" has type {has}, which is {here} here: they do not meet"),
+            effects,
         );
     }
+}
 
+impl Driver {
     /// A reader is told how much room there is, if publishers are to wait for it.
-    pub(super) fn begin_room(&mut self, reader: EntityId) {
+    pub(in crate::driver) fn begin_room(&mut self, reader: EntityId) {
         let Some(rtps) = self.ros2.rtps.as_ref().filter(|rtps| rtps.keeps_all(reader)) else { return };
         let Some(core) = self.ros2.readers.get(&reader).and_then(|end| end.core.upgrade()) else { return };
         core.takes_from(rtps);

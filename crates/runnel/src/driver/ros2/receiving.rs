@@ -78,8 +78,8 @@ impl Driver {
         if self.ros2.graph.is_reader(sample.reader) {
             let from = sample.writer.prefix;
             let complaint = self.ros2.graph.hear(from, sample.payload.bytes(datagram));
-            complaint.into_iter().for_each(|line| self.warn_of_participant(format_args!("{line}")));
-            self.say_of_named(from);
+            complaint.into_iter().for_each(|line| self.ros2.warn_of_participant(format_args!("{line}")));
+            self.ros2.say_of_named(from, &mut self.effects);
             return self.name_publishers(from);
         }
         self.hear_ros1_first(sample.reader, sample.writer);
