@@ -60,7 +60,7 @@ impl Caller {
     /// # Errors
     /// When it is, and of another type.
     pub(crate) fn local(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
-        let Some(core) = self.node.driver().service_of_this_process(self.service()) else { return Ok(None) };
+        let Some(core) = self.node.driver().nodes.service(self.service()) else { return Ok(None) };
         let WantedService { md5, type_name, .. } = &self.wanted;
         if core.types.md5 == md5 {
             return Ok(Some(core));
@@ -166,7 +166,7 @@ impl Caller {
     }
 
     fn is_ready_by(&self, until: Instant) -> Result<bool, Error> {
-        if self.node.driver().service_of_this_process(self.service()).is_some() {
+        if self.node.driver().nodes.service(self.service()).is_some() {
             return Ok(true);
         }
         let context = &self.node.context;

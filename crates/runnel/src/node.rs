@@ -154,7 +154,7 @@ impl NodeInner {
     }
 
     pub(crate) fn count_publishers_of_this_process(&self, core: &Arc<SubscriptionCore>) -> usize {
-        self.driver().count_publishers_of_this_process(core)
+        self.driver().nodes.count_publishers_of_this_process(core)
     }
 
     /// A subscription of the user's is gone: with the last one to a topic, its links go.
@@ -168,7 +168,7 @@ impl Drop for NodeInner {
         let (shared, key) = (&self.context.shared, self.key);
         self.driver().close_node(key);
         let closed = |driver: &mut Driver| {
-            driver.node_slot(key).is_none_or(|slot| slot.is_closed() && slot.is_acknowledged_in_ros2())
+            driver.nodes.get_mut(key).is_none_or(|slot| slot.is_closed() && slot.is_acknowledged_in_ros2())
         };
         let _ = shared.wait_out(Duration::from_secs(1), closed);
         let removed = self.driver().remove_node(key);

@@ -263,7 +263,7 @@ impl NodeInner {
         if !self.is_in_ros1() {
             return Ok(());
         }
-        if let Some(slot) = self.driver().node_slot(self.key) {
+        if let Some(slot) = self.driver().nodes.get_mut(self.key) {
             slot.follows_sim_time = true;
         }
         // The driver acts on it: the watch has the master tell, and tell again to a watch of the user's.
@@ -282,7 +282,7 @@ impl NodeInner {
     /// Adds a watch; true if it is the first of its key, so that the master tells it the present value.
     fn add_watch(&self, core: &Arc<WatchCore>) -> Result<bool, Error> {
         let mut driver = self.driver();
-        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
         let first = !slot.watches.iter().any(|other| other.key == core.key);
         slot.watches.push(Arc::clone(core));
         if first {
@@ -294,7 +294,7 @@ impl NodeInner {
 
     fn remove_watch(&self, core: &Arc<WatchCore>) {
         let mut driver = self.driver();
-        let Some(slot) = driver.node_slot(self.key) else { return };
+        let Some(slot) = driver.nodes.get_mut(self.key) else { return };
         slot.watches.retain(|other| !Arc::ptr_eq(other, core));
         if !slot.watches.iter().any(|other| other.key == core.key) {
             // The node may be closed already, and then there is nothing to unsubscribe from.

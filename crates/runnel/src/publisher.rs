@@ -59,7 +59,7 @@ impl BytesPublisher {
     /// Whether a node of this name is among the subscribers.
     pub(crate) fn reaches(&self, node: &str) -> bool {
         let PublisherEnd { publication, topic, node: mine, .. } = &*self.0.end;
-        let input = mine.driver().input_of(node, topic);
+        let input = mine.driver().nodes.input_of(node, topic);
         let local = input.is_some_and(|input| input.any(|subscription| publication.has_local(subscription)));
         local || publication.has_subscriber(node)
     }

@@ -82,10 +82,10 @@ impl NodeInner {
             (core.service.clone(), core.types.name.to_owned(), core.types.md5.to_owned());
         let spec = ServiceSpec { service: service.clone(), type_name, md5 };
         let mut driver = self.driver();
-        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
         slot.begin(Role::Service, &service);
         self.engine(&mut driver, |node, now| node.advertise_service(now, spec))??;
-        let slot = driver.node_slot(self.key).ok_or(Error::ShuttingDown)?;
+        let slot = driver.nodes.get_mut(self.key).ok_or(Error::ShuttingDown)?;
         slot.services.insert(service, Arc::clone(core));
         Ok(())
     }
@@ -95,7 +95,7 @@ impl NodeInner {
         let mut driver = self.driver();
         // The node may be closed already, and then there is nothing to unregister.
         let _ = self.engine(&mut driver, |node, now| node.unadvertise_service(now, &core.service));
-        if let Some(slot) = driver.node_slot(self.key) {
+        if let Some(slot) = driver.nodes.get_mut(self.key) {
             slot.services.remove(&core.service);
         }
         driver.end_clients(core);

@@ -122,11 +122,11 @@ impl Shared {
         last_words.iter().rev().filter_map(Weak::upgrade).for_each(|speaker| speaker.say());
         // What was published just before the end is still to arrive. Links of ROS 1 end when the nodes do.
         let until = clock::monotonic() + self.linger.time();
-        if !self.wait_for_arrival(until, |driver| driver.is_sent_in_ros1()) {
+        if !self.wait_for_arrival(until, |driver| driver.nodes.are_sent_in_ros1()) {
             self.report_unarrived(Publication::held_by_links);
         }
         self.turning.driver().close_nodes();
-        let closed = self.wait_out(Duration::from_secs(1), |driver| driver.nodes_are_closed());
+        let closed = self.wait_out(Duration::from_secs(1), |driver| driver.nodes.are_closed());
         if !self.wait_for_arrival(until, |driver| driver.is_acknowledged_in_ros2()) {
             self.report_unarrived(Publication::unacknowledged);
         }
@@ -161,7 +161,7 @@ impl Shared {
     }
 
     fn report_unarrived(&self, of: fn(&Publication) -> Vec<Unarrived>) {
-        let unarrived = self.turning.driver().unarrived(of);
+        let unarrived = self.turning.driver().nodes.unarrived(of);
         unarrived.iter().for_each(|(topic, unarrived)| linger::report(topic, unarrived, &self.linger));
     }
 

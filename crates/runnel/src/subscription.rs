@@ -90,7 +90,7 @@ impl Subscription {
 
     /// Whether a node of this name is among the publishers.
     pub(crate) fn hears(&self, node: &str) -> bool {
-        let output = self.node.driver().output_of(node, &self.topic);
+        let output = self.node.driver().nodes.output_of(node, &self.topic);
         output.is_some_and(|output| output.has_local(&self.core)) || self.inputs.ros1.has_publisher(node)
     }
 

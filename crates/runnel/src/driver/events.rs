@@ -72,12 +72,12 @@ impl Driver {
         }
         let Some(key) = self.ros1.get(engine).and_then(|slot| slot.node) else { return };
         match event {
-            NodeEvent::LocalPublisherJoined { topic, uri } => self.join_local(key, &topic, &uri),
-            NodeEvent::LocalPublisherLeft { topic, uri } => self.leave_local(key, &topic, &uri),
+            NodeEvent::LocalPublisherJoined { topic, uri } => self.nodes.join_local(key, &topic, &uri),
+            NodeEvent::LocalPublisherLeft { topic, uri } => self.nodes.leave_local(key, &topic, &uri),
             NodeEvent::Stopped { reason } => self.stopped(key, reason),
             NodeEvent::ParameterChanged { key: name, value } => self.param_changed(key, &name, value),
             other => {
-                if let Some(node) = self.node_slot(key) {
+                if let Some(node) = self.nodes.get_mut(key) {
                     node.note(other);
                 }
             }
@@ -103,7 +103,7 @@ impl Driver {
 
     /// The name of a topic that a node subscribes to.
     fn topic_of(&self, engine: Key, input: &Arc<TopicInput>) -> &str {
-        let node = self.ros1.get(engine).and_then(|slot| self.nodes.get(slot.node?.0));
+        let node = self.ros1.get(engine).and_then(|slot| self.nodes.get(slot.node?));
         let mut topics = node.into_iter().flat_map(|node| &node.inputs);
         topics.find(|(_, other)| Arc::ptr_eq(other, input)).map_or("", |(topic, _)| topic)
     }

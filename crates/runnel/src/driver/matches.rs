@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use runnel_core::qos::QoS;
 
-use super::Driver;
+use super::effect::{Effect, Effects};
 use super::incompatible::why_not;
 use super::nodes::NodeKey;
 use super::ros2::as_offered;
@@ -28,7 +28,7 @@ struct Endpoint<E> {
     end: Arc<E>,
 }
 
-impl Driver {
+impl Endpoints {
     /// A node offers a topic, or something else of it than before.
     pub(super) fn offer(
         &mut self,
@@ -36,8 +36,9 @@ impl Driver {
         topic: &str,
         offer: &Arc<Offer>,
         publication: &Arc<Publication>,
+        effects: &mut Effects,
     ) {
-        let (offers, qos) = (&mut self.endpoints.offers, offer.qos);
+        let (offers, qos) = (&mut self.offers, offer.qos);
         let index = match offers.iter().position(|offer| Arc::ptr_eq(&offer.end, publication)) {
             Some(index) => {
                 offers[index].qos = widest(offers[index].qos, qos);
@@ -50,24 +51,20 @@ impl Driver {
                 offers.len() - 1
             }
         };
-        let Endpoints { offers, requests } = &self.endpoints;
-        let of = &offers[index];
-        let refused: Vec<_> =
-            requests.iter().filter_map(|request| refuse(of, request, std::slice::from_ref(offer))).collect();
-        refused.into_iter().for_each(|refused| self.say_incompatible(&refused));
+        let of = &self.offers[index];
+        let refused = |request| refuse(of, request, std::slice::from_ref(offer));
+        effects.extend(self.requests.iter().filter_map(refused));
     }
 
     /// A node offers what is left of a topic: who asks for more gets nothing more.
-    pub(super) fn offer_less(&mut self, publication: &Arc<Publication>) {
-        let Endpoints { offers, requests } = &mut self.endpoints;
+    pub(super) fn offer_less(&mut self, publication: &Arc<Publication>, effects: &mut Effects) {
+        let Self { offers, requests } = self;
         let of = offers.iter_mut().find(|offer| Arc::ptr_eq(&offer.end, publication));
         let left = publication.offers();
         let (Some(of), Some(qos)) = (of, left.iter().map(|offer| offer.qos).reduce(widest)) else { return };
         of.qos = qos;
         let parted = |request: &&Endpoint<_>| !of.meets(request) && publication.unmatch_local(&request.end);
-        let refused: Vec<_> =
-            requests.iter().filter(parted).filter_map(|request| refuse(of, request, &left)).collect();
-        refused.into_iter().for_each(|refused| self.say_incompatible(&refused));
+        effects.extend(requests.iter().filter(parted).filter_map(|request| refuse(of, request, &left)));
     }
 
     /// A node requests a topic.
@@ -77,27 +74,17 @@ impl Driver {
         topic: &Topic,
         qos: QoS,
         subscription: &Arc<SubscriptionCore>,
+        effects: &mut Effects,
     ) {
         let takes_less = subscription.takes_any() && topic.exactly.is_none();
         // Who takes any type settles what is best available for each publisher.
         let qos = topic.exactly.unwrap_or(qos);
         let (topic, end) = (topic.name.clone(), Arc::clone(subscription));
         let request = Endpoint { node, topic, qos, takes_less, end };
-        let offers = self.endpoints.offers.iter();
-        let refused: Vec<_> =
-            offers.filter_map(|offer| refuse(offer, &request, &offer.end.offers())).collect();
-        self.endpoints.requests.push(request);
-        refused.into_iter().for_each(|refused| self.say_incompatible(&refused));
+        effects.extend(self.offers.iter().filter_map(|offer| refuse(offer, &request, &offer.end.offers())));
+        self.requests.push(request);
     }
 
-    fn say_incompatible(&mut self, (node, why): &(NodeKey, String)) {
-        if let Some(node) = self.node_slot(*node) {
-            node.warn_of_peer(format_args!("{why}"));
-        }
-    }
-}
-
-impl Endpoints {
     /// What is offered of a topic.
     pub(super) fn offered(&self, topic: &str) -> impl Iterator<Item = QoS> {
         self.offers.iter().filter(move |offer| offer.topic == topic).map(|offer| offer.qos)
@@ -143,7 +130,7 @@ fn refuse(
     of: &Endpoint<Publication>,
     request: &Endpoint<SubscriptionCore>,
     offers: &[Arc<Offer>],
-) -> Option<(NodeKey, String)> {
+) -> Option<Effect> {
     if of.topic != request.topic {
         return None;
     }
@@ -161,10 +148,9 @@ fn refuse(
         true => of.node,
     };
     let why = why_not(&policies, &of.qos, &asked);
-    Some((
-        node,
-        format!("topic {}: a publisher and a subscription of this process do not meet: {why}", of.topic),
-    ))
+    let line =
+        format!("topic {}: a publisher and a subscription of this process do not meet: {why}", of.topic);
+    Some(Effect::NodeTrouble { node, line })
 }
 
 /// What several publishers of one node offer together: whoever asks for what any of them offers gets the messages of all.

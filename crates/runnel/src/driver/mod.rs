@@ -16,7 +16,6 @@ mod effect;
 mod events;
 mod incompatible;
 mod joins;
-mod locals;
 mod matches;
 mod nodes;
 mod ros1;
@@ -48,7 +47,7 @@ use crate::receive_budget::ReceiveBudget;
 use crate::simulation::Simulation;
 use effect::Effects;
 use matches::Endpoints;
-use nodes::NodeSlot;
+use nodes::Nodes;
 pub(crate) use nodes::{NodeKey, Ros1End};
 pub use ros1::ServiceInfo;
 pub(crate) use ros1::{Asks, CallAnswer, Engine, Notice, Tell, Verbs};
@@ -57,7 +56,6 @@ use ros2::Ros2;
 use sessions::Sessions;
 use sockets::{SCRATCH, Sockets};
 pub(crate) use table::Key;
-use table::Table;
 pub(crate) use topics::Inputs;
 use watches::Watches;
 
@@ -70,7 +68,7 @@ pub(crate) struct Driver {
     ros1: Ros1,
     ros2: Ros2,
     sessions: Sessions,
-    nodes: Table<NodeSlot>,
+    pub(crate) nodes: Nodes,
     endpoints: Endpoints,
     watches: Watches,
     /// What is still to be done.
@@ -106,7 +104,7 @@ impl Driver {
             ros1: Ros1::default(),
             ros2: Ros2::new(settings.ros2.clone()),
             sessions: Sessions::new(settings.ipc.clone(), pool),
-            nodes: Table::default(),
+            nodes: Nodes::default(),
             endpoints: Endpoints::default(),
             watches: Watches::default(),
             effects: Effects::new(),

@@ -1,23 +1,25 @@
-//! The nodes of the process: what the driver keeps for each, whichever graphs it is in, and how they come and go.
+//! The nodes of the process: what the driver keeps for each, whichever graphs it is in.
+
+mod life;
+mod locals;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use runnel_core::time::Instant;
-use runnel_io::{Listener, clock};
-use runnel_ros1::node::{Node as Ros1Node, NodeEvent, Port, Role, ServiceLinkId};
+use runnel_io::clock;
+use runnel_ros1::node::{NodeEvent, Role, ServiceLinkId};
 
-use super::Driver;
-use super::effect::Effect;
-use super::ros1::{Call, Engine, Slot};
-use super::table::Key;
+use super::ros1::Call;
+use super::table::{Key, Table};
 use super::throttle::Throttle;
 use crate::data::{Publication, ServiceCore, SubscriptionCore, TopicInput, WatchCore};
 use crate::linger::Unarrived;
 use crate::log_output::console;
 use crate::node_log::NodeLog;
+pub(crate) use life::Ros1End;
 
 /// The key of a node, which is not that of its engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +29,9 @@ pub(crate) struct NodeKey(pub(super) Key);
 pub(crate) struct NodeSlot {
     /// Its full name.
     pub(super) name: String,
-    /// The engine by which it is in the ROS 1 graph.
+    /// The engine by which it is in the ROS 1 graph, and where others find it there.
     pub(super) ros1: Option<Key>,
+    uri: Option<String>,
     /// It is in the ROS 2 graph.
     pub(super) ros2: bool,
     /// By what it is known in each graph to be the same, if it is in both.
@@ -59,165 +62,80 @@ pub(crate) struct NodeSlot {
     pub(crate) follows_sim_time: bool,
 }
 
-/// What a node is in the ROS 1 graph with.
-pub(crate) struct Ros1End {
-    pub(crate) engine: Box<Ros1Node>,
-    /// The sockets that the engine listens on.
-    pub(crate) listeners: Vec<(Listener, Port)>,
-    /// The master need not be there yet.
-    pub(crate) awaits_master: bool,
-}
+/// See the module's documentation.
+#[derive(Default)]
+pub(crate) struct Nodes(Table<NodeSlot>);
 
-/// What was kept for a node. It holds callbacks of the user's, whose end must not happen under the driver's lock.
-#[must_use]
-pub(crate) struct Removed {
-    _node: Option<NodeSlot>,
-    _outputs: HashMap<String, Arc<Publication>>,
-    _engine: Option<Slot>,
-}
-
-impl Driver {
-    /// Adds a node of this full name, with its end in the ROS 1 graph if it is to be there.
-    pub(crate) fn add_node(
-        &mut self,
-        name: String,
-        ros1: Option<Ros1End>,
-        ros2: bool,
-        origin: Option<u64>,
-    ) -> io::Result<NodeKey> {
-        let key = NodeKey(self.nodes.insert_with(|_| NodeSlot::new(name, ros2, origin)));
-        if let Some(end) = ros1
-            && let Err(error) = self.join_ros1(key, end)
-        {
-            self.nodes.remove(key.0);
-            return Err(error);
-        }
-        if ros2 && let Err(error) = self.join_ros2() {
-            let removed = self.remove_node(key);
-            drop(removed);
-            return Err(error);
-        }
-        self.effects.push_back(Effect::NodesChanged);
-        Ok(key)
+impl Nodes {
+    fn add(&mut self, name: String, ros2: bool, origin: Option<u64>) -> NodeKey {
+        NodeKey(self.0.insert_with(|_| NodeSlot::new(name, ros2, origin)))
     }
 
-    fn join_ros1(&mut self, key: NodeKey, end: Ros1End) -> io::Result<()> {
-        let engine = self.add_engine_of(Some(key), Engine::Node(end.engine), end.listeners)?;
-        if let Some(node) = self.node_slot(key) {
-            (node.ros1, node.awaits_master) = (Some(engine), end.awaits_master);
-        }
-        self.share_locals();
-        Ok(())
+    fn remove(&mut self, key: NodeKey) -> Option<NodeSlot> {
+        self.0.remove(key.0)
     }
 
-    /// Removes a node and closes all its sockets. Another process may have its address next.
-    pub(crate) fn remove_node(&mut self, key: NodeKey) -> Removed {
-        self.leave_locals(key);
-        let slot = self.node_slot(key);
-        let (ros1, outputs) =
-            slot.map(|node| (node.ros1, std::mem::take(&mut node.outputs))).unwrap_or_default();
-        // A logger may outlive its node, and keeps what it publishes with.
-        for output in outputs.values() {
-            self.remove_writers(&output.offers());
-            output.end();
-        }
-        let engine = ros1.and_then(|engine| self.remove_engine(engine));
-        self.endpoints.forget_node(key);
-        let node = self.nodes.remove(key.0);
-        self.effects.push_back(Effect::NodesChanged);
-        self.share_locals();
-        Removed { _node: node, _outputs: outputs, _engine: engine }
+    pub(crate) fn get(&self, key: NodeKey) -> Option<&NodeSlot> {
+        self.0.get(key.0)
     }
 
-    /// What the driver keeps for a node.
-    pub(crate) fn node_slot(&mut self, key: NodeKey) -> Option<&mut NodeSlot> {
-        self.nodes.get_mut(key.0)
+    pub(crate) fn get_mut(&mut self, key: NodeKey) -> Option<&mut NodeSlot> {
+        self.0.get_mut(key.0)
     }
 
-    /// The node that an engine speaks for.
-    pub(super) fn node_of(&mut self, engine: Key) -> Option<&mut NodeSlot> {
-        let key = self.ros1.get(engine)?.node?;
-        self.node_slot(key)
+    pub(super) fn keys(&self) -> Vec<NodeKey> {
+        self.0.keys().into_iter().map(NodeKey).collect()
     }
 
-    /// Works on the engine of a node, as [`Driver::with_engine`] does; `None` if the node is not in the ROS 1 graph.
-    pub(crate) fn with_ros1<T>(
-        &mut self,
-        key: NodeKey,
-        work: impl FnOnce(&mut Ros1Node, Instant) -> T,
-    ) -> Option<T> {
-        let engine = self.nodes.get(key.0)?.ros1?;
-        self.with_engine(engine, |engine, now| engine.as_node().map(|node| work(node, now))).flatten()
+    pub(super) fn iter(&self) -> impl Iterator<Item = &NodeSlot> {
+        self.0.iter()
     }
 
-    /// What the driver keeps for the node of this full name, if it is of this process.
-    pub(super) fn node_named(&self, name: &str) -> Option<&NodeSlot> {
-        self.nodes.iter().find(|node| node.name == name)
+    /// The node of this full name, if it is of this process.
+    fn named(&self, name: &str) -> Option<&NodeSlot> {
+        self.iter().find(|node| node.name == name)
     }
 
-    /// Has all nodes unregister.
-    pub(crate) fn close_nodes(&mut self) {
-        // No other node is to go on hearing it.
-        self.clock = None;
-        for key in self.nodes.keys() {
-            self.close_node(NodeKey(key));
-        }
+    /// By what a node is known in both graphs to be the same, if it is in both.
+    pub(super) fn origin(&self, key: NodeKey) -> Option<u64> {
+        self.get(key)?.origin
+    }
+
+    fn outputs(&self) -> impl Iterator<Item = (&String, &Arc<Publication>)> {
+        self.iter().flat_map(|node| &node.outputs)
+    }
+
+    /// The service of this name, if a node of this process provides it.
+    pub(crate) fn service(&self, service: &str) -> Option<Arc<ServiceCore>> {
+        let mut running = self.iter().filter(|node| node.stopped.is_none());
+        running.find_map(|node| node.services.get(service)).map(Arc::clone)
     }
 
     /// True if no link of ROS 1 holds back what was published.
-    pub(crate) fn is_sent_in_ros1(&self) -> bool {
-        self.nodes.iter().all(NodeSlot::is_sent_in_ros1)
+    pub(crate) fn are_sent_in_ros1(&self) -> bool {
+        self.iter().all(NodeSlot::is_sent_in_ros1)
     }
 
     /// What has not arrived of what was published, by topic.
     pub(crate) fn unarrived(&self, of: fn(&Publication) -> Vec<Unarrived>) -> Vec<(String, Vec<Unarrived>)> {
-        let outputs = self.nodes.iter().flat_map(|node| &node.outputs);
-        outputs.map(|(topic, output)| (topic.clone(), of(output))).collect()
+        self.outputs().map(|(topic, output)| (topic.clone(), of(output))).collect()
     }
 
-    /// Has one node unregister, unless it is doing so.
-    pub(crate) fn close_node(&mut self, key: NodeKey) {
-        self.begin_close(key, "closed".into());
+    /// Until when what was published with this is waited for. If nobody waits for it yet, a wait begins for all that was
+    /// published in the process.
+    pub(crate) fn waits_until(&self, publication: &Publication, linger: Duration) -> Instant {
+        let now = clock::monotonic();
+        let begin = || {
+            self.outputs().for_each(|(_, output)| output.begin_wait(now, linger));
+            publication.begin_wait(now, linger);
+            publication.is_waited_for().unwrap_or(now)
+        };
+        publication.is_waited_for().unwrap_or_else(begin)
     }
 
-    /// A node has been told to stop: it unregisters, and the last one ends the spinning.
-    pub(super) fn stopped(&mut self, key: NodeKey, reason: String) {
-        let Some(node) = self.node_slot(key) else { return };
-        node.say(log::Level::Warn, format_args!("told to stop: {reason}"));
-        self.begin_close(key, reason);
-        if self.nodes.iter().all(|node| node.stopped.is_some()) {
-            self.request_stop();
-        }
-    }
-
-    fn begin_close(&mut self, key: NodeKey, reason: String) {
-        let Some(node) = self.node_slot(key) else { return };
-        let ros1 = node.ros1;
-        if node.stopped.replace(reason).is_some() {
-            return;
-        }
-        if let Some(engine) = ros1 {
-            self.with_engine(engine, |engine, now| {
-                engine.as_node().into_iter().for_each(|node| node.begin_close(now));
-            });
-        }
-        self.hand_clock_on(key);
-    }
-
-    /// True if all nodes have left their graphs.
-    pub(crate) fn nodes_are_closed(&self) -> bool {
-        self.nodes.iter().all(NodeSlot::is_closed)
-    }
-
-    /// Says what peers of an engine did, as long as they do not do it all the time.
-    pub(super) fn warn_of_peer(&mut self, engine: Key, line: fmt::Arguments<'_>) {
-        if let Some(node) = self.node_of(engine) {
-            return node.warn_of_peer(line);
-        }
-        let warn = |line: fmt::Arguments<'_>| console::warning!("{line}");
-        if let Some(slot) = self.ros1.get_mut(engine) {
-            slot.throttle.warn(clock::monotonic(), line, warn);
-        }
+    /// True if all have left their graphs.
+    pub(crate) fn are_closed(&self) -> bool {
+        self.iter().all(NodeSlot::is_closed)
     }
 }
 
@@ -226,6 +144,7 @@ impl NodeSlot {
         Self {
             name,
             ros1: None,
+            uri: None,
             ros2,
             origin,
             inputs: HashMap::new(),

@@ -75,10 +75,6 @@ impl Ros1 {
         self.engines.keys()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Slot> {
-        self.engines.iter()
-    }
-
     /// Works on an engine, which is asked afterwards what is to be done.
     pub(super) fn with<T>(&mut self, key: Key, work: impl FnOnce(&mut Engine, Instant) -> T) -> Option<T> {
         let slot = self.engines.get_mut(key)?;

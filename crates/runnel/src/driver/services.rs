@@ -13,12 +13,6 @@ use super::table::Key;
 use crate::data::ServiceCore;
 
 impl Driver {
-    /// The service of this name, if a node of this process provides it.
-    pub(crate) fn service_of_this_process(&self, service: &str) -> Option<Arc<ServiceCore>> {
-        let mut running = self.nodes.iter().filter(|node| node.stopped.is_none());
-        running.find_map(|node| node.services.get(service)).map(Arc::clone)
-    }
-
     /// Ends the connections of a service that is provided no longer.
     pub(crate) fn end_clients(&mut self, service: &Arc<ServiceCore>) {
         for key in self.sockets.clients_of(service) {
@@ -37,7 +31,7 @@ impl Driver {
         until: Option<Instant>,
         tell: Option<Tell>,
     ) -> Option<ServiceLinkId> {
-        let node = self.nodes.get_mut(key.0)?;
+        let node = self.nodes.get_mut(key)?;
         let open = |ros1: &mut runnel_ros1::node::Node| ros1.open_service(clock::monotonic(), wanted, until);
         let link = self.ros1.with(node.ros1?, |engine, _| engine.as_node().map(open))??;
         node.calls.insert(link, Call::new(asks, tell));
@@ -53,7 +47,7 @@ impl Driver {
         until: Option<Instant>,
         waits: Tell,
     ) -> bool {
-        let call = self.node_slot(key).and_then(|node| node.calls.get_mut(&link));
+        let call = self.nodes.get_mut(key).and_then(|node| node.calls.get_mut(&link));
         let Some(socket) = call.and_then(|call| call.begin_again(waits)) else { return false };
         self.with_ros1(key, |node, _| node.set_service_deadline(link, until));
         self.sockets.send_request(socket, request, &mut self.effects);
@@ -62,17 +56,17 @@ impl Driver {
 
     /// What a call came to, once it has.
     pub(crate) fn take_answer(&mut self, key: NodeKey, link: ServiceLinkId) -> Option<CallAnswer> {
-        self.node_slot(key)?.calls.get_mut(&link)?.take_answer()
+        self.nodes.get_mut(key)?.calls.get_mut(&link)?.take_answer()
     }
 
     /// What the provider at the other end of a link said of itself.
     pub(crate) fn service_info(&mut self, key: NodeKey, link: ServiceLinkId) -> Option<ServiceInfo> {
-        self.node_slot(key)?.calls.get_mut(&link)?.info.clone()
+        self.nodes.get_mut(key)?.calls.get_mut(&link)?.info.clone()
     }
 
     /// Ends a link.
     pub(crate) fn end_call(&mut self, key: NodeKey, link: ServiceLinkId) {
-        if let Some(node) = self.node_slot(key) {
+        if let Some(node) = self.nodes.get_mut(key) {
             node.calls.remove(&link);
         }
         self.with_ros1(key, |node, _| node.close_service(link));

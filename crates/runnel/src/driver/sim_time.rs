@@ -8,7 +8,7 @@ use crate::ros_clock::{CLOCK, USE_SIM_TIME};
 
 impl Driver {
     pub(super) fn param_changed(&mut self, key: NodeKey, name: &str, value: Option<Value>) {
-        let Some(node) = self.node_slot(key) else { return };
+        let Some(node) = self.nodes.get_mut(key) else { return };
         for watch in node.watches.iter().filter(|watch| watch.concerns(name)) {
             watch.changed(name, value.as_ref());
         }
@@ -23,7 +23,7 @@ impl Driver {
 
     /// A node follows simulated time from now on, whatever the master says.
     pub(crate) fn follow_clock(&mut self, key: NodeKey) {
-        if let Some(node) = self.node_slot(key) {
+        if let Some(node) = self.nodes.get_mut(key) {
             node.follows_sim_time = true;
             self.simulate_time(key, true);
         }
@@ -50,7 +50,7 @@ impl Driver {
                 self.simulation.set(true);
             }
             Err(error) => {
-                if let Some(slot) = self.node_slot(key) {
+                if let Some(slot) = self.nodes.get_mut(key) {
                     slot.say(log::Level::Error, format_args!("no simulated time: {error}"));
                 }
             }
@@ -62,8 +62,8 @@ impl Driver {
         let Some((_, core)) = self.clock.take_if(|(hearer, _)| *hearer == from) else { return };
         self.remove_subscription(from, CLOCK, &core);
         let follows = |node: &NodeSlot| node.follows_sim_time && node.stopped.is_none();
-        let mut keys = self.nodes.keys().into_iter().map(NodeKey);
-        match keys.find(|key| *key != from && self.nodes.get(key.0).is_some_and(follows)) {
+        let mut keys = self.nodes.keys().into_iter();
+        match keys.find(|key| *key != from && self.nodes.get(*key).is_some_and(follows)) {
             Some(next) => self.hear_clock(next),
             None => self.simulation.set(false),
         }

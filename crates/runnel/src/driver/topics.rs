@@ -1,12 +1,9 @@
 //! The topics of nodes: what is added and removed when the user makes and drops publishers and subscriptions.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use runnel_core::names::{Generation, validate_name};
 use runnel_core::qos::QoS;
-use runnel_core::time::Instant;
-use runnel_io::clock;
 use runnel_ros1::node::{Role as Ros1Role, TopicError, TopicSpec};
 use runnel_rtps::announce::Role;
 
@@ -39,12 +36,12 @@ impl Driver {
         offer: &Arc<Offer>,
         publication: &Arc<Publication>,
     ) -> Result<(), Error> {
-        let slot = self.node_slot(key).ok_or(Error::ShuttingDown)?;
+        let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
         slot.begin(Ros1Role::Publisher, &topic.name);
         self.advertise(key, topic, offer, publication)?;
-        let slot = self.node_slot(key).ok_or(Error::ShuttingDown)?;
+        let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
         slot.outputs.insert(topic.name.clone(), Arc::clone(publication));
-        self.rejoin_locals(&topic.name);
+        self.nodes.rejoin_locals(&topic.name);
         Ok(())
     }
 
@@ -69,8 +66,8 @@ impl Driver {
         }
         self.watch_endpoint(offer);
         if places.ros2 {
-            self.offer(key, &topic.name, offer, publication);
-            let owner = (key, self.node_slot(key).and_then(|slot| slot.origin));
+            self.endpoints.offer(key, &topic.name, offer, publication, &mut self.effects);
+            let owner = (key, self.nodes.origin(key));
             self.ros2.add_writer(owner, topic, offer, &mut self.effects);
         }
         Ok(())
@@ -79,24 +76,9 @@ impl Driver {
     /// Nobody publishes a topic any more with what was offered, but others do with something else.
     pub(crate) fn withdraw(&mut self, publication: &Arc<Publication>, offer: &Arc<Offer>) {
         if publication.withdraw(offer) {
-            self.offer_less(publication);
+            self.endpoints.offer_less(publication, &mut self.effects);
             self.remove_writers(std::slice::from_ref(offer));
         }
-    }
-
-    /// Until when what was published with this is waited for. If nobody waits for it yet, a wait begins for all that was
-    /// published in the process.
-    pub(crate) fn waits_until(&self, publication: &Publication, linger: Duration) -> Instant {
-        let now = clock::monotonic();
-        let begin = || {
-            self.nodes
-                .iter()
-                .flat_map(|node| node.outputs.values())
-                .for_each(|output| output.begin_wait(now, linger));
-            publication.begin_wait(now, linger);
-            publication.is_waited_for().unwrap_or(now)
-        };
-        publication.is_waited_for().unwrap_or_else(begin)
     }
 
     /// What a publisher of a topic offers, given what is asked for now.
@@ -123,7 +105,7 @@ impl Driver {
     pub(crate) fn remove_publication(&mut self, key: NodeKey, topic: &str) {
         // The node may be closed already, and then there is nothing to unregister.
         self.with_ros1(key, |node, now| node.unadvertise(now, topic));
-        if let Some(publication) = self.node_slot(key).and_then(|slot| slot.outputs.remove(topic)) {
+        if let Some(publication) = self.nodes.get_mut(key).and_then(|slot| slot.outputs.remove(topic)) {
             self.endpoints.forget_publication(&publication);
             self.remove_writers(&publication.offers());
             publication.end();
@@ -142,7 +124,7 @@ impl Driver {
         if let Some(spec) = places.ros1 {
             self.with_ros1(key, |node, now| node.subscribe(now, spec)).ok_or(Error::ShuttingDown)??;
         }
-        let slot = self.node_slot(key).ok_or(Error::ShuttingDown)?;
+        let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
         let input = Arc::clone(slot.inputs.entry(topic.name.clone()).or_default());
         // A subscription to any type agrees with all others, but these need not agree with each other.
         if let Some(has) = input.conflict(core) {
@@ -154,13 +136,13 @@ impl Driver {
         // and the last message if it asks for nothing there.
         let asks_first = places.ros2 && qos.is_latching();
         if asks_first {
-            self.request(key, topic, qos, core);
+            self.endpoints.request(key, topic, qos, core, &mut self.effects);
         }
-        self.rejoin_locals(&topic.name);
+        self.nodes.rejoin_locals(&topic.name);
         if places.ros2 && !asks_first {
-            self.request(key, topic, qos, core);
+            self.endpoints.request(key, topic, qos, core, &mut self.effects);
         }
-        let owner = (key, self.node_slot(key).and_then(|slot| slot.origin));
+        let owner = (key, self.nodes.origin(key));
         let ros2 =
             places.ros2.then(|| self.ros2.add_reader(owner, topic, qos, core, &mut self.effects)).flatten();
         Ok(Inputs { ros1: input, ros2 })
@@ -170,8 +152,8 @@ impl Driver {
     pub(crate) fn remove_subscription(&mut self, key: NodeKey, topic: &str, core: &Arc<SubscriptionCore>) {
         self.endpoints.forget_subscription(core);
         self.remove_reader(core);
-        self.leave_publishers_of_this_process(core);
-        if self.node_slot(key).is_some_and(|slot| slot.remove_input(topic, core)) {
+        self.nodes.leave_publishers_of_this_process(core);
+        if self.nodes.get_mut(key).is_some_and(|slot| slot.remove_input(topic, core)) {
             self.with_ros1(key, |node, now| node.unsubscribe(now, topic));
         }
     }
@@ -182,7 +164,7 @@ impl Driver {
     /// When the topic is in none of the graphs that the node is in, or may not have its name there, or the node has left
     /// them.
     fn places(&mut self, key: NodeKey, topic: &Topic, qos: QoS) -> Result<Places, Error> {
-        let slot = self.node_slot(key).ok_or(Error::ShuttingDown)?;
+        let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
         let ros1 = topic.spec(qos).filter(|_| slot.ros1.is_some());
         let mut ros2 = slot.ros2 && topic.ros2.is_some();
         if ros2 && let Err(error) = validate_name(&topic.name, Generation::Ros2) {

@@ -192,7 +192,10 @@ impl Driver {
             Effect::PeerTrouble { engine, peer, why } => self.peer_trouble(engine, &peer, &why),
             Effect::Parted { key, peer } => self.part(key, peer),
             Effect::NodeTrouble { node, line } => {
-                self.node_slot(node).into_iter().for_each(|node| node.warn_of_peer(format_args!("{line}")));
+                self.nodes
+                    .get_mut(node)
+                    .into_iter()
+                    .for_each(|node| node.warn_of_peer(format_args!("{line}")));
             }
             // All that has changed is told at once.
             Effect::NodesChanged if self.effects.iter().any(Effect::is_nodes_changed) => {}

@@ -64,7 +64,7 @@ impl NodeInner {
     /// its turn.
     pub(crate) fn advertise_log(&self) -> Result<(), Error> {
         let log = self.logger.log_of_node();
-        if let Some(slot) = self.driver().node_slot(self.key) {
+        if let Some(slot) = self.driver().nodes.get_mut(self.key) {
             slot.log = Some(Arc::clone(log));
         }
         let Some(rosout) = log.rosout() else { return Ok(()) };

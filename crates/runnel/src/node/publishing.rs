@@ -107,7 +107,7 @@ impl NodeInner {
         if shared.linger.is_closed() || has_arrived() {
             return;
         }
-        let until = self.driver().waits_until(publication, shared.linger.time());
+        let until = self.driver().nodes.waits_until(publication, shared.linger.time());
         if !shared.wait_for_arrival(until, |_| has_arrived()) {
             linger::report(topic, &publication.unarrived(), &shared.linger);
         }

@@ -90,7 +90,7 @@ impl NodeInner {
         let (key, wanted) = (self.key, (role, name.to_owned()));
         let mut registered = Ok(());
         self.context.shared.wait(REGISTRATION, |driver| {
-            let Some(slot) = driver.node_slot(key) else { return true };
+            let Some(slot) = driver.nodes.get_mut(key) else { return true };
             match slot.answered.get(&wanted) {
                 Some(Some(why)) => registered = Err(Error::Refused(why.clone())),
                 Some(None) => {}

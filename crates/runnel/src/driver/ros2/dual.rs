@@ -96,7 +96,8 @@ impl Driver {
         let Some(end) = self.ros2.readers.get(&reader) else { return 0 };
         let Some(from) = end.links.get(&writer).filter(|from| from.follows_ros1()) else { return 0 };
         let (node, topic, from) = (end.node, end.topic.clone(), Arc::clone(from));
-        let slot = self.node_slot(node).and_then(|slot| Some((slot.ros1?, slot.inputs.get(&topic)?.clone())));
+        let slot =
+            self.nodes.get_mut(node).and_then(|slot| Some((slot.ros1?, slot.inputs.get(&topic)?.clone())));
         let (Some((engine, topic)), Some(origin)) = (slot, from.origin) else {
             return from.beside.heard(std::iter::empty());
         };

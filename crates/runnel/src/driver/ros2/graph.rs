@@ -15,8 +15,7 @@ use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use super::Ros2;
 use crate::driver::effect::{Effect, Effects};
-use crate::driver::nodes::{NodeKey, NodeSlot};
-use crate::driver::table::Table;
+use crate::driver::nodes::{NodeKey, Nodes};
 use crate::frame::{Frame, LENGTH};
 use crate::log_output::console;
 use crate::rtps::Rtps;
@@ -77,7 +76,7 @@ impl Graph {
 
 impl Ros2 {
     /// Tells of the nodes of this process, and what they have.
-    pub(in crate::driver) fn tell_of_nodes(&self, nodes: &Table<NodeSlot>) {
+    pub(in crate::driver) fn tell_of_nodes(&self, nodes: &Nodes) {
         let (Some(rtps), Some(writer)) = (&self.rtps, self.graph.writer) else { return };
         let told = self.own_nodes(rtps.prefix(), nodes);
         let mut frame = vec![0; LENGTH];
@@ -92,12 +91,12 @@ impl Ros2 {
         }
     }
 
-    fn own_nodes(&self, prefix: GuidPrefix, nodes: &Table<NodeSlot>) -> ParticipantEntitiesInfo {
+    fn own_nodes(&self, prefix: GuidPrefix, nodes: &Nodes) -> ParticipantEntitiesInfo {
         let gid = |id: EntityId| Gid { data: prefix.with(id).to_bytes() };
         let in_ros2 = nodes.keys().into_iter().filter_map(|key| {
             let node = nodes.get(key).filter(|node| node.ros2 && node.stopped.is_none())?;
             let (namespace, name) = node.name.rsplit_once('/').unwrap_or(("", &node.name));
-            let is_of_node = |of: NodeKey| of.0 == key;
+            let is_of_node = |of: NodeKey| of == key;
             let readers = self.readers.iter().filter(|(_, end)| is_of_node(end.node));
             let writers = self.writers.iter().filter(|(_, end)| is_of_node(end.node));
             Some(NodeEntitiesInfo {

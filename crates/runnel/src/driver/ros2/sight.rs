@@ -32,12 +32,11 @@ impl Driver {
     }
 
     fn add_own_nodes(&self, own: GuidPrefix, graph: &mut Ros2Graph, nodes: &mut HashMap<Guid, String>) {
-        let name_of = |key: super::NodeKey| self.nodes.get(key.0).map(|node| node.name.clone());
+        let name_of = |key: super::NodeKey| self.nodes.get(key).map(|node| node.name.clone());
         let writers = self.ros2.writers.iter().map(|(id, end)| (*id, end.node));
         let readers = self.ros2.readers.iter().map(|(id, end)| (*id, end.node));
         nodes.extend(writers.chain(readers).filter_map(|(id, node)| Some((own.with(id), name_of(node)?))));
-        let here = self.nodes.keys().into_iter().filter_map(|key| self.nodes.get(key));
-        let here = here.filter(|node| node.ros2 && node.stopped.is_none());
+        let here = self.nodes.iter().filter(|node| node.ros2 && node.stopped.is_none());
         let participant = gid(own.with(EntityId::PARTICIPANT));
         graph.nodes.extend(here.map(|node| NodeInfo { full_name: node.name.clone(), participant }));
     }
