@@ -6,8 +6,8 @@ use std::time::{Duration, Instant as Clock};
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
-use runnel_rtps::wire::{EntityId, GuidPrefix, Timestamp};
-use runnel_rtps::{Config, EndpointOptions, Full, Participant};
+use runnel_rtps::wire::{EntityId, GuidPrefix, Message, Submessage, Timestamp};
+use runnel_rtps::{Config, EndpointOptions, Event, Full, Participant};
 
 /// How long [`LoopbackParticipant::poll_once`] waits for a datagram.
 const WAIT: Duration = Duration::from_millis(5);
@@ -16,6 +16,10 @@ const WAIT: Duration = Duration::from_millis(5);
 pub struct LoopbackParticipant {
     /// The engine.
     pub participant: Participant<Arc<[u8]>>,
+    /// What it has told so far.
+    pub events: Vec<Event>,
+    /// Datagrams with samples of this writer are lost.
+    pub muted: Option<EntityId>,
     socket: UdpSocket,
     began: Clock,
 }
@@ -27,15 +31,24 @@ impl LoopbackParticipant {
     /// # Panics
     /// When there is no socket.
     pub fn new(domain: u16, prefix: u8, peers: u16, user_data: &str) -> Self {
+        Self::named(domain, GuidPrefix([prefix; 12]), peers, user_data)
+    }
+
+    /// One of this prefix.
+    ///
+    /// # Panics
+    /// When there is no socket.
+    pub fn named(domain: u16, prefix: GuidPrefix, peers: u16, user_data: &str) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
         socket.set_read_timeout(Some(WAIT)).expect("a time");
-        let mut config = Config::new(GuidPrefix([prefix; 12]), domain.into());
+        let mut config = Config::new(prefix, domain.into());
         config.unicast = vec![socket.local_addr().expect("an address")];
         config.own_addresses = vec![IpAddr::from([127, 0, 0, 1])];
         let ports = (0..peers).map(|participant| 7410 + 250 * domain + 2 * participant);
         config.peers = ports.map(|port| SocketAddr::from(([127, 0, 0, 1], port))).collect();
         config.user_data = user_data.as_bytes().to_vec();
-        Self { participant: Participant::new(Instant(1), config), socket, began: Clock::now() }
+        let participant = Participant::new(Instant(1), config);
+        Self { participant, events: Vec::new(), muted: None, socket, began: Clock::now() }
     }
 
     fn now(&self) -> Instant {
@@ -44,10 +57,21 @@ impl LoopbackParticipant {
 
     /// Makes a writer that keeps its last sample for late readers.
     pub fn create_writer(&mut self, topic: &str, type_name: &str, user_data: &str) -> EntityId {
+        self.create_writer_with(topic, type_name, user_data, QoS::keep_last(1).transient_local())
+    }
+
+    /// Makes a writer.
+    pub fn create_writer_with(
+        &mut self,
+        topic: &str,
+        type_name: &str,
+        user_data: &str,
+        qos: QoS,
+    ) -> EntityId {
         let options = EndpointOptions {
             topic: topic.to_owned(),
             type_name: type_name.to_owned(),
-            qos: QoS::keep_last(1).transient_local(),
+            qos,
             user_data: user_data.as_bytes().to_vec(),
         };
         self.participant.create_writer(self.now(), Timestamp { seconds: 1, fraction: 0 }, options)
@@ -72,8 +96,20 @@ impl LoopbackParticipant {
         self.participant.handle_timeout(now);
         while let Some(transmit) = self.participant.poll_transmit(now) {
             let datagram = transmit.parts.concat();
-            transmit.to.iter().for_each(|to| drop(self.socket.send_to(&datagram, to)));
+            if !self.muted.is_some_and(|writer| has_sample_of(writer, &datagram)) {
+                transmit.to.iter().for_each(|to| drop(self.socket.send_to(&datagram, to)));
+            }
         }
-        while self.participant.poll_event().is_some() {}
+        self.events.extend(std::iter::from_fn(|| self.participant.poll_event()));
     }
+}
+
+/// Whether a datagram has a sample of this writer, or a part of one.
+fn has_sample_of(writer: EntityId, datagram: &[u8]) -> bool {
+    let is_of = |submessage| match submessage {
+        Submessage::Data(data) => data.writer == writer,
+        Submessage::DataFrag(fragment) => fragment.writer == writer,
+        _ => false,
+    };
+    Message::parse(datagram).is_ok_and(|message| message.submessages().flatten().any(is_of))
 }

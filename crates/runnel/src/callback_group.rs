@@ -51,6 +51,11 @@ impl Turn {
         }
     }
 
+    /// The same, but gives the entity back if it is to run at once: see [`When::push_unless_inline`].
+    pub(crate) fn push_unless_inline(&self) -> Option<Arc<dyn Runnable>> {
+        self.when.push_unless_inline(self.entity.upgrade()?)
+    }
+
     /// Takes the entity out of the ready queue, if it stands there.
     pub(crate) fn take_back(&self) -> Option<Arc<dyn Runnable>> {
         match &self.when {

@@ -40,10 +40,18 @@ pub(crate) enum When {
 impl When {
     /// A callback is due.
     pub(crate) fn push(&self, due: Arc<dyn Runnable>) {
+        if let Some(due) = self.push_unless_inline(due) {
+            due.run();
+        }
+    }
+
+    /// The same, but gives back one that is to run at once: as soon as the caller holds no lock that it may want.
+    pub(crate) fn push_unless_inline(&self, due: Arc<dyn Runnable>) -> Option<Arc<dyn Runnable>> {
         match self {
             Self::Spun(ready) => ready.push(due),
-            Self::AtOnce => due.run(),
+            Self::AtOnce => return Some(due),
         }
+        None
     }
 
     /// `callback` is about to run. One of the user's runs without any lock: it may want whichever.

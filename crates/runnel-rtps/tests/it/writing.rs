@@ -108,6 +108,21 @@ fn long_samples_of_depth_one_arrive_though_each_takes_longer_than_the_period() {
     }
 }
 
+/// Each of its datagrams says that the writer has sent what is before it, for longer than datagrams overtake each other.
+#[test]
+fn sample_under_way_for_long_contradicts_no_position() {
+    for (loss, seed) in [0, 2, 20].into_iter().flat_map(|loss| (1..6).map(move |seed| (loss, seed))) {
+        let (mut net, writer, reader) = slow_pair(seed, QoS::default());
+        net.weather.loss = loss;
+        net.write(0, writer, &sample(0, 5 * LONG)).unwrap();
+        net.write(0, writer, &sample(1, 100)).unwrap();
+        net.run_until("both arrive", secs(10), |net| net.texts(1, reader).len() == 2);
+        let is_correction = |event: &&Event| matches!(event, Event::Corrected { .. });
+        let corrections = net.nodes[1].events.iter().filter(is_correction).count();
+        assert_eq!(corrections, 0, "seed {seed} with {loss} % loss");
+    }
+}
+
 #[test]
 fn who_comes_late_is_sent_no_more_than_the_depth_though_a_long_sample_is_under_way() {
     let (mut net, writer, _) = slow_pair(1, QoS::latched());

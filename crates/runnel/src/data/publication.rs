@@ -25,7 +25,7 @@ use runnel_io::{Interest, Reactor};
 
 use super::datagrams::{DatagramLink, Offered};
 use super::frames::FramePool;
-use super::subscription::LinkInfo;
+use super::subscription::{Deferred, LinkInfo};
 use crate::frame::{Frame, LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
 use crate::ipc::{Pool, Reservation, SHORTEST};
 use crate::log_output::console;
@@ -187,7 +187,7 @@ impl Publication {
         // message, too, which may have been dropped by all who had it when they have got it.
         let shared_message;
         let mut copy = None;
-        let mut unheard = Vec::new();
+        let mut deferred = Deferred::default();
         let mut complaint = None;
         // Datagrams are sent without the lock as well.
         let mut unsent = None;
@@ -233,13 +233,14 @@ impl Publication {
             self.count_dropped(u64::from(bytes.is_none()));
         }
         if let Some(frame) = bytes {
-            complaint = self.publish_frame(&mut state, frame, offer, |local| !by_reference(local));
+            let takes_bytes = |local: &Local| !by_reference(local);
+            complaint = self.publish_frame(&mut state, frame, offer, takes_bytes, &mut deferred);
         }
         if shared > 0 {
             shared_message = copy.take().unwrap_or_else(|| message.into_shared());
             let until = offer.lifespan_end();
             for local in state.locals.iter().filter(|local| by_reference(local)) {
-                local.core.push_shared(Arc::clone(&shared_message), local.until(until), &mut unheard);
+                local.core.push_shared(Arc::clone(&shared_message), local.until(until), &mut deferred);
             }
         }
         state.note_published(offer);
@@ -248,6 +249,7 @@ impl Publication {
         drop(state);
         drop(unsent);
         complain(complaint);
+        deferred.run();
         Ok(())
     }
 
@@ -287,6 +289,7 @@ impl Publication {
         frame: Frame,
         offer: &Offer,
         takes_bytes: impl Fn(&Local) -> bool,
+        deferred: &mut Deferred,
     ) -> Option<String> {
         let mut complaint = None;
         state.seq = state.seq.wrapping_add(1);
@@ -299,7 +302,7 @@ impl Publication {
         }
         let until = offer.lifespan_end();
         for local in state.locals.iter().filter(|local| takes_bytes(local)) {
-            local.core.push_frame(&frame, local.until(until), &self.info);
+            local.core.push_frame(&frame, local.until(until), &self.info, deferred);
         }
         if state.options.latching {
             state.keep(frame, until);

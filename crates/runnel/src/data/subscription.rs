@@ -1,6 +1,7 @@
 //! The receiving side: a bounded queue between the sockets and the user's callback.
 
 mod beside;
+mod deferred;
 mod link_info;
 mod queue;
 mod room;
@@ -27,6 +28,7 @@ use crate::frame::{Frame, QueueBound};
 use crate::log_output::console;
 use crate::ready::{Runnable, When};
 use crate::sync::{Class, Mutex, MutexGuard, TryMutex, TryMutexGuard, lock};
+pub(crate) use deferred::Deferred;
 pub(crate) use link_info::LinkInfo;
 use queue::Item;
 pub(crate) use queue::Queue;
@@ -237,15 +239,14 @@ impl SubscriptionCore {
         self.options.takes == Some(message)
     }
 
-    /// Takes a message of a publisher of this process by reference, which is for nobody any more after `until`. What it pushes
-    /// out goes to `unheard`.
+    /// Takes a message of a publisher of this process by reference, which is for nobody any more after `until`.
     pub(super) fn push_shared(
         &self,
         message: SharedMessage,
         until: Option<Instant>,
-        unheard: &mut Vec<SharedMessage>,
+        deferred: &mut Deferred,
     ) {
-        self.push(Item::Shared(message).until(until), None, unheard);
+        self.push(Item::Shared(message).until(until), None, deferred);
     }
 
     /// Takes a copy of a message, which is lost if there is no memory for it.
@@ -259,30 +260,36 @@ impl SubscriptionCore {
     }
 
     /// Takes a message where a publisher of this process wrote it, which is for nobody any more after `until`.
-    pub(super) fn push_frame(&self, frame: &Frame, until: Option<Instant>, from: &Arc<LinkInfo>) {
-        let mut unheard = Vec::new();
+    pub(super) fn push_frame(
+        &self,
+        frame: &Frame,
+        until: Option<Instant>,
+        from: &Arc<LinkInfo>,
+        deferred: &mut Deferred,
+    ) {
         let item = Item::Bytes { bytes: Received::Frame(frame.clone()), from: Arc::clone(from) };
-        self.push(item.until(until), Some(&from.stats), &mut unheard);
+        self.push(item.until(until), Some(&from.stats), deferred);
     }
 
     pub(super) fn push_bytes(&self, bytes: Received, from: &Arc<LinkInfo>) {
-        // Outlives the lock, see `end`.
-        let mut unheard = Vec::new();
-        self.push(Item::of(from, bytes), Some(&from.stats), &mut unheard);
+        let mut deferred = Deferred::default();
+        self.push(Item::of(from, bytes), Some(&from.stats), &mut deferred);
+        deferred.run();
     }
 
     /// Takes a message of `len` bytes that `fill` writes into a buffer, whatever that holds.
     pub(super) fn push_filled(&self, len: usize, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
-        let mut unheard = Vec::new();
+        let mut deferred = Deferred::default();
         let mut queue = lock(&self.queue);
         let mut bytes = queue.spare_for(len);
         fill(&mut bytes);
         let item = Item::of(from, Received::Own(bytes));
-        self.push_into(queue, item, Some(&from.stats), &mut unheard);
+        self.push_into(queue, item, Some(&from.stats), &mut deferred);
+        deferred.run();
     }
 
-    fn push(&self, item: Item, stats: Option<&LinkStats>, unheard: &mut Vec<SharedMessage>) {
-        self.push_into(lock(&self.queue), item, stats, unheard);
+    fn push(&self, item: Item, stats: Option<&LinkStats>, deferred: &mut Deferred) {
+        self.push_into(lock(&self.queue), item, stats, deferred);
     }
 
     fn push_into(
@@ -290,7 +297,7 @@ impl SubscriptionCore {
         mut queue: MutexGuard<'_, Queue>,
         item: Item,
         stats: Option<&LinkStats>,
-        unheard: &mut Vec<SharedMessage>,
+        deferred: &mut Deferred,
     ) {
         if queue.has_ended() {
             return;
@@ -305,12 +312,12 @@ impl SubscriptionCore {
             if let Some(stats) = stats {
                 stats.count_dropped(1);
             }
-            unheard.extend(queue.drop_oldest());
+            deferred.ended.extend(queue.drop_oldest());
         }
         let stand_in_line = queue.put(item);
         drop(queue);
         if stand_in_line {
-            self.turn.push();
+            deferred.callbacks.extend(self.turn.push_unless_inline());
         }
     }
 

@@ -41,6 +41,7 @@ use super::throttle::Throttle;
 use crate::environment::IpcSettings;
 use crate::ipc::{Pool, Receiver, Sender, awake};
 use crate::log_output::console;
+pub(super) use delivery::PairDelivery;
 use ending::Ending;
 pub(super) use greeting::Greeting;
 use late::{LateLinks, PATIENCE};

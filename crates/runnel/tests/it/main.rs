@@ -14,6 +14,8 @@ mod embedded;
 mod fake_process;
 #[path = "../common/fake_publisher.rs"]
 mod fake_publisher;
+#[path = "../common/fake_talker.rs"]
+mod fake_talker;
 #[path = "../common/ipc_scene.rs"]
 mod ipc_scene;
 #[path = "../common/logged.rs"]
@@ -57,6 +59,7 @@ mod ros2_loans;
 mod ros2_networks;
 mod ros2_raw;
 mod ros2_strangers;
+mod ros2_two_paths;
 mod services;
 mod sim_time;
 mod topics;

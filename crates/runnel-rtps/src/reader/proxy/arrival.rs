@@ -297,6 +297,13 @@ impl WriterProxy {
         is_late
     }
 
+    /// True while fragments come, and the one sample that they show beyond `last` is incomplete. Its writer may count a sample
+    /// only once it has sent all of its fragments. Where no fragments come, one that shows a further sample may be forged.
+    pub(super) fn is_receiving_sample_after(&self, now: Instant, last: SequenceNumber) -> bool {
+        let is_arriving = self.fragments.last_came().is_some_and(|came| now < came + QUIET);
+        is_arriving && last.next() == self.last && self.fragments.has_begun(self.last)
+    }
+
     /// Lets go of samples that are held, or have begun, behind the last one that their writer has. The next one may be on its
     /// way, in fragments.
     pub(super) fn let_go_behind(&mut self, last: SequenceNumber) {

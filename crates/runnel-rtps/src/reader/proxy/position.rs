@@ -380,6 +380,9 @@ impl WriterProxy {
             self.last = heartbeat.last;
             return;
         }
+        if self.is_receiving_sample_after(now, heartbeat.last) {
+            return;
+        }
         let verdict = self.position.last.contradict(now, heartbeat.count.into());
         if ahead > WINDOW || verdict == Verdict::Restart {
             self.last = heartbeat.last.max(self.next.previous());

@@ -2,7 +2,7 @@
 
 use super::{Arrival, WriterProxy, WriterSpec, copied};
 use crate::reader::Budgets;
-use crate::wire::{EntityId, Gap, GuidPrefix, Heartbeat, SequenceNumber, VendorId};
+use crate::wire::{DataFrag, EntityId, Gap, GuidPrefix, Heartbeat, Parameters, SequenceNumber, VendorId};
 use alloc::vec::Vec;
 use core::time::Duration;
 use runnel_core::time::Instant;
@@ -41,6 +41,22 @@ fn tell(proxy: &mut WriterProxy, now: Instant, first: i64, last: i64, count: u32
 
 fn skip(proxy: &mut WriterProxy, now: Instant, start: i64, end: i64) {
     proxy.gap(now, &Gap::range(READER, WRITER, number(start), number(end)));
+}
+
+/// One of 20 fragments of a sample.
+fn fragment(sample: i64, first_fragment: u32) -> DataFrag<'static> {
+    DataFrag {
+        reader: READER,
+        writer: WRITER,
+        number: number(sample),
+        first_fragment,
+        fragments: 1,
+        fragment_len: 10,
+        sample_len: 200,
+        is_key: false,
+        inline_qos: Parameters::none(),
+        bytes: &[7; 10],
+    }
 }
 
 /// The writer tells so often that it has samples up to the fifth.
@@ -105,6 +121,26 @@ fn samples_dropped_by_heartbeat_are_asked_for_again() {
     tell(&mut proxy, at(5000), 1, 4, 5);
     let (asked, _) = proxy.answer(at(5000), READER).unwrap();
     assert_eq!(asked.missing.iter().collect::<Vec<_>>(), [number(3), number(4)]);
+}
+
+/// A fragment may be forged: only while more of them follow may the writer not count its sample yet.
+#[test]
+fn sample_of_which_no_more_fragments_come_is_contradicted() {
+    for (pause, is_corrected) in [(20, false), (1000, true)] {
+        let mut proxy = WriterProxy::new(spec());
+        tell(&mut proxy, at(0), 1, 5, 1);
+        (1..=5)
+            .for_each(|sample| assert_eq!(proxy.arrive(at(1), (number(sample), 0), true), Arrival::Deliver));
+        for count in 1..10 {
+            let now = at(1000 + pause * u64::from(count));
+            if count == 1 || !is_corrected {
+                assert!(proxy.take_fragments(now, &fragment(6, count), None).is_none());
+            }
+            tell(&mut proxy, now, 1, 5, 1 + count);
+        }
+        assert_eq!(proxy.take_corrections() > 0, is_corrected, "{pause} ms apart");
+        assert_eq!(proxy.has_all(), is_corrected, "{pause} ms apart");
+    }
 }
 
 /// The pauses between the requests have become long by then, and a sample comes before it says what it has.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use runnel_core::wire::{Encoding, GrowingSink, NoMemory, try_reserve};
 use runnel_io::segment::SlotMut;
 
-use super::{Offer, Publication, Refused, State, complain};
+use super::{Deferred, Offer, Publication, Refused, State, complain};
 use crate::data::frames::SHORT;
 use crate::error::Unfit;
 use crate::frame::{Frame, LENGTH, LengthBeyondLimit, MAX_MESSAGE};
@@ -114,6 +114,7 @@ impl Publication {
         filled: Filled<'a>,
         offer: &Offer,
     ) -> Result<(), Refused<Filled<'a>>> {
+        let mut deferred = Deferred::default();
         let (mut complaint, mut unsent) = (None, None);
         let mut state = lock(&self.state);
         state.let_over(offer);
@@ -139,7 +140,7 @@ impl Publication {
         if as_bytes || state.has_carrying_link(offer) {
             let ros1 = ros1.or_else(|| state.in_ros1(&sent?, translate));
             if let Some(frame) = ros1 {
-                complaint = self.publish_frame(&mut state, frame, offer, |_| true);
+                complaint = self.publish_frame(&mut state, frame, offer, |_| true, &mut deferred);
             }
         } else {
             ros1.into_iter().for_each(|unheard| state.give_back(unheard));
@@ -149,6 +150,7 @@ impl Publication {
         drop(state);
         drop(unsent);
         complain(complaint);
+        deferred.run();
         Ok(())
     }
 }

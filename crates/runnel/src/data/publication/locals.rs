@@ -8,7 +8,7 @@ use runnel_core::time::Instant;
 use runnel_io::clock;
 
 use super::{Publication, State};
-use crate::data::subscription::SubscriptionCore;
+use crate::data::subscription::{Deferred, SubscriptionCore};
 use crate::frame::{Frame, QueueBound};
 use crate::log_output::console;
 use crate::sync::lock;
@@ -73,6 +73,7 @@ impl Publication {
     }
 
     fn add_local(&self, subscription: Arc<SubscriptionCore>, met: Met, most: usize) {
+        let mut deferred = Deferred::default();
         let mut state = lock(&self.state);
         let lives = state.lives;
         if let Some(local) = state.local_mut(&subscription) {
@@ -89,12 +90,14 @@ impl Publication {
         }
         let (local, now) = (Local { core: subscription, met: met as u8 }, clock::monotonic());
         for KeptFrame { frame, until } in state.kept(most, |kept| kept.is_for(&local, now)) {
-            local.core.push_frame(frame, local.until(*until), &self.info);
+            local.core.push_frame(frame, local.until(*until), &self.info, &mut deferred);
         }
         local.core.events().matched(1);
         local.begin_life(state.lives);
         state.locals.push(local);
         state.tell_matched(1);
+        drop(state);
+        deferred.run();
     }
 
     /// Whether a subscription of this process gets messages.

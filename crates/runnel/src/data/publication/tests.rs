@@ -1,11 +1,12 @@
 use std::any::TypeId;
 use std::cell::RefCell;
 use std::net::SocketAddr;
+use std::sync::Once;
 use std::sync::atomic::AtomicBool;
 
 use super::super::qos_events::QosEvents;
 use super::super::received::SharedMessage;
-use super::super::subscription::{SubscriptionCore, SubscriptionSpec};
+use super::super::subscription::{Delivery, SubscriptionCore, SubscriptionSpec, Unreadable};
 use crate::error::Unfit;
 use crate::ready::When;
 use crate::rtps::Rtps;
@@ -13,7 +14,7 @@ use crate::rtps::tests::sending::{before_sending, pair};
 use crate::rtps::tests::{chatter, settings as rtps_settings, waker};
 use crate::sync::try_lock;
 use runnel_core::qos::QoS;
-use runnel_core::wire::{Encoding, GrowingSink};
+use runnel_core::wire::{Encoding, GrowingSink, decode_into};
 use runnel_io::{Datagrams, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::SubscriberLink;
@@ -32,6 +33,13 @@ fn publication() -> Arc<Publication> {
 }
 
 fn subscription(md5: &str) -> Arc<SubscriptionCore> {
+    subscription_with(md5, |_| Ok(()))
+}
+
+fn subscription_with(
+    md5: &str,
+    callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
+) -> Arc<SubscriptionCore> {
     let (topic, type_name, md5) = ("/data".into(), "a/B".into(), md5.into());
     let takes = Some(TypeId::of::<Ending>());
     SubscriptionCore::new(
@@ -47,7 +55,7 @@ fn subscription(md5: &str) -> Arc<SubscriptionCore> {
         },
         When::AtOnce,
         QosEvents::default(),
-        |_| Ok(()),
+        callback,
     )
 }
 
@@ -118,15 +126,37 @@ impl log::Log for Looking {
     fn flush(&self) {}
 }
 
+/// Whether a publication was unlocked each time that a line was logged meanwhile.
+fn unlocked_at_lines(publication: &Arc<Publication>, logs: impl FnOnce()) -> Vec<bool> {
+    static LOGGER: Once = Once::new();
+    LOGGER.call_once(|| {
+        log::set_logger(&Looking).unwrap();
+        log::set_max_level(log::LevelFilter::Error);
+    });
+    LOGGED.set(Some((Arc::clone(publication), Vec::new())));
+    logs();
+    LOGGED.take().unwrap().1
+}
+
 #[test]
 fn a_type_that_differs_is_told_without_the_lock() {
     let publication = publication();
-    LOGGED.set(Some((Arc::clone(&publication), Vec::new())));
-    log::set_logger(&Looking).unwrap();
-    log::set_max_level(log::LevelFilter::Error);
-    publication.join_local(subscription("2"));
-    let (_, unlocked) = LOGGED.take().unwrap();
+    let unlocked = unlocked_at_lines(&publication, || publication.join_local(subscription("2")));
     assert_eq!((unlocked, publication.subscriber_count(&Offer::default())), (vec![true], 0));
+}
+
+/// A subscription of the library itself hears at once. The program's logger may publish the line, and waits for the lock.
+#[test]
+fn malformed_message_of_this_process_is_logged_without_the_lock() {
+    let publication = publication();
+    publication.widen(&PublicationOptions { bound: BOUND, latching: true, has_header: false });
+    let malformed = || subscription_with("1", |_| Ok(decode_into(&mut 0_u64, &[])?));
+    publication.join_local(malformed());
+    let unlocked =
+        unlocked_at_lines(&publication, || assert!(publication.publish(Byte, &Offer::default()).is_ok()));
+    assert_eq!(unlocked, [true], "one that is published");
+    let unlocked = unlocked_at_lines(&publication, || publication.join_local(malformed()));
+    assert_eq!(unlocked, [true], "one that was kept");
 }
 
 /// Joins a subscriber that gets datagrams, which arrive at what is given back.

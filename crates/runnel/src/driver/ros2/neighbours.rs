@@ -19,7 +19,7 @@ use runnel_io::{clock, host};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
 
 use crate::driver::Driver;
-use crate::driver::sessions::{SampleInput, SampleOutput};
+use crate::driver::sessions::{PairDelivery, SampleInput, SampleOutput};
 use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 
@@ -127,7 +127,7 @@ impl Driver {
         let Some(neighbour) = self.ros2.neighbours.get_or_add(remote.prefix) else { return };
         neighbour.pairs.insert((local, remote), None);
         if neighbour.theirs.is_some() {
-            self.join_pair(local, remote);
+            self.join_pair(local, remote, None);
         } else if !is_told {
             neighbour.pause = FIRST_PAUSE;
             self.tell_neighbour(remote.prefix, clock::monotonic());
@@ -209,23 +209,24 @@ impl Driver {
         let pairs: Vec<(EntityId, Guid)> = neighbour.pairs.keys().copied().collect();
         let former: Vec<Key> = neighbour.pairs.values_mut().filter_map(Option::take).collect();
         // RTPS still matches the pairs, and brings what they wait for.
-        let deliveries: Vec<_> = former.iter().filter_map(|key| self.take_delivery(*key)).collect();
+        let mut deliveries: HashMap<_, _> =
+            former.iter().filter_map(|key| self.take_delivery(*key)).collect();
         former.into_iter().for_each(|key| self.end_pair(key));
-        pairs.into_iter().for_each(|(local, remote)| self.join_pair(local, remote));
-        for (pair, delivery) in deliveries {
-            if let Some(key) = self.ros2.neighbours.socket_of(pair.0, pair.1) {
-                self.put_delivery(key, delivery);
-            }
+        for (local, remote) in pairs {
+            self.join_pair(local, remote, deliveries.remove(&(local, remote)));
         }
     }
 
-    fn join_pair(&mut self, local: EntityId, remote: Guid) {
+    /// A pair is known, with what was held of it when it was known otherwise.
+    fn join_pair(&mut self, local: EntityId, remote: Guid, delivery: Option<Box<PairDelivery>>) {
         let Some((socket, meeting)) = self.socket_of_pair(local, remote) else { return };
         let key = self.sockets.insert(socket);
         let neighbour = self.ros2.neighbours.known.get_mut(&remote.prefix);
         neighbour.into_iter().for_each(|neighbour| {
             neighbour.pairs.insert((local, remote), Some(key));
         });
+        // Before it is asked for: as long as it holds something it is not.
+        delivery.into_iter().for_each(|delivery| self.put_delivery(key, delivery));
         self.meet(key, Some(meeting));
     }
 

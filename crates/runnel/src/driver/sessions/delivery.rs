@@ -272,13 +272,12 @@ impl Driver {
         Some((pair, delivery))
     }
 
-    /// It is known anew.
+    /// It is known anew, and has not been asked for.
     pub(in crate::driver) fn put_delivery(&mut self, key: Key, delivery: Box<PairDelivery>) {
         let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return };
         let pair = input.pair();
         if input.delivery.is_none() {
             input.delivery = Some(delivery);
-            // It may have been asked for already, and is taken as it comes.
             self.ros2.add_delivery(pair, key);
             self.deliver_pair(key);
         }
