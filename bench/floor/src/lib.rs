@@ -23,7 +23,7 @@ pub use pace::{Pace, Sizes};
 pub use packets::{PacketKind, Packets};
 pub use stamps::{NUMBER, Stamp, Stamps, now, number, set_number};
 pub use streams::{Connections, Streams};
-pub use touch::Touch;
+pub use touch::{Touch, sum};
 pub use transport::Transport;
 pub use words::{Waiting, Words};
 

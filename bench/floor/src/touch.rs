@@ -36,12 +36,17 @@ impl Touch {
     /// Reads the payload of a message as its receiver does; false if it is not what the sender wrote.
     pub fn is_whole(self, message: &[u8], number: u64) -> bool {
         let payload = message.get(NUMBER..).unwrap_or_default();
-        self != Self::Read || sum(payload) == expected(payload.len(), number)
+        self.is_whole_sum(payload.len(), number, || sum(payload))
+    }
+
+    /// The same of a payload of so many bytes that `sum` adds up.
+    pub fn is_whole_sum(self, bytes: usize, number: u64, sum: impl FnOnce() -> u64) -> bool {
+        self != Self::Read || sum() == expected(bytes, number)
     }
 }
 
 /// All bytes added up.
-pub(crate) fn sum(bytes: &[u8]) -> u64 {
+pub fn sum(bytes: &[u8]) -> u64 {
     bytes.iter().map(|byte| u64::from(*byte)).sum()
 }
 

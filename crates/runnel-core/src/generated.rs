@@ -47,7 +47,7 @@ macro_rules! message {
         pub struct $name { $( $(#[$doc])* pub $field: $type, )* }
 
         #[doc = concat!("[`", stringify!($name), "`] as borrowed from received bytes or from a value.")]
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Clone, Debug)]
         pub struct $view<'a> {
             $( $(#[$doc])* pub $field: <$type as $crate::wire::Wire>::View<'a>, )*
         }

@@ -5,8 +5,8 @@
 
 mod room;
 
-use crate::unix::SameUser;
 pub use room::check_available;
+use runnel_core::wire::Bytes;
 use rustix::fs::{self, MemfdFlags, SealFlags, SeekFrom};
 use rustix::io::Errno;
 use rustix::mm::{self, MapFlags, ProtFlags};
@@ -16,7 +16,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::slice;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 /// What holds for memory that a peer maps: its size stays, and who did not make it cannot write it.
 const SEALS: SealFlags = SealFlags::FUTURE_WRITE.union(SealFlags::SHRINK).union(SealFlags::GROW);
@@ -189,11 +189,7 @@ impl ForeignWords {
 
 /// Memory of payload that a peer writes and lends, and this process only reads.
 #[derive(Debug)]
-pub struct ForeignBytes {
-    mapping: Mapping,
-    /// Who made it is of this process's user.
-    trusted: Option<SameUser>,
-}
+pub struct ForeignBytes(Mapping);
 
 impl ForeignBytes {
     /// Maps the memory that a peer made. The descriptor is closed.
@@ -201,52 +197,19 @@ impl ForeignBytes {
     /// # Errors
     /// As [`ForeignWords::map`] has them.
     pub fn map(fd: OwnedFd, at_least: usize, at_most: usize) -> io::Result<Self> {
-        Ok(Self { mapping: map_foreign(&fd, at_least, at_most)?, trusted: None })
+        map_foreign(&fd, at_least, at_most).map(Self)
     }
 
-    /// The same memory, whose [`bytes`](Self::bytes) can be looked at if it came over a connection to a process of this
-    /// one's user.
-    pub fn sent_by(self, peer: Option<SameUser>) -> Self {
-        Self { trusted: peer, ..self }
-    }
-
-    /// So many bytes from `offset` on, where they lie; `None` if they are not all in this memory, or it is not known to
-    /// [be of](Self::sent_by) a process of this one's user.
-    ///
-    /// They are for payload that its owner has lent and leaves alone until it is given back.
-    pub fn bytes(&self, offset: usize, len: usize) -> Option<&[u8]> {
-        self.trusted?;
-        self.check_range(offset, len)?;
-        // SAFETY: the range is in the mapping, which lives as long as `self` and is never writable here; all bytes are
-        // values of `u8`. That nobody writes them meanwhile is what a process of the same user has agreed to. It is taken at
-        // its word: the kernel lets it write any memory of this process as well.
-        Some(unsafe { slice::from_raw_parts(self.mapping.start.add(offset).as_ptr(), len) })
-    }
-
-    /// A copy of so many bytes from `offset` on, which their owner may alter meanwhile: then it is a mix of what was there.
-    /// `None` if they are not all in this memory, or there is no memory for the copy.
-    pub fn copy(&self, offset: usize, len: usize) -> Option<Vec<u8>> {
-        let end = self.check_range(offset, len)?;
-        let (first, mut skipped) = (offset / WORD, offset % WORD);
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(len + WORD).ok()?;
-        for word in self.mapping.words_up_to(end).iter().skip(first) {
-            let word = word.load(Ordering::Relaxed).to_ne_bytes();
-            bytes.extend_from_slice(&word[std::mem::take(&mut skipped)..]);
-        }
-        bytes.truncate(len);
-        Some(bytes)
-    }
-
-    /// Where a range ends that is in this memory.
-    fn check_range(&self, offset: usize, len: usize) -> Option<usize> {
-        offset.checked_add(len).filter(|end| *end <= self.mapping.bytes)
+    /// So many bytes from `offset` on, which their owner may alter at any time; `None` if they are not all in this memory.
+    pub fn bytes(&self, offset: usize, len: usize) -> Option<Bytes<'_>> {
+        let end = offset.checked_add(len).filter(|end| *end <= self.0.bytes)?;
+        Bytes::shared(self.0.words_up_to(end), offset, len)
     }
 
     /// Its bytes.
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
-        self.mapping.bytes
+        self.0.bytes
     }
 }
 
@@ -344,15 +307,18 @@ impl Mapping {
     }
 
     fn words(&self) -> &[AtomicU64] {
-        self.words_up_to(self.bytes / WORD * WORD)
+        // SAFETY: the mapping begins at a page, so words are aligned, holds so many of them, and lives as long as `self`. Any
+        // bits are a value, and others write them by atomics too. Memory of a peer, mapped for reading only, is here only where
+        // `IS_SHAREABLE`.
+        unsafe { slice::from_raw_parts(self.start.cast().as_ptr(), self.bytes / WORD) }
     }
 
-    /// The words that hold the bytes before `end`. Behind the last byte there are zeros up to the end of its page.
-    fn words_up_to(&self, end: usize) -> &[AtomicU64] {
-        let count = end.min(self.bytes).div_ceil(WORD);
-        // SAFETY: the mapping begins at a page, so words are aligned, holds so many of them as it ends with a page, and lives
-        // as long as `self`. Any bits are a value, and others write them by atomics too. Memory of a peer, mapped for
-        // reading only, is here only where `IS_SHAREABLE`.
+    /// The words that hold the bytes before `end`, each as long as a pointer: loads of these are promised on memory that may only
+    /// be read. Behind the last byte there are zeros up to the end of its page.
+    fn words_up_to(&self, end: usize) -> &[AtomicUsize] {
+        let count = end.min(self.bytes).div_ceil(size_of::<AtomicUsize>());
+        // SAFETY: as in `words`; it holds so many, since it ends with a page. Whoever writes them is another process, whose
+        // writes are to this one what those of a device are: each load gives some bits, and nothing else depends on them.
         unsafe { slice::from_raw_parts(self.start.cast().as_ptr(), count) }
     }
 }

@@ -125,7 +125,7 @@ pub struct Peer {
 
 /// Proof that the process at the other end of a connection is of this one's user: only [`Packets::same_user`] gives it.
 #[derive(Clone, Copy, Debug)]
-pub struct SameUser(pub(crate) ());
+pub struct SameUser(());
 
 /// What one look at a connection found.
 #[derive(Debug)]

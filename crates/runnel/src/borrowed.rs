@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use runnel_core::Message;
-use runnel_core::wire::{DecodeError, Wire};
+use runnel_core::wire::{Bytes, DecodeError, Wire};
 
 use crate::data::Kept;
 
@@ -52,7 +52,7 @@ impl<M: Message> Borrowed<M> {
     }
 
     /// The serialized message.
-    pub fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> Bytes<'_> {
         self.kept.bytes()
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use runnel_core::dynamic::{DynamicError, DynamicMessage};
 use runnel_core::schema::{Element, Generation, Primitive, Schema};
-use runnel_core::wire::{Encoding, GrowingSink};
+use runnel_core::wire::{Bytes, Encoding, GrowingSink};
 
 use crate::error::Unfit;
 
@@ -72,7 +72,11 @@ impl Forms {
     }
 
     /// A message from its bytes, in the form that the user gave.
-    pub(crate) fn decode(&self, bytes: &[u8], encoding: Encoding) -> Result<DynamicMessage, DynamicError> {
+    pub(crate) fn decode(
+        &self,
+        bytes: Bytes<'_>,
+        encoding: Encoding,
+    ) -> Result<DynamicMessage, DynamicError> {
         let from = generation_of(encoding);
         let form = if self.alike { &self.own } else { self.form(from) };
         let message = match from {
@@ -97,7 +101,7 @@ impl Forms {
         encoding: Encoding,
         out: &mut GrowingSink,
     ) -> Result<(), Unfit> {
-        self.encode(&self.decode(bytes, self.own_encoding())?, encoding, out)
+        self.encode(&self.decode(bytes.into(), self.own_encoding())?, encoding, out)
     }
 }
 
@@ -152,7 +156,7 @@ mod tests {
             for encoding in Encoding::ALL {
                 let mut bytes = Vec::new();
                 try_write(&mut bytes, |out| forms.encode(&message, encoding, out).unwrap()).unwrap();
-                assert_eq!(forms.decode(&bytes, encoding).unwrap(), message);
+                assert_eq!(forms.decode(Bytes::from(&bytes), encoding).unwrap(), message);
             }
         }
     }

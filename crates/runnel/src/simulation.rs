@@ -56,7 +56,7 @@ impl Simulation {
             match delivery {
                 Delivery::Bytes { bytes, from, .. } => {
                     let mut told = Clock::default();
-                    from.read_into(&mut told, bytes)?;
+                    from.read_into(&mut told, bytes.bytes())?;
                     simulation.tell(told.clock);
                 }
                 Delivery::Shared(shared) => {

@@ -8,7 +8,7 @@ use runnel_core::Message;
 use runnel_core::dynamic::{DynamicError, DynamicMessage};
 use runnel_core::qos::QoS;
 use runnel_core::schema::{Generation, Schema};
-use runnel_core::wire::{Encoding, Wire};
+use runnel_core::wire::{Bytes, Encoding, Wire};
 use runnel_ros1::node::Role;
 
 use crate::announced::Topic;
@@ -148,7 +148,7 @@ impl Node {
                 Ok(())
             }
             Delivery::Bytes { bytes, from, .. } => {
-                from.read_into(&mut message, bytes)?;
+                from.read_into(&mut message, bytes.bytes())?;
                 callback(&message);
                 Ok(())
             }
@@ -174,7 +174,7 @@ impl Node {
                 Ok(())
             }
             Delivery::Bytes { bytes, from, .. } => {
-                callback(from.read_view::<M>(bytes)?);
+                callback(from.read_view::<M>(bytes.bytes())?);
                 Ok(())
             }
         })
@@ -196,7 +196,7 @@ impl Node {
         let topic = self.topic_of::<M>(topic)?;
         self.subscribe(&topic, options, None, move |delivery| {
             if let Delivery::Bytes { bytes, from, queue } = delivery {
-                from.read_view::<M>(bytes)?;
+                from.read_view::<M>(bytes.bytes())?;
                 callback(Borrowed::new(Kept::take(bytes, from, queue)));
             }
             Ok(())
@@ -229,7 +229,7 @@ impl Node {
         };
         self.subscribe(&topic, options, None, move |delivery| {
             if let Delivery::Bytes { bytes, from, .. } = delivery {
-                callback(&RawMessage::new(bytes, from));
+                callback(&RawMessage::new(bytes.bytes(), from));
             }
             Ok(())
         })
@@ -253,7 +253,7 @@ impl Node {
         let topic = self.topic_of_forms(topic, &forms)?;
         self.subscribe(&topic, options, None, move |delivery| {
             if let Delivery::Bytes { bytes, from, .. } = delivery {
-                callback(&forms.decode(bytes, from.encoding)?);
+                callback(&forms.decode(bytes.bytes(), from.encoding)?);
             }
             Ok(())
         })
@@ -298,17 +298,17 @@ impl Drop for Subscription {
 /// A message as its bytes, with what its publisher says of it.
 #[derive(Clone, Copy, Debug)]
 pub struct RawMessage<'a> {
-    bytes: &'a [u8],
+    bytes: Bytes<'a>,
     from: &'a LinkInfo,
 }
 
 impl<'a> RawMessage<'a> {
-    pub(crate) fn new(bytes: &'a [u8], from: &'a LinkInfo) -> Self {
+    pub(crate) fn new(bytes: Bytes<'a>, from: &'a LinkInfo) -> Self {
         Self { bytes, from }
     }
 
     /// The serialized message.
-    pub fn bytes(&self) -> &'a [u8] {
+    pub fn bytes(&self) -> Bytes<'a> {
         self.bytes
     }
 

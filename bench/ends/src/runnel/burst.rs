@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use runnel::core::message::len_with_tail;
-use runnel::core::wire::Encoding;
+use runnel::core::wire::{Bytes, Encoding};
 use runnel::msgs::std_msgs::{UInt8MultiArray, UInt8MultiArrayView};
 use runnel::{Context, Node, Publisher};
-use runnel_floor::{Stamps, number, set_number};
+use runnel_floor::{NUMBER, Stamps, number, set_number, sum};
 
 use super::{PATIENCE, lock, message, topics, wait_for_others, wait_for_publishers, wait_until_due};
 use crate::talk::{say_ready, serve, wait_for_go};
@@ -81,14 +81,24 @@ fn reserve(args: &EndArgs, publisher: &Publisher<UInt8MultiArray>) -> Result<(),
     Ok(())
 }
 
+/// All bytes of a payload added up, wherever they lie.
+fn sum_of(payload: Bytes<'_>) -> u64 {
+    let mut all = 0;
+    payload.for_each_part(|part| all += sum(part));
+    all
+}
+
 pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(), Failure> {
     let received = Arc::new(Mutex::new((Stamps::of(args.trial()), true)));
     let (noted, ending) = (Arc::clone(&received), context.clone());
     let (touch, total) = (args.touch(), args.trial().total());
-    let take = move |payload: &[u8]| {
+    let take = move |message: Bytes<'_>| {
         let (stamps, all_whole) = &mut *lock(&noted);
-        let number = number(payload).unwrap_or_default();
-        *all_whole &= touch.is_whole(payload, number);
+        let (front, payload) = message.split_at(NUMBER).unwrap_or_default();
+        let mut bytes = [0; NUMBER];
+        front.copy_to_slice(&mut bytes);
+        let number = number(&bytes).unwrap_or_default();
+        *all_whole &= touch.is_whole_sum(payload.len(), number, || sum_of(payload));
         stamps.take(number);
         if number + 1 == total {
             ending.shutdown();
@@ -100,7 +110,9 @@ pub(super) fn sink(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
             let view = move |view: UInt8MultiArrayView<'_>| take(view.data);
             return node.create_view_subscription::<UInt8MultiArray>(topic, args.qos(), view);
         }
-        node.create_subscription(topic, args.qos(), move |message: &UInt8MultiArray| take(&message.data))
+        node.create_subscription(topic, args.qos(), move |message: &UInt8MultiArray| {
+            take(Bytes::from(&message.data))
+        })
     };
     let bursts = topics(args, "burst").iter().map(subscription).collect::<Result<Vec<_>, _>>()?;
     wait_for_publishers(args, context, &bursts)?;

@@ -105,7 +105,7 @@ mod tests {
         let mut message = DynamicMessage::default_of(&schema).expect("a small one");
         message.set("header.stamp", Time { sec: 1, nanosec: 2 }).expect("there is one");
         let bytes = message.to_bytes();
-        let stamp_in = |bytes| stamp_in(DynamicMessage::decode(&schema, bytes), "header");
+        let stamp_in = |bytes: &[u8]| stamp_in(DynamicMessage::decode(&schema, bytes), "header");
         assert_eq!(stamp_in(&bytes), Ok(Time { sec: 1, nanosec: 2 }));
         let why = stamp_in(&bytes[1..]).expect_err("too short");
         assert!(why.contains("field "), "{why}");

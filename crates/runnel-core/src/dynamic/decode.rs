@@ -6,7 +6,8 @@ use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value
 use crate::schema::{Arity, Element, Field, MAX_MESSAGE_DEPTH, Primitive, Schema};
 use crate::time::{Duration, Time};
 use crate::wire::{
-    DecodeErrorKind, EncodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire, cdr, exactly, resize, try_reserve,
+    Bytes, DecodeErrorKind, EncodeErrorKind, MAX_EMPTY_ELEMENTS, Reader, Wire, cdr, exactly, resize,
+    try_reserve,
 };
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ impl DynamicMessage {
     /// # Errors
     /// When the bytes end early or late, hold a count that cannot be true or something longer than its bound; when the
     /// message would take up too much memory or lies too deep. The error names the field.
-    pub fn decode(schema: &Arc<Schema>, bytes: &[u8]) -> Result<Self, DynamicError> {
+    pub fn decode<'a>(schema: &Arc<Schema>, bytes: impl Into<Bytes<'a>>) -> Result<Self, DynamicError> {
         Decoder::read(schema, Reader::new(bytes))
     }
 
@@ -29,7 +30,10 @@ impl DynamicMessage {
     ///
     /// # Errors
     /// As [`DynamicMessage::decode`], for a header that [`cdr::reader`] refuses, and when a field is a `wstring`.
-    pub fn decode_payload(schema: &Arc<Schema>, payload: &[u8]) -> Result<Self, DynamicError> {
+    pub fn decode_payload<'a>(
+        schema: &Arc<Schema>,
+        payload: impl Into<Bytes<'a>>,
+    ) -> Result<Self, DynamicError> {
         Decoder::read(schema, cdr::reader(payload)?)
     }
 }

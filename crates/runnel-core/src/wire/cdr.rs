@@ -16,7 +16,7 @@
 //! Source: OMG DDS-XTypes 1.3, 7.4 and 7.6.3.1.2; OMG DDSI-RTPS 2.5, 10.2.
 
 use super::encoding::{XCDR1_ALIGNMENT, XCDR2_ALIGNMENT};
-use super::{ByteCount, DecodeError, DecodeErrorKind, EncodeError, Encoding, Reader, Sink, Wire};
+use super::{ByteCount, Bytes, DecodeError, DecodeErrorKind, EncodeError, Encoding, Reader, Sink, Wire};
 use alloc::vec::Vec;
 
 /// How many bytes come before the message.
@@ -163,8 +163,9 @@ pub fn encoded_len<T: Wire>(value: &T, encoding: Encoding) -> usize {
 ///
 /// # Errors
 /// When there is no header, or one of an encoding that is not read, such as a big-endian one.
-pub fn reader(payload: &[u8]) -> Result<Reader<'_>, DecodeError> {
-    let Some((&[high, low, _, options], bytes)) = payload.split_first_chunk::<HEADER_LEN>() else {
+pub fn reader<'a>(payload: impl Into<Bytes<'a>>) -> Result<Reader<'a>, DecodeError> {
+    let payload = payload.into();
+    let Some(([high, low, _, options], bytes)) = payload.split_array::<HEADER_LEN>() else {
         return Err(DecodeErrorKind::Truncated { needed: HEADER_LEN, left: payload.len() }.into());
     };
     let identifier = u16::from_be_bytes([high, low]);
@@ -187,7 +188,7 @@ pub fn reader(payload: &[u8]) -> Result<Reader<'_>, DecodeError> {
 ///
 /// # Errors
 /// As [`reader`] and [`Wire::read_into`]. Bytes that are left over are none: see [`Reader::finish`].
-pub fn decode<T: Wire + Default>(payload: &[u8]) -> Result<T, DecodeError> {
+pub fn decode<'a, T: Wire + Default>(payload: impl Into<Bytes<'a>>) -> Result<T, DecodeError> {
     let mut value = T::default();
     decode_into(&mut value, payload)?;
     Ok(value)
@@ -197,7 +198,7 @@ pub fn decode<T: Wire + Default>(payload: &[u8]) -> Result<T, DecodeError> {
 ///
 /// # Errors
 /// As [`decode`].
-pub fn decode_into<T: Wire>(value: &mut T, payload: &[u8]) -> Result<(), DecodeError> {
+pub fn decode_into<'a, T: Wire>(value: &mut T, payload: impl Into<Bytes<'a>>) -> Result<(), DecodeError> {
     let mut reader = reader(payload)?;
     value.read_into(&mut reader)?;
     reader.finish()
@@ -207,7 +208,7 @@ pub fn decode_into<T: Wire>(value: &mut T, payload: &[u8]) -> Result<(), DecodeE
 ///
 /// # Errors
 /// As [`decode`], and when a text is not UTF-8.
-pub fn decode_view<T: Wire>(payload: &[u8]) -> Result<T::View<'_>, DecodeError> {
+pub fn decode_view<'a, T: Wire>(payload: impl Into<Bytes<'a>>) -> Result<T::View<'a>, DecodeError> {
     let mut reader = reader(payload)?;
     let view = T::read_view(&mut reader)?;
     reader.finish()?;

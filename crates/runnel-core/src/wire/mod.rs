@@ -3,7 +3,7 @@
 //!
 //! [`Wire`] is implemented by everything a message field can be and, in generated code, by messages. A value can be
 //! read in two ways: into an owned value whose buffers are used again ([`Wire::read_into`]), or as a
-//! [view](Wire::View) that borrows text and arrays from the received bytes. No count read from bytes reserves memory
+//! [view](Wire::View) that borrows text and arrays from the received bytes ([`Bytes`]). No count read from bytes reserves memory
 //! before it is known that so many elements can follow.
 //!
 //! Nothing here panics, whatever the bytes: reading checks them once, and no accessor of what was read fails.
@@ -13,18 +13,22 @@
 //! Source: the ROS 1 message wire format as spoken by rospy and roscpp, and what [`cdr`] names.
 
 mod arrays;
+mod bytes;
 pub mod cdr;
 mod encoding;
 mod error;
 mod memory;
+mod number_iter;
 mod primitives;
 mod reader;
 mod seq;
 mod sink;
 mod text;
+mod text_view;
 
 #[cfg(feature = "std")]
 pub(crate) use arrays::{length_of, resize, tells_its_length, write_array};
+pub use bytes::Bytes;
 pub use encoding::Encoding;
 pub(crate) use encoding::{NO_ALIGNMENT, XCDR1_ALIGNMENT, XCDR2_ALIGNMENT};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError, EncodeErrorKind};
@@ -34,9 +38,11 @@ pub use memory::try_copy_all;
 pub use memory::{GrowingSink, NoMemory, try_append, try_reserve, try_write};
 #[cfg(feature = "std")]
 pub(crate) use memory::{exactly, try_clone_text};
+pub use number_iter::LeSliceIter;
 pub use reader::{End, Reader};
-pub use seq::{LeSlice, LeSliceIter, Number, Seq, SeqIter};
+pub use seq::{LeSlice, Number, Seq, SeqIter};
 pub use sink::{ByteCount, Sink, SliceSink};
+pub use text_view::Text;
 
 use alloc::vec::Vec;
 
@@ -96,7 +102,7 @@ pub trait Wire: Sized + 'static {
     /// Reads a view of a value. What lies within is checked here, so that no accessor of the view fails.
     ///
     /// # Errors
-    /// As [`Wire::read_into`], and when a text is not UTF-8, since a view borrows it as it is.
+    /// As [`Wire::read_into`], and when a text is not UTF-8, since a view has it as it is.
     fn read_view<'a>(from: &mut Reader<'a>) -> Result<Self::View<'a>, DecodeError>;
 
     /// The same view, of an owned value.
@@ -151,7 +157,7 @@ pub const fn fixed_sum(first: Option<usize>, second: Option<usize>) -> Option<us
 ///
 /// # Errors
 /// As [`Wire::read_into`], and when bytes are left over.
-pub fn decode<T: Wire + Default>(bytes: &[u8]) -> Result<T, DecodeError> {
+pub fn decode<'a, T: Wire + Default>(bytes: impl Into<Bytes<'a>>) -> Result<T, DecodeError> {
     let mut value = T::default();
     decode_into(&mut value, bytes)?;
     Ok(value)
@@ -161,7 +167,7 @@ pub fn decode<T: Wire + Default>(bytes: &[u8]) -> Result<T, DecodeError> {
 ///
 /// # Errors
 /// As [`decode`].
-pub fn decode_into<T: Wire>(value: &mut T, bytes: &[u8]) -> Result<(), DecodeError> {
+pub fn decode_into<'a, T: Wire>(value: &mut T, bytes: impl Into<Bytes<'a>>) -> Result<(), DecodeError> {
     let mut reader = Reader::new(bytes);
     value.read_into(&mut reader)?;
     reader.finish()
@@ -171,7 +177,7 @@ pub fn decode_into<T: Wire>(value: &mut T, bytes: &[u8]) -> Result<(), DecodeErr
 ///
 /// # Errors
 /// As [`Wire::read_view`], and when bytes are left over.
-pub fn decode_view<T: Wire>(bytes: &[u8]) -> Result<T::View<'_>, DecodeError> {
+pub fn decode_view<'a, T: Wire>(bytes: impl Into<Bytes<'a>>) -> Result<T::View<'a>, DecodeError> {
     let mut reader = Reader::new(bytes);
     let view = T::read_view(&mut reader)?;
     reader.finish()?;
@@ -248,7 +254,7 @@ mod tests {
         let bytes = encode(&texts);
         let view = decode_view::<Vec<String>>(&bytes).unwrap();
         assert!(view.iter().eq(texts.view().iter()));
-        assert_eq!((view.len(), view.get(1), view.get(2)), (2, Some("bb"), None));
+        assert_eq!((view.len(), view.get(1), view.get(2)), (2, Some("bb".into()), None));
     }
 
     #[test]

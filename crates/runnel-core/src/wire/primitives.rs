@@ -1,7 +1,7 @@
 //! Wire forms of numbers, truth values and time.
 
 use super::memory::try_copy_all;
-use super::{DecodeError, DecodeErrorKind, LeSlice, NoMemory, Reader, Seq, Sink, Wire};
+use super::{Bytes, DecodeError, DecodeErrorKind, LeSlice, NoMemory, Reader, Seq, Sink, Wire};
 use crate::time::{Duration, Time};
 use alloc::vec::Vec;
 
@@ -53,12 +53,10 @@ macro_rules! number {
                 if !values.is_empty() {
                     out.align(size_of::<$type>());
                 }
-                out.put(LeSlice::from_numbers(values).as_bytes());
+                out.put(bytemuck::cast_slice(values));
             }
             fn read_all(values: &mut [Self], from: &mut Reader<'_>) -> Result<(), DecodeError> {
-                let bytes = elements(from, size_of::<$type>(), values.len())?;
-                let (elements, _) = bytes.as_chunks();
-                values.iter_mut().zip(elements).for_each(|(value, bytes)| *value = <$type>::from_le_bytes(*bytes));
+                LeSlice::from_wire(elements(from, size_of::<$type>(), values.len())?).copy_to_slice(values);
                 Ok(())
             }
             fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<Self::Slice<'a>, DecodeError> {
@@ -73,7 +71,7 @@ macro_rules! number {
 number!(i16, u16, i32, u32, i64, u64, f32, f64);
 
 /// The bytes of `count` numbers of `size` bytes each. Nothing is aligned for no number.
-fn elements<'a>(from: &mut Reader<'a>, size: usize, count: usize) -> Result<&'a [u8], DecodeError> {
+fn elements<'a>(from: &mut Reader<'a>, size: usize, count: usize) -> Result<Bytes<'a>, DecodeError> {
     if count > 0 {
         from.align(size)?;
     }
@@ -86,7 +84,7 @@ impl Wire for u8 {
     const ZERO: Self = 0;
     const IS_PRIMITIVE: bool = true;
     type View<'a> = u8;
-    type Slice<'a> = &'a [u8];
+    type Slice<'a> = Bytes<'a>;
 
     #[inline]
     fn write<S: Sink + ?Sized>(&self, out: &mut S) {
@@ -111,14 +109,14 @@ impl Wire for u8 {
         out.put(values);
     }
     fn read_all(values: &mut [Self], from: &mut Reader<'_>) -> Result<(), DecodeError> {
-        values.copy_from_slice(from.take(values.len())?);
+        from.take(values.len())?.copy_to_slice(values);
         Ok(())
     }
-    fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<&'a [u8], DecodeError> {
+    fn read_slice<'a>(from: &mut Reader<'a>, count: usize) -> Result<Bytes<'a>, DecodeError> {
         from.take(count)
     }
-    fn slice(values: &[Self]) -> &[u8] {
-        values
+    fn slice(values: &[Self]) -> Bytes<'_> {
+        values.into()
     }
 }
 

@@ -1,13 +1,13 @@
 //! A cursor over received bytes.
 
-use super::{DecodeError, DecodeErrorKind, Encoding, MAX_EMPTY_ELEMENTS};
+use super::{Bytes, DecodeError, DecodeErrorKind, Encoding, MAX_EMPTY_ELEMENTS};
 
 /// A cursor over received bytes. No count it gives exceeds what the bytes can hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
-    rest: &'a [u8],
-    /// Bytes from where alignment is counted to the end, so that what is not left over was read.
-    whole: usize,
+    rest: Bytes<'a>,
+    /// Bytes that were read since where alignment is counted from.
+    position: usize,
     encoding: Encoding,
 }
 
@@ -21,14 +21,14 @@ pub struct End {
 
 impl<'a> Reader<'a> {
     /// A cursor at the start of `bytes`, which are in the encoding of ROS 1.
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub fn new(bytes: impl Into<Bytes<'a>>) -> Self {
         Self::of(Encoding::Ros1, bytes)
     }
 
     /// A cursor at the start of `bytes`, from which alignment is counted. A header before them, as ROS 2 has it, is read
     /// by [`cdr::reader`](super::cdr::reader).
-    pub fn of(encoding: Encoding, bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, whole: bytes.len(), encoding }
+    pub fn of(encoding: Encoding, bytes: impl Into<Bytes<'a>>) -> Self {
+        Self { rest: bytes.into(), position: 0, encoding }
     }
 
     /// The encoding of the bytes.
@@ -38,7 +38,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The bytes not yet read.
-    pub fn rest(&self) -> &'a [u8] {
+    pub fn rest(&self) -> Bytes<'a> {
         self.rest
     }
 
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
     /// When fewer are left.
     #[inline]
     pub fn align(&mut self, to: usize) -> Result<(), DecodeError> {
-        match self.encoding.padding(self.whole.wrapping_sub(self.rest.len()), to) {
+        match self.encoding.padding(self.position, to) {
             0 => Ok(()),
             padding => self.take(padding).map(drop),
         }
@@ -59,11 +59,12 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// When fewer are left.
     #[inline]
-    pub fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
-        let Some((taken, rest)) = self.rest.split_at_checked(count) else {
+    pub fn take(&mut self, count: usize) -> Result<Bytes<'a>, DecodeError> {
+        let Some((taken, rest)) = self.rest.split_at(count) else {
             return Err(DecodeErrorKind::Truncated { needed: count, left: self.rest.len() }.into());
         };
         self.rest = rest;
+        self.position = self.position.wrapping_add(count);
         Ok(taken)
     }
 
@@ -73,11 +74,12 @@ impl<'a> Reader<'a> {
     /// When fewer are left.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
-        let Some((taken, rest)) = self.rest.split_first_chunk::<N>() else {
+        let Some((taken, rest)) = self.rest.split_array::<N>() else {
             return Err(DecodeErrorKind::Truncated { needed: N, left: self.rest.len() }.into());
         };
         self.rest = rest;
-        Ok(*taken)
+        self.position = self.position.wrapping_add(N);
+        Ok(taken)
     }
 
     /// Reads a 32-bit count of elements that take at least `min_len` bytes each.
@@ -127,8 +129,7 @@ impl<'a> Reader<'a> {
     pub(super) fn shorten(&mut self, len: usize) -> Result<(), DecodeError> {
         let left = self.rest.len();
         let truncated = || DecodeErrorKind::Truncated { needed: len, left };
-        self.rest = self.rest.get(..len).ok_or_else(truncated)?;
-        self.whole = self.whole.saturating_sub(left - len);
+        (self.rest, _) = self.rest.split_at(len).ok_or_else(truncated)?;
         Ok(())
     }
 

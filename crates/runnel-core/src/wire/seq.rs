@@ -1,6 +1,6 @@
 //! Sequences borrowed from received bytes or from an owned value.
 
-use super::{DecodeError, Reader, Wire};
+use super::{Bytes, DecodeError, LeSliceIter, Reader, Wire};
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
@@ -12,7 +12,7 @@ compile_error!(
 
 /// Numbers as they lie in a message: little-endian, at any alignment.
 pub struct LeSlice<'a, T> {
-    bytes: &'a [u8],
+    bytes: Bytes<'a>,
     numbers: PhantomData<T>,
 }
 
@@ -22,17 +22,17 @@ pub trait Number: bytemuck::Pod {}
 macro_rules! numbers {
     ($($type:ty),*) => {$(impl Number for $type {})*};
 }
-numbers!(i16, u16, i32, u32, i64, u64, f32, f64);
+numbers!(u8, i16, u16, i32, u32, i64, u64, f32, f64);
 
 impl<'a, T: Number> LeSlice<'a, T> {
     /// The numbers that lie in `bytes`; a last incomplete one is left out.
-    pub fn from_wire(bytes: &'a [u8]) -> Self {
-        Self { bytes, numbers: PhantomData }
+    pub fn from_wire(bytes: impl Into<Bytes<'a>>) -> Self {
+        Self { bytes: bytes.into(), numbers: PhantomData }
     }
 
     /// The numbers of a slice.
     pub fn from_numbers(numbers: &'a [T]) -> Self {
-        Self::from_wire(bytemuck::cast_slice(numbers))
+        Self::from_wire(bytemuck::cast_slice::<T, u8>(numbers))
     }
 
     /// How many numbers there are.
@@ -46,25 +46,30 @@ impl<'a, T: Number> LeSlice<'a, T> {
     }
 
     /// The bytes of all numbers, little-endian.
-    pub fn as_bytes(&self) -> &'a [u8] {
+    pub fn as_bytes(&self) -> Bytes<'a> {
         self.bytes
     }
 
-    /// The numbers as a slice, if they happen to lie aligned.
+    /// The numbers as a slice, if they lie in memory of this process and happen to be aligned there.
     pub fn as_slice(&self) -> Option<&'a [T]> {
-        bytemuck::try_cast_slice(self.bytes).ok()
+        bytemuck::try_cast_slice(self.bytes.as_slice()?).ok()
     }
 
     /// One number, or `None` past the end.
     pub fn get(&self, index: usize) -> Option<T> {
-        let start = index.checked_mul(size_of::<T>())?;
-        let bytes = self.bytes.get(start..start.checked_add(size_of::<T>())?)?;
-        Some(bytemuck::pod_read_unaligned(bytes))
+        let (_, bytes) = self.bytes.split_at(index.checked_mul(size_of::<T>())?)?;
+        let mut number = [T::zeroed()];
+        (Self::from_wire(bytes).copy_to_slice(&mut number) == 1).then_some(number[0])
     }
 
     /// All numbers in order.
     pub fn iter(&self) -> LeSliceIter<'a, T> {
-        LeSliceIter { chunks: self.bytes.chunks_exact(size_of::<T>()), numbers: PhantomData }
+        LeSliceIter::new(self.bytes)
+    }
+
+    /// Copies as many numbers as both have; how many that are.
+    pub fn copy_to_slice(&self, to: &mut [T]) -> usize {
+        self.bytes.copy_to_slice(bytemuck::cast_slice_mut(to)) / size_of::<T>()
     }
 
     /// All numbers in a vector of their own.
@@ -95,30 +100,14 @@ impl<'a, T: Number> IntoIterator for LeSlice<'a, T> {
     }
 }
 
-/// The numbers of a [`LeSlice`] in order.
-#[derive(Clone, Debug)]
-pub struct LeSliceIter<'a, T> {
-    chunks: core::slice::ChunksExact<'a, u8>,
-    numbers: PhantomData<T>,
-}
-
-impl<T: Number> Iterator for LeSliceIter<'_, T> {
-    type Item = T;
-    fn next(&mut self) -> Option<T> {
-        self.chunks.next().map(bytemuck::pod_read_unaligned)
-    }
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.chunks.size_hint()
-    }
-}
-
 /// Values that must be read one by one (texts, messages, truth values), borrowed.
 pub struct Seq<'a, T> {
     source: Source<'a, T>,
 }
 
 enum Source<'a, T> {
-    /// `count` values that were read once already, so that reading them again cannot fail.
+    /// `count` values that were read once already, so that reading them again fails only if another process has written
+    /// them meanwhile: then those from there on are left out.
     Bytes {
         reader: Reader<'a>,
         count: usize,

@@ -1,17 +1,17 @@
 //! Wire form of text: a 32-bit count of bytes, then UTF-8. In ROS 2 a zero byte ends it, which is counted.
 //!
 //! ROS 1 takes any bytes for text, so peers may send what is not UTF-8: a Latin-1 name, a driver's raw answer. An owned
-//! text then has replacement characters; a borrowed one, which is a `&str`, cannot be had.
+//! text then has replacement characters; the text of a view cannot be had.
 
 use super::memory::try_clone_text;
-use super::{DecodeError, DecodeErrorKind, NoMemory, Reader, Seq, Sink, Wire};
+use super::{Bytes, DecodeError, DecodeErrorKind, NoMemory, Reader, Seq, Sink, Text, Wire};
 use alloc::string::String;
 use core::str::Utf8Chunk;
 
 impl Wire for String {
     const MIN_LEN: usize = 4;
     const ZERO: Self = Self::new();
-    type View<'a> = &'a str;
+    type View<'a> = Text<'a>;
     type Slice<'a> = Seq<'a, String>;
 
     fn write<S: Sink + ?Sized>(&self, out: &mut S) {
@@ -29,8 +29,7 @@ impl Wire for String {
         let bytes = bytes(from)?;
         let mut copy = core::mem::take(self).into_bytes();
         copy.clear();
-        copy.try_reserve(bytes.len()).map_err(|_| DecodeErrorKind::NoMemory { bytes: bytes.len() })?;
-        copy.extend_from_slice(bytes);
+        bytes.append_to(&mut copy)?;
         // The copy is what is checked: another process may write the memory that it was made from.
         match Self::from_utf8(copy) {
             Ok(text) => *self = text,
@@ -40,12 +39,12 @@ impl Wire for String {
     }
 
     /// Unlike [`Wire::read_into`] this fails on text that is not UTF-8.
-    fn read_view<'a>(from: &mut Reader<'a>) -> Result<&'a str, DecodeError> {
-        core::str::from_utf8(bytes(from)?).map_err(|_| DecodeErrorKind::NotUtf8.into())
+    fn read_view<'a>(from: &mut Reader<'a>) -> Result<Text<'a>, DecodeError> {
+        Ok(Text::read(bytes(from)?)?)
     }
 
-    fn view(&self) -> &str {
-        self
+    fn view(&self) -> Text<'_> {
+        self.as_str().into()
     }
 
     fn try_clone(&self) -> Result<Self, NoMemory> {
@@ -77,11 +76,12 @@ fn push_lossy(text: &mut String, bytes: &[u8]) -> Result<(), DecodeErrorKind> {
 }
 
 /// The bytes of a text. In ROS 2 some peers leave out the zero byte that ends it.
-fn bytes<'a>(from: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
+fn bytes<'a>(from: &mut Reader<'a>) -> Result<Bytes<'a>, DecodeError> {
     let count = from.count(1)?;
     let bytes = from.take(count)?;
-    Ok(match bytes {
-        [text @ .., 0] if !from.encoding().is_ros1() => text,
-        _ => bytes,
-    })
+    if from.encoding().is_ros1() {
+        return Ok(bytes);
+    }
+    let ended = count.checked_sub(1).and_then(|len| bytes.split_at(len));
+    Ok(ended.filter(|(_, end)| end.get(0) == Some(0)).map_or(bytes, |(text, _)| text))
 }

@@ -23,11 +23,6 @@ fn crafted(bytes: u64, present: usize, seals: SealFlags) -> OwnedFd {
     fd
 }
 
-/// What a process of the same user has proved.
-fn ours() -> Option<SameUser> {
-    Some(SameUser(()))
-}
-
 fn refusal(fd: OwnedFd) -> String {
     let error = ForeignWords::map(fd, 1, 1 << 20).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
@@ -44,11 +39,11 @@ fn what_one_writes_the_other_reads_also_after_the_maker_is_gone() {
     assert_eq!(shared.len(), page());
     assert!(rustix::io::fcntl_getfd(shared.fd()).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
     let words = ForeignWords::map(received(&shared), page(), page()).unwrap();
-    let bytes = ForeignBytes::map(received(&shared), page(), page()).unwrap().sent_by(ours());
+    let bytes = ForeignBytes::map(received(&shared), page(), page()).unwrap();
     assert_eq!((bytes.len(), words.len()), (page(), page() / 8));
     shared.words()[3].store(0x0102, Ordering::Release);
     assert_eq!(words.load(3, Ordering::Acquire), 0x0102);
-    assert_eq!(bytes.bytes(24, 2), Some(&0x0102_u16.to_ne_bytes()[..]));
+    assert_eq!(bytes.bytes(24, 2), Some(Bytes::from(&0x0102_u16.to_ne_bytes())));
     drop(shared);
     assert_eq!(words.load(3, Ordering::SeqCst), 0x0102);
 }
@@ -57,18 +52,17 @@ fn what_one_writes_the_other_reads_also_after_the_maker_is_gone() {
 fn nothing_is_read_past_the_end() {
     let shared = SharedWords::new("test", 1).unwrap();
     let words = ForeignWords::map(received(&shared), 1, PAGE * 64).unwrap();
-    let foreign = ForeignBytes::map(received(&shared), 1, PAGE * 64).unwrap().sent_by(ours());
+    let foreign = ForeignBytes::map(received(&shared), 1, PAGE * 64).unwrap();
     shared.words().iter().for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
     assert_eq!(words.load(words.len() - 1, Ordering::Relaxed), u64::MAX);
     assert_eq!(words.load(words.len(), Ordering::Relaxed), 0);
     assert_eq!(words.load(usize::MAX, Ordering::Relaxed), 0);
     let len = foreign.len();
-    assert_eq!(foreign.bytes(0, len).map(<[u8]>::len), Some(len));
-    assert_eq!(foreign.bytes(len, 0), Some(&[][..]));
+    assert_eq!(foreign.bytes(0, len).map(|bytes| bytes.len()), Some(len));
+    assert_eq!(foreign.bytes(len, 0), Some(Bytes::default()));
     for (offset, count) in [(0, len + 1), (1, len), (len, 1), (len + 1, 0), (usize::MAX, 1), (1, usize::MAX)]
     {
         assert_eq!(foreign.bytes(offset, count), None, "{offset} {count}");
-        assert_eq!(foreign.copy(offset, count), None, "{offset} {count}");
     }
 }
 
@@ -76,15 +70,14 @@ fn nothing_is_read_past_the_end() {
 fn bytes_after_the_last_word_count_as_bytes_only() {
     let fd = crafted(13, 13, SEALS);
     let words = ForeignWords::map(fd.try_clone().unwrap(), 13, 13).unwrap();
-    let foreign = ForeignBytes::map(fd, 13, 13).unwrap().sent_by(ours());
+    let foreign = ForeignBytes::map(fd, 13, 13).unwrap();
     assert_eq!((foreign.len(), words.len(), words.is_empty()), (13, 1, false));
-    assert_eq!(foreign.bytes(8, 5), Some(&[7; 5][..]));
+    assert_eq!(foreign.bytes(8, 5), Some(Bytes::from(&[7; 5])));
     assert_eq!(foreign.bytes(8, 6), None);
-    assert_eq!((foreign.copy(7, 6), foreign.copy(8, 6)), (Some(vec![7; 6]), None));
 }
 
 #[test]
-fn memory_of_another_user_can_be_copied_and_not_looked_at() {
+fn memory_of_a_peer_is_read_from_any_byte_on() {
     let shared = SharedWords::new("test", 1).unwrap();
     let written: Vec<u8> = (0..page()).map(|index| (index * 7) as u8).collect();
     for (word, bytes) in shared.words().iter().zip(written.as_chunks().0) {
@@ -93,13 +86,9 @@ fn memory_of_another_user_can_be_copied_and_not_looked_at() {
     let foreign = ForeignBytes::map(received(&shared), 1, page()).unwrap();
     let ranges = (0..20).flat_map(|offset| (0..30).map(move |len| (offset, len)));
     for (offset, len) in ranges.chain([(0, page()), (page() - 9, 9), (page(), 0)]) {
-        let found = foreign.copy(offset, len);
-        assert_eq!(found.as_deref(), Some(&written[offset..offset + len]), "{offset} {len}");
-        assert_eq!(foreign.bytes(offset, len), None);
+        let found = foreign.bytes(offset, len);
+        assert_eq!(found, Some(Bytes::from(&written[offset..offset + len])), "{offset} {len}");
     }
-    let foreign = foreign.sent_by(ours());
-    assert_eq!(foreign.bytes(3, 100), Some(&written[3..103]));
-    assert_eq!(foreign.sent_by(None).bytes(3, 100), None);
 }
 
 #[test]

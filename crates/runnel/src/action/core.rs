@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Time;
-use runnel_core::wire::{DecodeError, GrowingSink, Wire, decode};
+use runnel_core::wire::{Bytes, DecodeError, GrowingSink, Wire, decode};
 use runnel_io::clock;
 use runnel_msgs::actionlib_msgs::{GoalID, GoalStatusArray};
 
@@ -50,7 +50,7 @@ impl ClientCore {
         let (goals, cancels) = (topic(form.goal, "goal")?, topic(Type::cancel(), "cancel")?);
         let hear = |of: Type, suffix: &str, callback: Hearing| {
             let heard = move |delivery: Delivery<'_>| match delivery {
-                Delivery::Bytes { bytes, from, .. } => Ok(callback(&from.publisher, bytes)?),
+                Delivery::Bytes { bytes, from, .. } => Ok(callback(&from.publisher, bytes.bytes())?),
                 Delivery::Shared(_) => Ok(()),
             };
             let depth = if suffix == "status" { LISTS } else { DEPTH };
@@ -154,7 +154,7 @@ impl ClientCore {
 }
 
 /// What becomes of a message of the server of this name.
-type Hearing = Box<dyn Fn(&str, &[u8]) -> Result<(), DecodeError> + Send>;
+type Hearing = Box<dyn Fn(&str, Bytes<'_>) -> Result<(), DecodeError> + Send>;
 
 fn hearing_feedback(tracker: &Arc<Tracker>) -> Hearing {
     let tracker = Arc::clone(tracker);

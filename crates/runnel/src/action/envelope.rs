@@ -2,7 +2,7 @@
 //! type says, which is left as bytes here.
 
 use runnel_core::time::Time;
-use runnel_core::wire::{DecodeError, Reader, Sink, Wire};
+use runnel_core::wire::{Bytes, DecodeError, Reader, Sink, Wire};
 use runnel_msgs::actionlib_msgs::{GoalID, GoalStatus as WireStatus};
 use runnel_msgs::std_msgs::Header;
 
@@ -28,19 +28,19 @@ pub(super) fn write_about<S: Sink>(
 }
 
 /// The id of a goal and the bytes of what is asked for.
-pub(super) fn read_goal(bytes: &[u8]) -> Result<(GoalID, &[u8]), DecodeError> {
+pub(super) fn read_goal(bytes: Bytes<'_>) -> Result<(GoalID, Bytes<'_>), DecodeError> {
     read_behind_header(bytes, "goal_id")
 }
 
 /// The status of a goal and the bytes of the result or feedback.
-pub(super) fn read_about(bytes: &[u8]) -> Result<(WireStatus, &[u8]), DecodeError> {
+pub(super) fn read_about(bytes: Bytes<'_>) -> Result<(WireStatus, Bytes<'_>), DecodeError> {
     read_behind_header(bytes, "status")
 }
 
 fn read_behind_header<'a, T: Wire + Default>(
-    bytes: &'a [u8],
+    bytes: Bytes<'a>,
     field: &'static str,
-) -> Result<(T, &'a [u8]), DecodeError> {
+) -> Result<(T, Bytes<'a>), DecodeError> {
     let mut reader = Reader::new(bytes);
     let (mut header, mut value) = (Header::default(), T::default());
     header.read_into(&mut reader).map_err(|error| error.within("header"))?;
@@ -75,22 +75,25 @@ mod tests {
         write_goal(&mut bytes, &id, stamp, |out| goal.write(out));
         let sent: TwoIntsActionGoal = decode(&bytes).unwrap();
         assert_eq!((sent.header, sent.goal_id, sent.goal), (header(stamp), wire_id(&id, stamp), goal));
-        assert_eq!(read_goal(&bytes).unwrap(), (wire_id(&id, stamp), encode(&goal).as_slice()));
+        assert_eq!(
+            read_goal(Bytes::from(&bytes)).unwrap(),
+            (wire_id(&id, stamp), Bytes::from(&encode(&goal)))
+        );
 
         let status = wire_status(&id, stamp, GoalStatus::Aborted, "no");
         let mut bytes = Vec::new();
         write_about(&mut bytes, stamp, &status, |out| TwoIntsResult { sum: 9 }.write(out));
         let sent: TwoIntsActionResult = decode(&bytes).unwrap();
         assert_eq!((sent.status.status, sent.result.sum), (WireStatus::ABORTED, 9));
-        assert_eq!(read_about(&bytes).unwrap().0, status);
+        assert_eq!(read_about(Bytes::from(&bytes)).unwrap().0, status);
     }
 
     #[test]
     fn an_error_names_the_part_that_cannot_be_read() {
         let mut bytes = Vec::new();
         write_goal(&mut bytes, &GoalId::of("x"), Time::default(), |_| {});
-        let error = read_goal(&bytes[..bytes.len() - 1]).unwrap_err();
+        let error = read_goal(Bytes::from(&bytes[..bytes.len() - 1])).unwrap_err();
         assert!(error.to_string().starts_with("field goal_id.id: "), "{error}");
-        assert!(read_about(&[1, 2]).unwrap_err().to_string().starts_with("field header.seq: "));
+        assert!(read_about(Bytes::from(&[1, 2])).unwrap_err().to_string().starts_with("field header.seq: "));
     }
 }

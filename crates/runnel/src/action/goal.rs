@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use runnel_core::time::{Instant, Time};
+use runnel_core::wire::Bytes;
 
 use super::conversation::{Conversation, Heard};
 use crate::data::{Events, Most};
@@ -101,18 +102,18 @@ impl Goal {
     }
 
     /// The result has come.
-    pub(super) fn hear_result(&self, status: GoalStatus, text: &str, result: &[u8]) -> Heard {
+    pub(super) fn hear_result(&self, status: GoalStatus, text: &str, result: Bytes<'_>) -> Heard {
         let mut state = lock(&self.state);
         let heard = state.conversation.hear_result(status, text);
         if heard == Heard::End && state.conversation.status() != GoalStatus::Lost {
-            state.result = Some(result.into());
+            state.result = Some(result.to_cow().into());
         }
         drop(state);
         self.tell_end(heard)
     }
 
     /// Feedback has come.
-    pub(super) fn hear_feedback(&self, feedback: &[u8]) {
+    pub(super) fn hear_feedback(&self, feedback: Bytes<'_>) {
         if let Some(calls) = &self.calls
             && self.end().is_none()
         {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use runnel_core::message::Action;
 use runnel_core::qos::QoS;
 use runnel_core::time::Time;
-use runnel_core::wire::DecodeError;
+use runnel_core::wire::{Bytes, DecodeError};
 
 use super::form::{Form, Type};
 use super::server_core::{ServerCore, ServerGoal};
@@ -52,12 +52,12 @@ impl Node {
         let frequency = self.status_frequency(action)?;
         let core = ServerCore::new(self, action, keep.unwrap_or_default())?;
         let server = Arc::clone(&core);
-        let cancels = move |client: &str, bytes: &[u8]| {
+        let cancels = move |client: &str, bytes: Bytes<'_>| {
             server.cancel_came(client, bytes)?.into_iter().for_each(&mut on_cancel);
             Ok(())
         };
         let server = Arc::clone(&core);
-        let goals = move |client: &str, bytes: &[u8]| {
+        let goals = move |client: &str, bytes: Bytes<'_>| {
             server.goal_came(client, bytes)?.into_iter().for_each(&mut on_goal);
             Ok(())
         };
@@ -80,10 +80,10 @@ impl Node {
         of: Type,
         action: &str,
         suffix: &str,
-        mut hearing: impl FnMut(&str, &[u8]) -> Result<(), DecodeError> + Send + 'static,
+        mut hearing: impl FnMut(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let callback = move |delivery: Delivery<'_>| match delivery {
-            Delivery::Bytes { bytes, from, .. } => Ok(hearing(&from.publisher, bytes)?),
+            Delivery::Bytes { bytes, from, .. } => Ok(hearing(&from.publisher, bytes.bytes())?),
             Delivery::Shared(_) => Ok(()),
         };
         self.subscribe(&of.topic(self, action, suffix)?, QoS::keep_last(DEPTH), None, callback)

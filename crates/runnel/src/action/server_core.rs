@@ -8,7 +8,7 @@ use std::time::Duration;
 use runnel_core::message::Action;
 use runnel_core::qos::QoS;
 use runnel_core::time::Time;
-use runnel_core::wire::{DecodeError, Wire, decode};
+use runnel_core::wire::{Bytes, DecodeError, Wire, decode};
 use runnel_io::clock;
 use runnel_msgs::actionlib_msgs::{GoalID, GoalStatusArray};
 
@@ -136,7 +136,7 @@ impl<A: Action> ServerCore<A> {
     pub(super) fn goal_came(
         self: &Arc<Self>,
         client: &str,
-        bytes: &[u8],
+        bytes: Bytes<'_>,
     ) -> Result<Option<ServerGoalHandle<A>>, DecodeError> {
         let (GoalID { stamp, id }, rest) = read_goal(bytes)?;
         let goal: A::Goal = decode(rest).map_err(|error: DecodeError| error.within("goal"))?;
@@ -197,7 +197,7 @@ impl<A: Action> ServerCore<A> {
     pub(super) fn cancel_came(
         &self,
         client: &str,
-        bytes: &[u8],
+        bytes: Bytes<'_>,
     ) -> Result<Vec<ServerGoalHandle<A>>, DecodeError> {
         let GoalID { stamp, id } = decode(bytes)?;
         let mut desk = lock(&self.desk);

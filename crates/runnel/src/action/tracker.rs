@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use runnel_core::time::Instant;
+use runnel_core::wire::Bytes;
 use runnel_msgs::actionlib_msgs::{GoalStatus as WireStatus, GoalStatusArray};
 
 use super::MAX_GOALS;
@@ -100,7 +101,7 @@ impl Tracker {
     }
 
     /// A result has come, of one of these goals or of another client's.
-    pub(super) fn hear_result(&self, server: &str, status: &WireStatus, result: &[u8]) {
+    pub(super) fn hear_result(&self, server: &str, status: &WireStatus, result: Bytes<'_>) {
         let Some(goal) = self.find(&status.goal_id.id) else { return };
         let ended = GoalStatus::of_number(status.status).unwrap_or(GoalStatus::Lost);
         if ended == GoalStatus::Lost {
@@ -112,7 +113,7 @@ impl Tracker {
     }
 
     /// Feedback has come.
-    pub(super) fn hear_feedback(&self, status: &WireStatus, feedback: &[u8]) {
+    pub(super) fn hear_feedback(&self, status: &WireStatus, feedback: Bytes<'_>) {
         if let Some(goal) = self.find(&status.goal_id.id) {
             goal.hear_feedback(feedback);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use runnel_core::wire::try_append;
+use runnel_core::wire::Bytes;
 
 use super::received::Received;
 use super::subscription::{LinkInfo, SubscriptionCore};
@@ -57,7 +57,7 @@ impl TopicInput {
             if subscription.reads(&link.from) {
                 let is_last = link.from.origin.is_none_or(|origin| !by_ros2.contains(&origin));
                 let latched = link.latched.iter().filter(|_| is_last);
-                latched.for_each(|latched| subscription.push_copy(latched, &link.from));
+                latched.for_each(|latched| subscription.push_copy(latched.into(), &link.from));
             } else {
                 mixed = true;
             }
@@ -169,14 +169,14 @@ impl TopicInput {
     }
 
     fn give(&self, message: Received, from: &Arc<LinkInfo>) {
-        from.stats.count(1, (message.len() + LENGTH) as u64);
+        from.stats.count(1, (message.bytes().len() + LENGTH) as u64);
         if from.latching {
-            self.keep(&message, from);
+            self.keep(message.bytes(), from);
         }
         let readers = lock(&self.readers);
         let mut readers = readers.of(from);
         let Some(first) = readers.next() else { return };
-        readers.for_each(|other| other.push_copy(&message, from));
+        readers.for_each(|other| other.push_copy(message.bytes(), from));
         first.push_bytes(message, from);
     }
 
@@ -189,11 +189,11 @@ impl TopicInput {
     }
 
     /// Keeps a message for subscriptions that are added later, which do without if there is no memory for it.
-    fn keep(&self, message: &[u8], from: &Arc<LinkInfo>) {
+    fn keep(&self, message: Bytes<'_>, from: &Arc<LinkInfo>) {
         if let Some(link) = lock(&self.links).iter_mut().find(|link| Arc::ptr_eq(&link.from, from)) {
             let mut latched = link.latched.take().unwrap_or_default();
             latched.clear();
-            link.latched = try_append(&mut latched, message).is_ok().then_some(latched);
+            link.latched = message.append_to(&mut latched).is_ok().then_some(latched);
         }
     }
 

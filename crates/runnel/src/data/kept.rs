@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use runnel_core::wire::Bytes;
+
 use super::received::Received;
 use super::subscription::{LinkInfo, Queue};
 use crate::sync::{Mutex, lock};
@@ -20,8 +22,8 @@ impl Kept {
         Self { message: std::mem::take(message), from: Arc::clone(from), queue: Arc::clone(queue) }
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.message
+    pub(crate) fn bytes(&self) -> Bytes<'_> {
+        self.message.bytes()
     }
 
     pub(crate) fn from(&self) -> &LinkInfo {

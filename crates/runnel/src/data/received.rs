@@ -1,8 +1,9 @@
 //! A message at a subscription: its bytes, or the value that subscriptions of one process share.
 
 use std::any::Any;
-use std::ops::Deref;
 use std::sync::Arc;
+
+use runnel_core::wire::Bytes;
 
 use crate::frame::{Frame, LENGTH};
 use crate::ipc::Lent;
@@ -20,13 +21,12 @@ pub(crate) enum Received {
     Frame(Frame),
 }
 
-impl Deref for Received {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
+impl Received {
+    pub(crate) fn bytes(&self) -> Bytes<'_> {
         match self {
-            Self::Own(bytes) => bytes,
-            Self::Lent(lent) => lent,
-            Self::Frame(frame) => frame.as_ref().get(LENGTH..).unwrap_or(&[]),
+            Self::Own(bytes) => bytes.into(),
+            Self::Lent(lent) => lent.bytes(),
+            Self::Frame(frame) => frame.as_ref().get(LENGTH..).unwrap_or(&[]).into(),
         }
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use runnel_core::dynamic::DynamicError;
 use runnel_core::time::Instant;
-use runnel_core::wire::{DecodeError, try_append};
+use runnel_core::wire::{Bytes, DecodeError};
 use runnel_io::clock;
 use runnel_ros1::node::LinkStats;
 use runnel_ros1::told::told;
@@ -250,10 +250,10 @@ impl SubscriptionCore {
     }
 
     /// Takes a copy of a message, which is lost if there is no memory for it.
-    pub(crate) fn push_copy(&self, bytes: &[u8], from: &Arc<LinkInfo>) {
+    pub(crate) fn push_copy(&self, bytes: Bytes<'_>, from: &Arc<LinkInfo>) {
         let mut copy = self.spare();
         copy.clear();
-        if try_append(&mut copy, bytes).is_err() {
+        if bytes.append_to(&mut copy).is_err() {
             return self.lose(1);
         }
         self.push_bytes(Received::Own(copy), from);

@@ -1,12 +1,11 @@
 //! Messages that lie in memory of a peer, on the side of whoever reads them.
 
-use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use litemap::LiteMap;
+use runnel_core::wire::Bytes;
 use runnel_io::memory::ForeignBytes;
-use runnel_io::unix::SameUser;
 
 use super::fault::SessionFault;
 use super::outbox::{LOANS, Outbox};
@@ -72,14 +71,6 @@ impl Drop for Mapped {
     }
 }
 
-impl Deref for Lent {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
-        // It was there when the slot was borrowed, memory does not shrink, and who does not trust its peer takes a copy.
-        self.segment.memory.bytes(self.start, self.len).unwrap_or(&[])
-    }
-}
-
 impl Drop for Lent {
     fn drop(&mut self) {
         lock(&self.returner.writer).push(self.returner.outbox.returns(), self.loan.into());
@@ -87,9 +78,10 @@ impl Drop for Lent {
 }
 
 impl Lent {
-    /// A copy, which the peer cannot alter; `None` if there is no memory for it.
-    pub(crate) fn copied(&self) -> Option<Vec<u8>> {
-        self.segment.memory.copy(self.start, self.len)
+    /// Its bytes, which the peer can alter.
+    pub(crate) fn bytes(&self) -> Bytes<'_> {
+        // They were there when the slot was borrowed, and memory does not shrink.
+        self.segment.memory.bytes(self.start, self.len).unwrap_or_default()
     }
 
     /// The bytes from this one on.
@@ -101,9 +93,8 @@ impl Lent {
 }
 
 /// The segments of one peer.
+#[derive(Default)]
 pub(crate) struct Segments {
-    /// The peer, if it is trusted to leave alone what it lent.
-    trusted: Option<SameUser>,
     mapped: LiteMap<u32, Arc<Mapped>>,
     /// The bytes of all that are mapped, those among them that the peer has taken back and somebody still reads. Each of
     /// them refers to this.
@@ -123,11 +114,6 @@ pub(crate) enum NotMapped {
 }
 
 impl Segments {
-    /// None yet.
-    pub(crate) fn new(trusted: Option<SameUser>) -> Self {
-        Self { trusted, mapped: LiteMap::new(), bytes: Arc::default(), count: 0, full: false }
-    }
-
     /// Maps a segment that the peer gives; how many it has given. `None` if no more are mapped.
     pub(crate) fn map(&mut self, gift: Gift, fd: std::os::fd::OwnedFd) -> Result<Option<usize>, NotMapped> {
         if self.full {
@@ -150,7 +136,7 @@ impl Segments {
         let left = MOST_BYTES.saturating_sub(self.bytes.load(Ordering::Relaxed));
         let at_most = (bytes as u64).saturating_add(ROUNDED_UP).min(LONGEST_SEGMENT).min(left);
         let memory = ForeignBytes::map(fd, bytes.max(1), usize::try_from(at_most).unwrap_or(usize::MAX));
-        let memory = memory.map_err(|error| NotMapped::Full(error.to_string()))?.sent_by(self.trusted);
+        let memory = memory.map_err(|error| NotMapped::Full(error.to_string()))?;
         self.mapped.insert(number, Mapped::new(memory, slot_bytes, slots, &self.bytes));
         self.count += 1;
         Ok(Some(self.count as usize))
@@ -198,7 +184,7 @@ mod tests {
     fn what_cannot_be_lent_or_given_is_refused_by_kind() {
         let segment = Segment::new(64, 1).unwrap();
         let returner = Returner::new(Arc::new(Outbox::new().unwrap()));
-        let mut segments = Segments::new(None);
+        let mut segments = Segments::default();
         assert!(map(&mut segments, 0, &segment).is_ok());
         let borrow = |segment, slot, len| {
             segments.borrow(Lending { segment, loan: 0, slot, len }, &returner).map(|_| ())
@@ -218,7 +204,7 @@ mod tests {
     fn a_segment_that_its_peer_has_forgotten_counts_while_somebody_reads_it() {
         let segment = Segment::new(64, 1).unwrap();
         let returner = Returner::new(Arc::new(Outbox::new().unwrap()));
-        let mut segments = Segments::new(None);
+        let mut segments = Segments::default();
         let most = MOST_SEGMENTS as u64;
         let mut lent: Vec<Lent> = (0..most)
             .map(|number| {
@@ -238,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_segment_that_is_much_longer_than_its_slots_is_not_mapped() {
-        let mut segments = Segments::new(None);
+        let mut segments = Segments::default();
         let long = Segment::new(1 << 20, 1).unwrap();
         assert!(matches!(map(&mut segments, 0, &long), Err(NotMapped::Full(_))));
     }

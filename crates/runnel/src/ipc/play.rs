@@ -259,7 +259,7 @@ impl Stream {
                 self.received.extend(len);
                 self.received.extend_from_slice(message);
             }
-            Piece::Lent(_) | Piece::Bytes(_) => self.received.extend_from_slice(piece.bytes()),
+            Piece::Lent(_) | Piece::Bytes(_) => self.received.extend(piece.bytes()),
         }
         held.push(piece);
     }

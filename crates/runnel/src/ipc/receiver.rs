@@ -3,6 +3,7 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use runnel_core::wire::Bytes;
 use runnel_delivery::Statement;
 use runnel_io::memory::is_memfd;
 use runnel_io::unix::{Packets, Received, SameUser};
@@ -84,17 +85,17 @@ pub(crate) enum Piece {
 
 impl Piece {
     /// Its bytes.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> Bytes<'_> {
         match self {
-            Self::Lent(lent) => lent,
-            Self::Message(bytes) | Self::Bytes(bytes) => bytes,
+            Self::Lent(lent) => lent.bytes(),
+            Self::Message(bytes) | Self::Bytes(bytes) => bytes.into(),
         }
     }
 
     /// The same in this process's own memory.
     pub(crate) fn into_own(self) -> Self {
         match self {
-            Self::Lent(lent) => Self::Message(lent.to_vec()),
+            Self::Lent(lent) => Self::Message(lent.bytes().to_vec()),
             own => own,
         }
     }
@@ -116,7 +117,7 @@ impl Receiver {
         trusted: Option<SameUser>,
     ) -> Self {
         let returner = Returner::new(Arc::clone(&outbox));
-        let (ring, segments, copies) = (RingReader::new(RING), Segments::new(trusted), trusted.is_none());
+        let (ring, segments, copies) = (RingReader::new(RING), Segments::default(), trusted.is_none());
         Self {
             inbox,
             outbox,
@@ -231,8 +232,8 @@ impl Receiver {
             return Ok(Piece::Lent(lent));
         }
         let message = lent.skip(LENGTH);
-        let copied = message.copied().ok_or(SessionFault::NoMemory { len: message.len() });
-        copied.map(Piece::Message)
+        let copied = message.bytes().try_to_vec();
+        copied.map(Piece::Message).map_err(|refused| SessionFault::NoMemory { len: refused.bytes })
     }
 
     /// The number of a sample.

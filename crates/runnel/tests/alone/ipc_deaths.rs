@@ -15,6 +15,7 @@ use crate::held::Held;
 use crate::ipc_scene::{Reader, Scene, number_in};
 use crate::played::{THEIRS, context, play_if_asked, say, start, talk};
 use crate::process::alone;
+use runnel::core::wire::Bytes;
 use runnel::io::host;
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel_testkit::process::{Peer, Signal, within};
@@ -295,9 +296,9 @@ fn fork_with_a_message(signal: &str) {
 }
 
 /// Looks at the message again and again while the talker publishes others, until a file is there.
-fn read_on(bytes: &[u8], signal: &CStr) -> ! {
-    let data = &bytes[12..];
-    let whole = || data[4..].iter().all(|byte| *byte == data[0]);
+fn read_on(bytes: Bytes<'_>, signal: &CStr) -> ! {
+    let first = bytes.get(12);
+    let whole = || bytes.iter().skip(16).all(|byte| Some(byte) == first);
     // The talker publishes nearly a thousand messages meanwhile.
     let deadline = Instant::now() + 10 * LONG;
     let is_told = || rustix::fs::access(signal, rustix::fs::Access::EXISTS).is_ok();

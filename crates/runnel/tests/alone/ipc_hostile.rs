@@ -176,7 +176,7 @@ fn a_slot_of_another_reader_is_not_taken_back() {
     let mut other = Reader::new(&scene);
     let kept = other.borrow(&scene, 20);
     // What the other holds is read again at the end: it must not have been written since.
-    let bytes = |reader: &Reader| reader.session.segments[0].copy(0, 5000 * 20).unwrap();
+    let bytes = |reader: &Reader| reader.session.segments[0].bytes(0, 5000 * 20).unwrap().to_vec();
     let (before, foreign) = (bytes(&other), *kept.last().unwrap());
     ends_beside(&scene, &["gave back what was not lent to it"], |reader| {
         let own = reader.borrow(&scene, 1).len() as u64;
@@ -409,7 +409,7 @@ fn what_was_lent_when_a_session_ended_is_not_written_again() {
     // Whoever holds a message goes on reading it.
     let read = |session: &fake_process::FakeSession| -> Vec<Vec<u8>> {
         let lent = slots.iter().map(|word| ((word >> 32) as usize * 5120, *word as u32 as usize));
-        lent.map(|(start, len)| session.segments[0].copy(start, len).unwrap()).collect()
+        lent.map(|(start, len)| session.segments[0].bytes(start, len).unwrap().to_vec()).collect()
     };
     let before = read(&reader.session);
     assert!(before.iter().all(|frame| frame.len() == 5016 && frame[1000] == frame[5015]));

@@ -38,6 +38,7 @@ mod ipc_late;
 mod ipc_limits;
 mod ipc_segments;
 mod ipc_slow_closing;
+mod ipc_unsteady;
 mod ipc_writers;
 mod keeper;
 mod receive_budget;

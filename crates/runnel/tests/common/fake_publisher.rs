@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
+use runnel::core::Message;
+use runnel::msgs::std_msgs::String as Text;
 use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::http::{RequestParser, RequestStep, response};
 use runnel::ros1::xmlrpc::{Value, encode_response};
@@ -25,6 +27,11 @@ pub struct FakePublisher {
 impl FakePublisher {
     /// Registers as a publisher of a `std_msgs/String` topic.
     pub fn new(graph: &Graph, name: &str, topic: &str) -> Self {
+        Self::of::<Text>(graph, name, topic)
+    }
+
+    /// Registers as a publisher of a topic of this type.
+    pub fn of<M: Message>(graph: &Graph, name: &str, topic: &str) -> Self {
         let [api, messages] = [0; 2].map(|port| TcpListener::bind(("127.0.0.1", port)).unwrap());
         let address = api.local_addr().unwrap();
         let ending = Arc::new(AtomicBool::new(false));
@@ -39,7 +46,7 @@ impl FakePublisher {
             }
         });
         let uri = format!("http://{address}/");
-        let params = [name, topic, "std_msgs/String", &uri].map(Value::from);
+        let params = [name, topic, M::TYPE, &uri].map(Value::from);
         graph.ask("registerPublisher", &params);
         Self { messages, api: address, ending, thread: Some(thread) }
     }

@@ -1,5 +1,6 @@
 //! Messages that carry a number, and show whether they are whole.
 
+use runnel::core::wire::Bytes;
 use runnel::msgs::std_msgs::UInt8MultiArray;
 
 /// A message of so many bytes of data, four at least.
@@ -10,7 +11,8 @@ pub fn numbered(number: u32, size: usize) -> UInt8MultiArray {
 }
 
 /// The number of a message that is whole.
-pub fn number_in(data: &[u8]) -> u32 {
+pub fn number_in<'a>(data: impl Into<Bytes<'a>>) -> u32 {
+    let data = data.into().to_cow();
     let (number, rest) = data.split_first_chunk().unwrap();
     let number = u32::from_le_bytes(*number);
     assert!(rest == vec![number as u8; rest.len()], "message {number} is torn");

@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex};
 
 use runnel::core::Message;
@@ -73,8 +74,13 @@ pub struct Writer {
 
 impl Writer {
     pub fn new(fake: &FakePublisher) -> Self {
+        Self::of::<Text>(fake)
+    }
+
+    /// A talker whose topic is of this type.
+    pub fn of<M: Message>(fake: &FakePublisher) -> Self {
         let process = small_number();
-        let (stream, token, listener) = link(fake, process);
+        let (stream, token, listener) = link::<M>(fake, process);
         let mut session = FakeSession::greet(process, listener);
         assert_eq!(session.wait_for(ASK).payload, token_bytes(token));
         Self { stream, session, token, process }
@@ -82,7 +88,7 @@ impl Writer {
 
     /// One more link of the same two processes, which the listener asks to send by the same session.
     pub fn another_link(&mut self, fake: &FakePublisher) -> (TcpStream, u128) {
-        let (stream, token, _) = link(fake, self.process);
+        let (stream, token, _) = link::<Text>(fake, self.process);
         assert_eq!(self.session.wait_for(ASK).payload, token_bytes(token));
         (stream, token)
     }
@@ -99,8 +105,13 @@ impl Writer {
     /// Gives a segment and waits until it is mapped.
     pub fn give(&self, segment: &Arc<Segment>) {
         let (slot_bytes, slots) = (segment.slot_bytes() as u64, segment.slots() as u64);
+        self.give_memory(segment.fd(), slot_bytes, slots);
+    }
+
+    /// Gives memory as a segment and waits until it is mapped.
+    pub fn give_memory(&self, fd: BorrowedFd<'_>, slot_bytes: u64, slots: u64) {
         let count = self.session.told(MAPPED);
-        send(&self.session.packets, &gift(count, slot_bytes, slots), &[segment.fd()]);
+        send(&self.session.packets, &gift(count, slot_bytes, slots), &[fd]);
         self.session.ring();
         wait_until("the segment mapped", || self.session.told(MAPPED) == count + 1);
     }
@@ -112,10 +123,10 @@ impl Writer {
 
 /// The next link to a subscriber, which is told that the talker is of process `me`: the connection, the link's token and
 /// the number of the subscriber's process.
-fn link(fake: &FakePublisher, me: u128) -> (TcpStream, u128, u128) {
+fn link<M: Message>(fake: &FakePublisher, me: u128) -> (TcpStream, u128, u128) {
     let (mut stream, asked) = fake.accept_header();
     let process = hex(me);
-    let fields = [("callerid", "/fake"), ("md5sum", Text::MD5), ("type", "std_msgs/String")];
+    let fields = [("callerid", "/fake"), ("md5sum", M::MD5), ("type", M::TYPE)];
     let fields = fields.into_iter().chain([("runnel_process", &*process)]);
     stream.write_all(&ConnectionHeader::new(fields).emit()).unwrap();
     let number = |field: &str| unhex(asked.get(field).unwrap());

@@ -273,7 +273,7 @@ impl Keeping {
         let node = far.create_node("listener").unwrap();
         let subscription = node.create_borrowing_subscription("bytes", 5000, {
             move |message: Borrowed<UInt8MultiArray>| {
-                if message.view().unwrap().data[0] == keeps {
+                if message.view().unwrap().data.get(0) == Some(keeps) {
                     into.lock().unwrap().push(message);
                 }
                 counted.fetch_add(1, Ordering::SeqCst);

@@ -40,7 +40,7 @@ impl Heard {
     fn as_bytes(&self, node: &Node, qos: QoS) -> Subscription {
         let into = self.clone();
         let take = move |message: &runnel::RawMessage<'_>| {
-            into.0.lock().unwrap().push(usize::from(message.bytes()[0]));
+            into.0.lock().unwrap().push(usize::from(message.bytes().get(0).unwrap()));
         };
         node.create_raw_subscription("chatter", None, qos, take).unwrap()
     }

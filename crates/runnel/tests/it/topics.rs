@@ -311,7 +311,7 @@ fn views_borrow_from_what_was_received() {
     let node = far.create_node("viewer").unwrap();
     let _subscription = node
         .create_view_subscription::<Image>("image", 10, move |image| {
-            *into.lock().unwrap() = Some((image.encoding.to_owned(), image.data.len(), image.header.seq));
+            *into.lock().unwrap() = Some((image.encoding.to_string(), image.data.len(), image.header.seq));
         })
         .unwrap();
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());

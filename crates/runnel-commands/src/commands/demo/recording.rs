@@ -96,7 +96,7 @@ impl Bag {
     fn take(&mut self, topic: &'static str, message: &RawMessage<'_>) {
         if let (Some(writer), None) = (&mut self.writer, &self.error) {
             let connection = connection(writer, &mut self.known, topic, message);
-            self.error = writer.write(connection, clock::realtime(), message.bytes()).err();
+            self.error = writer.write(connection, clock::realtime(), &message.bytes().to_cow()).err();
             self.messages += 1;
         }
     }

@@ -83,7 +83,7 @@ fn after_a_byte<T: Wire + Default + Clone + PartialEq + Debug>(value: T, xcdr1: 
         assert_eq!(u8::read_view(&mut reader), Ok(9));
         let again = reader;
         back.read_into(&mut reader).unwrap();
-        assert_eq!((back, reader.rest()), (value.clone(), &[][..]), "{encoding:?}");
+        assert_eq!((back, reader.rest().len()), (value.clone(), 0), "{encoding:?}");
         T::read_view(&mut again.clone()).unwrap();
     }
 }
@@ -124,7 +124,7 @@ fn text_without_the_zero_is_read() {
     for (bytes, text) in [(&[0, 1, 0, 0, 0, 0, 0, 0][..], ""), (&[0, 1, 0, 0, 2, 0, 0, 0, b'h', b'i'], "hi")]
     {
         assert_eq!(decode::<String>(bytes).unwrap(), text);
-        assert_eq!(decode_view::<String>(bytes), Ok(text));
+        assert_eq!(decode_view::<String>(bytes).unwrap(), text);
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use runnel_core::wire::{DecodeError, Encoding, Wire, cdr, decode_into, decode_view};
+use runnel_core::wire::{Bytes, DecodeError, Encoding, Wire, cdr, decode_into, decode_view};
 use runnel_ros1::node::LinkStats;
 
 use super::beside::Beside;
@@ -53,12 +53,12 @@ impl LinkInfo {
     }
 
     /// Reads one of its messages into a value.
-    pub(crate) fn read_into<T: Wire>(&self, value: &mut T, bytes: &[u8]) -> Result<(), DecodeError> {
+    pub(crate) fn read_into<T: Wire>(&self, value: &mut T, bytes: Bytes<'_>) -> Result<(), DecodeError> {
         if self.encoding.is_ros1() { decode_into(value, bytes) } else { cdr::decode_into(value, bytes) }
     }
 
     /// Reads a view of one of its messages.
-    pub(crate) fn read_view<'a, T: Wire>(&self, bytes: &'a [u8]) -> Result<T::View<'a>, DecodeError> {
+    pub(crate) fn read_view<'a, T: Wire>(&self, bytes: Bytes<'a>) -> Result<T::View<'a>, DecodeError> {
         if self.encoding.is_ros1() { decode_view::<T>(bytes) } else { cdr::decode_view::<T>(bytes) }
     }
 }

@@ -48,7 +48,7 @@ impl Item {
     /// Bytes that it takes in the queue; what is shared is the publisher's.
     fn bytes(&self) -> usize {
         match self {
-            Self::Bytes { bytes, .. } => bytes.len(),
+            Self::Bytes { bytes, .. } => bytes.bytes().len(),
             Self::Shared(_) => 0,
             Self::Expiring { item, .. } => item.bytes(),
         }

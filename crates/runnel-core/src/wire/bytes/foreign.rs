@@ -1,0 +1,96 @@
+//! Bytes that another process can write at any time.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes of a word.
+const WORD: usize = size_of::<AtomicUsize>();
+
+/// Bytes that are copied at once before they are looked at.
+const PART: usize = 512;
+
+/// See the module's documentation. They are read by loads of whole words, which the standard library promises for memory that
+/// may only be read, and of which copying takes an eighth of the loads of single bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Foreign<'a> {
+    /// From the word of the first byte on.
+    words: &'a [AtomicUsize],
+    /// Bytes of the first word that come before: fewer than a word has.
+    skipped: usize,
+    len: usize,
+}
+
+impl<'a> Foreign<'a> {
+    pub(super) fn new(words: &'a [AtomicUsize], start: usize, len: usize) -> Option<Self> {
+        let end = start.checked_add(len)?;
+        let words = words.get(start / WORD..end.div_ceil(WORD).max(start / WORD))?;
+        Some(Self { words, skipped: start % WORD, len })
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn as_ptr(&self) -> *const u8 {
+        self.words.as_ptr().cast::<u8>().wrapping_add(self.skipped)
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<u8> {
+        let (byte, _) = self.split_at(index)?.1.split_array::<1>()?;
+        Some(byte[0])
+    }
+
+    #[inline]
+    pub(super) fn split_at(&self, count: usize) -> Option<(Self, Self)> {
+        let left = self.len.checked_sub(count)?;
+        let start = self.skipped + count;
+        let words = self.words.get(start / WORD..)?;
+        Some((Self { len: count, ..*self }, Self { words, skipped: start % WORD, len: left }))
+    }
+
+    // Apart from where it is called, so that the code for bytes of this process stays short there.
+    #[inline(never)]
+    pub(super) fn split_array<const N: usize>(&self) -> Option<([u8; N], Self)> {
+        let (first, rest) = self.split_at(N)?;
+        let mut array = [0; N];
+        first.copy_to(&mut array);
+        Some((array, rest))
+    }
+
+    /// Copies as many bytes as both have.
+    pub(super) fn copy_to(&self, to: &mut [u8]) {
+        let count = self.len.min(to.len());
+        let to = to.get_mut(..count).unwrap_or_default();
+        let before = if self.skipped == 0 { 0 } else { (WORD - self.skipped).min(count) };
+        let (Some((head, to)), Some((first, words))) =
+            (to.split_at_mut_checked(before), self.words.split_at_checked(usize::from(before > 0)))
+        else {
+            return;
+        };
+        copy_words(first, self.skipped, head);
+        let (whole, tail) = to.as_chunks_mut();
+        let Some((words, last)) = words.split_at_checked(whole.len()) else { return };
+        for (place, word) in whole.iter_mut().zip(words) {
+            *place = word.load(Ordering::Relaxed).to_ne_bytes();
+        }
+        copy_words(last, 0, tail);
+    }
+
+    /// Calls `each` with copies of all bytes in order.
+    pub(super) fn for_each_part(&self, mut each: impl FnMut(&[u8])) {
+        let (mut part, mut rest) = ([0; PART], *self);
+        while let Some((first, behind)) = rest.split_at(rest.len.min(PART)).filter(|_| rest.len > 0) {
+            let copy = part.get_mut(..first.len).unwrap_or_default();
+            first.copy_to(copy);
+            each(copy);
+            rest = behind;
+        }
+    }
+}
+
+/// Copies bytes of the first word, without those that are `skipped`.
+fn copy_words(words: &[AtomicUsize], skipped: usize, to: &mut [u8]) {
+    let Some(word) = words.first().filter(|_| !to.is_empty()) else { return };
+    let bytes = word.load(Ordering::Relaxed).to_ne_bytes();
+    to.iter_mut().zip(bytes.iter().skip(skipped)).for_each(|(place, byte)| *place = *byte);
+}
