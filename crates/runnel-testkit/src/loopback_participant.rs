@@ -7,7 +7,7 @@ use std::time::{Duration, Instant as Clock};
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
 use runnel_rtps::wire::{EntityId, GuidPrefix, Timestamp};
-use runnel_rtps::{Config, EndpointOptions, Full, Participant};
+use runnel_rtps::{Config, EndpointOptions, Full, WholeParticipant};
 
 /// How long [`LoopbackParticipant::poll_once`] waits for a datagram.
 const WAIT: Duration = Duration::from_millis(5);
@@ -15,7 +15,7 @@ const WAIT: Duration = Duration::from_millis(5);
 /// A participant with its socket and clock.
 pub struct LoopbackParticipant {
     /// The engine.
-    pub participant: Participant<Arc<[u8]>>,
+    pub participant: WholeParticipant<Arc<[u8]>>,
     socket: UdpSocket,
     began: Clock,
 }
@@ -35,7 +35,7 @@ impl LoopbackParticipant {
         let ports = (0..peers).map(|participant| 7410 + 250 * domain + 2 * participant);
         config.peers = ports.map(|port| SocketAddr::from(([127, 0, 0, 1], port))).collect();
         config.user_data = user_data.as_bytes().to_vec();
-        Self { participant: Participant::new(Instant(1), config), socket, began: Clock::now() }
+        Self { participant: WholeParticipant::new(Instant(1), config), socket, began: Clock::now() }
     }
 
     fn now(&self) -> Instant {

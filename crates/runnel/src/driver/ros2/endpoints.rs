@@ -22,9 +22,10 @@ impl Driver {
             return;
         }
         let origin = self.node_slot(node).and_then(|slot| slot.origin);
-        let id =
+        let writer =
             rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, offer.qos, origin));
-        offer.set_writer(RtpsWriter::new(rtps, id));
+        let id = writer.id();
+        offer.set_writer(RtpsWriter::new(rtps, writer));
         let end = WriterEnd { node, topic: topic.name.clone(), offer: Arc::downgrade(offer) };
         self.ros2.writers.insert(id, end);
         self.tell_of_nodes();

@@ -4,6 +4,7 @@ mod known;
 mod widths;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use runnel_core::Message;
 use runnel_core::qos::QoS;
@@ -16,7 +17,7 @@ use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 use super::{Driver, Ros2};
 use crate::frame::{Frame, LENGTH};
 use crate::log_output::console;
-use crate::rtps::Rtps;
+use crate::rtps::{Rtps, Writer};
 use known::{Known, KnownNode};
 
 pub(super) const TOPIC: &str = "ros_discovery_info";
@@ -27,10 +28,10 @@ const HASH: &[u8] = b"typehash=";
 /// What is known of the nodes of the graph.
 #[derive(Default)]
 pub(super) struct Graph {
-    writer: Option<EntityId>,
+    writer: Option<Arc<Writer>>,
     reader: Option<EntityId>,
     /// What tells those from before Iron, once there is one.
-    old_writer: Option<EntityId>,
+    old_writer: Option<Arc<Writer>>,
     /// By participant.
     nodes: HashMap<GuidPrefix, Known>,
 }
@@ -103,10 +104,10 @@ impl Driver {
         };
         let mut frame = vec![0; LENGTH];
         match cdr::encode_into(&told, Encoding::Xcdr1, &mut frame) {
-            Ok(()) => drop(rtps.write(*writer, Frame::from(frame), None)),
+            Ok(()) => drop(rtps.write(writer, Frame::from(frame), None)),
             Err(error) => console::warning!("others are not told of the nodes of this process: {error}"),
         }
-        if let Some(old_writer) = self.ros2.graph.old_writer {
+        if let Some(old_writer) = &self.ros2.graph.old_writer {
             let mut frame = vec![0; LENGTH];
             widths::encode_old(&told, &mut frame);
             drop(rtps.write(old_writer, Frame::from(frame), None));
