@@ -73,8 +73,15 @@ impl<P: Lend> Outbox<P> {
         if queue.waiting > 0 {
             self.changed.notify_all();
         }
-        if is_relieved || queue.filled.is_empty() {
-            (queue.sent_in_turn, queue.spare) = (None, sent);
+        if queue.filled.is_empty() {
+            // The same memory is filled next, so that an outbox that few threads fill has that of one batch alone.
+            queue.spare = mem::replace(&mut queue.filled, sent);
+            queue.sent_in_turn = None;
+            return None;
+        }
+        if is_relieved {
+            queue.spare = sent;
+            queue.sent_in_turn = None;
             return None;
         }
         Some(mem::replace(&mut queue.filled, sent))
@@ -122,6 +129,10 @@ impl<P: Lend> Batch<P> {
     fn fill(&mut self, mut take: impl FnMut(&mut Outgoing<P>) -> bool) {
         while !self.is_full() {
             if self.filled == self.datagrams.len() {
+                if self.filled == 0 {
+                    // There may be thousands of writers, most of which have one datagram at a time.
+                    self.datagrams.reserve_exact(1);
+                }
                 self.datagrams.push(Outgoing::default());
             }
             let next = &mut self.datagrams[self.filled];
