@@ -1,5 +1,6 @@
 //! A datagram in the making: submessages, and at most one long payload that is sent from where it lies.
 
+use crate::lend::Lend;
 use crate::wire::{
     Data, DataFrag, EntityId, GuidPrefix, InfoDestination, InfoTimestamp, PADDING, Payload, SequenceNumber,
     Timestamp, VendorId, begin,
@@ -14,12 +15,6 @@ const LONG: usize = 1024;
 /// Memory of a datagram's own beyond this is kept by none that has been sent: few are as long.
 const KEPT: usize = 4096;
 
-/// A payload in memory of its owner.
-pub(crate) trait Bytes: Clone {
-    /// The bytes, encapsulation header first.
-    fn bytes(&self) -> &[u8];
-}
-
 /// A datagram in the making.
 #[derive(Debug)]
 pub(crate) struct Datagram<B> {
@@ -33,7 +28,7 @@ pub(crate) struct Datagram<B> {
     limit: usize,
 }
 
-impl<B: Bytes> Datagram<B> {
+impl<B: Lend> Datagram<B> {
     pub fn new() -> Self {
         Self {
             to: Vec::new(),

@@ -1,6 +1,6 @@
 //! The samples that a writer holds.
 
-use crate::datagram::Bytes;
+use crate::lend::Lend;
 use crate::wire::{Guid, SequenceNumber, Timestamp};
 use alloc::collections::VecDeque;
 use runnel_core::time::Instant;
@@ -97,7 +97,7 @@ impl<P> History<P> {
     }
 }
 
-impl<P: Bytes> History<P> {
+impl<P: Lend> History<P> {
     /// Takes a sample in, whose number is the next.
     pub fn push(&mut self, payload: P, stamp: Timestamp, now: Instant) -> &mut Change<P> {
         self.last = self.last.next();
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     /// As many bytes as it says.
-    impl Bytes for u32 {
+    impl Lend for u32 {
         fn bytes(&self) -> &[u8] {
             &[0; 100][..*self as usize]
         }

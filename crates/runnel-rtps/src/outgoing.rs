@@ -2,14 +2,14 @@
 
 use crate::datagram::Datagram;
 use crate::event::Transmit;
-use crate::stored::{Lend, Stored};
+use crate::lend::Lend;
 
 /// A datagram to be sent, with the memory that it lies in: short parts are its own, a long payload is its owner's.
 ///
 /// [`Participant::take_transmit`](crate::Participant::take_transmit) exchanges its memory for that of the datagram that it
 /// had composed, so that neither bytes are copied nor memory is allocated once all have grown.
 #[derive(Debug)]
-pub struct Outgoing<P>(pub(crate) Datagram<Stored<P>>);
+pub struct Outgoing<P>(pub(crate) Datagram<P>);
 
 impl<P: Lend> Default for Outgoing<P> {
     fn default() -> Self {

@@ -4,12 +4,11 @@ use super::{Participant, Peer, hearer_of, teller_of};
 use crate::announce::{self, Endpoint, Role};
 use crate::event::Event;
 use crate::fault::PeerFault;
-use crate::stored::{Lend, Stored};
 use crate::wire::{EntityId, Guid, GuidPrefix, Parameters, Payload, Timestamp};
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// Tells every participant of an endpoint of ours.
     pub(super) fn tell_of_endpoint(&mut self, now: Instant, stamp: Timestamp, endpoint: &Endpoint) {
         let mut out = Vec::new();
@@ -30,8 +29,8 @@ impl<P: Lend> Participant<P> {
         };
         let teller = teller_of(role);
         if let Some(writer) = self.writers.get_mut(&teller) {
-            writer.write_keyed(now, stamp, Stored::Own(bytes.into()), key, gone);
-            self.wake_writer(teller);
+            writer.write_keyed(now, stamp, bytes.into(), key, gone);
+            self.wake_discovery_of_all();
         }
     }
 

@@ -4,7 +4,6 @@
 use super::peers::{Outbox, Standing, plain_announcement_of};
 use super::transmit::put_announcement;
 use super::{DISCOVERY, Participant, Timer};
-use crate::stored::Lend;
 use crate::wire::{
     AckNack, EntityId, GuidPrefix, HEADER_LEN, Heartbeat, InfoDestination, InfoTimestamp, SequenceNumber,
 };
@@ -34,7 +33,7 @@ impl Outbox {
     }
 }
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// There may be something for a participant.
     pub(super) fn wake_discovery(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.outbox.queued) else { return };

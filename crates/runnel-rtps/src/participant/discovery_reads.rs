@@ -5,7 +5,6 @@
 
 use super::{Participant, teller_of};
 use crate::announce::{Endpoint, Role};
-use crate::stored::Lend;
 use crate::wire::{EntityId, Guid, GuidPrefix};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -82,7 +81,7 @@ impl DiscoveryReads {
     }
 }
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// What was believed of a participant's endpoints may have been forged: they are read again when it announces itself.
     pub(super) fn distrust_discovery(&mut self, prefix: GuidPrefix) {
         if let Some(peer) = self.peers.get_mut(prefix) {

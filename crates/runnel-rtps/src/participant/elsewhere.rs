@@ -3,7 +3,6 @@
 
 use super::Participant;
 use crate::announce::{Endpoint, Role};
-use crate::stored::Lend;
 use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -99,14 +98,14 @@ fn words_of(endpoint: &Endpoint) -> impl Iterator<Item = &[u8]> {
     endpoint.user_data.split(|byte| *byte == b';')
 }
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// Readers with `word` among the words of their user data, which `;` ends, hear a writer of ours by another way. Those
     /// that are not matched yet are not matched before [`Participant::let_over`] says so, and are told of nothing earlier, unless
     /// they come after the last reader that the way was made for.
     /// [`Event::CanGoOver`](crate::Event::CanGoOver) tells that one has acknowledged the writer's announcement, so that it can be. To be called once
     /// for each such way.
     pub fn heard_elsewhere(&mut self, writer: EntityId, word: &[u8]) {
-        if self.writers.contains_key(&writer) {
+        if self.user_writers.contains_key(&writer) {
             let outlived = self.elsewhere.ended.remove(&(writer, word.to_vec()));
             let words = self.elsewhere.words.entry(writer).or_default();
             let ways = words.entry(word.to_vec()).or_default();
@@ -133,7 +132,7 @@ impl<P: Lend> Participant<P> {
     pub(super) fn reader_ended(&mut self, gone: &Endpoint) {
         let is_of_topic =
             |writer: &EntityId| self.endpoints.get(writer).is_some_and(|ours| ours.topic == gone.topic);
-        let writers: Vec<EntityId> = self.writers.keys().copied().filter(is_of_topic).collect();
+        let writers: Vec<EntityId> = self.user_writers.keys().copied().filter(is_of_topic).collect();
         for writer in writers {
             let Some(word) = self.elsewhere.word_of(writer, gone).map(<[u8]>::to_vec) else {
                 self.elsewhere.note_ended(writer, gone);
@@ -155,42 +154,38 @@ impl<P: Lend> Participant<P> {
     /// All that was sent by the other way is on its way: readers with this word that have met the writer are matched. Whether
     /// any were.
     pub fn let_over(&mut self, now: Instant, writer: EntityId, word: &[u8]) -> bool {
-        let before = self.reader_changes(writer);
         let is_meant = |reader: &Guid| self.has_word(*reader, word) && self.has_met(writer, reader.prefix);
         let met: Vec<Guid> = self.elsewhere.awaited(writer).filter(is_meant).collect();
+        let mut any = false;
         for reader in met {
             self.elsewhere.over = Some((writer, reader));
             self.meet(now, writer, reader);
+            any |= self.user_writers.get(&writer).is_some_and(|writer| writer.matched.contains(&reader));
         }
         self.elsewhere.over = None;
-        self.reader_changes(writer) != before
-    }
-
-    /// How often readers of a writer of ours have been matched or left.
-    pub fn reader_changes(&self, writer: EntityId) -> u32 {
-        self.writers.get(&writer).map_or(0, |writer| writer.changes())
+        any
     }
 
     /// Whether this reader hears a writer of ours by another way. That carries nothing any more once a reader with the same
     /// word has been matched.
     pub(super) fn hears_elsewhere(&self, writer: EntityId, reader: &Endpoint) -> bool {
         let Some(word) = self.elsewhere.word_of(writer, reader) else { return false };
-        let matched = self.writers.get(&writer).into_iter().flat_map(|writer| writer.readers().iter());
-        let mut matched = matched.filter_map(|proxy| self.endpoint(proxy.guid()));
+        let matched = self.user_writers.get(&writer).into_iter().flat_map(|writer| &writer.matched);
+        let mut matched = matched.filter_map(|reader| self.endpoint(*reader));
         !matched.any(|other| words_of(other).any(|of| of == word))
     }
 
     /// Matched readers of a writer of ours that are not known to have met it: their participants have not acknowledged its
     /// announcement yet, so that they may miss what is sent to them best effort.
     pub fn not_yet_met(&self, writer: EntityId) -> Vec<Guid> {
-        let readers = self.writers.get(&writer).into_iter().flat_map(|writer| writer.readers().iter());
-        readers.map(|proxy| proxy.guid()).filter(|reader| !self.has_met(writer, reader.prefix)).collect()
+        let readers = self.user_writers.get(&writer).into_iter().flat_map(|writer| &writer.matched).copied();
+        readers.filter(|reader| !self.has_met(writer, reader.prefix)).collect()
     }
 
     /// Whether a participant is known to have heard of a writer of ours.
     pub(super) fn has_met(&self, writer: EntityId, who: GuidPrefix) -> bool {
         let teller = super::teller_of(Role::Writer);
-        let Some(told_at) = self.writers.get(&writer).map(|writer| writer.told_at) else { return false };
+        let Some(told_at) = self.user_writers.get(&writer).map(|writer| writer.told_at) else { return false };
         let Some(teller) = self.writers.get(&teller) else { return false };
         let mut proxies = teller.readers().of(who);
         proxies.any(|proxy| proxy.acked() >= told_at)

@@ -7,7 +7,6 @@ use super::{Participant, teller_of};
 use crate::announce::{Endpoint, Role};
 use crate::event::{Correction, Event};
 use crate::reader::{Reader, WriterProxy};
-use crate::stored::Lend;
 use crate::wire::{EntityId, Guid, GuidPrefix};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -113,7 +112,7 @@ impl Kept {
     }
 }
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// How often state of an endpoint of ours was corrected that forged or outdated datagrams had led to.
     pub fn corrections(&self, of: EntityId) -> u64 {
         self.corrections.get(&of).copied().unwrap_or(0)
@@ -123,6 +122,11 @@ impl<P: Lend> Participant<P> {
     pub(super) fn corrected(&mut self, local: EntityId, remote: Guid, state: Correction) {
         *self.corrections.entry(local).or_default() += 1;
         self.tell(Event::Corrected { local, remote, state });
+    }
+
+    /// What was believed of a reader that a writer of ours has matched was corrected so many times.
+    pub fn reader_corrected(&mut self, writer: EntityId, reader: Guid, count: u32) {
+        (0..count).for_each(|_| self.corrected(writer, reader, Correction::ReaderPosition));
     }
 
     /// A participant was said to be gone.
@@ -202,7 +206,7 @@ impl<P: Lend> Participant<P> {
 
     fn is_matched(&self, local: EntityId, remote: Guid) -> bool {
         let is_reader = self.readers.get(&local).is_some_and(|reader| reader.writer(remote).is_some());
-        is_reader || self.writers.get(&local).is_some_and(|writer| writer.readers().get(remote).is_some())
+        is_reader || self.user_writers.get(&local).is_some_and(|writer| writer.matched.contains(&remote))
     }
 
     /// An endpoint was told of: it need not be kept.
@@ -233,7 +237,6 @@ mod tests {
     use crate::config::Config;
     use crate::wire::{Data, InfoDestination, Payload, SequenceNumber, VERSION, VendorId, begin};
     use alloc::string::String;
-    use alloc::sync::Arc;
     use alloc::vec;
 
     const THEM: GuidPrefix = GuidPrefix([2; 12]);
@@ -296,7 +299,7 @@ mod tests {
     }
 
     /// A participant that has met another.
-    fn met(now: Instant, endpoint_bytes: usize) -> Participant<Arc<[u8]>> {
+    fn met(now: Instant, endpoint_bytes: usize) -> Participant {
         let mut config = Config::new(GuidPrefix([1; 12]), 0);
         config.unicast = vec![([10, 0, 0, 1], 7410).into()];
         config.own_addresses = vec![address().ip()];

@@ -7,9 +7,8 @@ use super::watch::Watched;
 use crate::announce::{Endpoint, Role};
 use crate::event::Event;
 use crate::reader::WriterSpec;
-use crate::stored::Lend;
 use crate::wire::{EntityId, Guid, GuidPrefix, VendorId};
-use crate::writer::{Gate, ReaderSpec};
+use crate::writer::{Change, Gate, ReaderSpec, WriterUpdate};
 use alloc::vec::Vec;
 use runnel_core::qos::{Durability, Policy, Reliability};
 use runnel_core::time::Instant;
@@ -39,7 +38,7 @@ fn verdict(ours: &Endpoint, other: &Endpoint) -> Verdict {
     if policies.is_empty() { Verdict::Match } else { Verdict::Incompatible(policies) }
 }
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// Joins an endpoint of ours to those of others that it meets.
     pub(super) fn match_own(&mut self, now: Instant, id: EntityId) {
         let Some(ours) = self.endpoints.get(&id) else { return };
@@ -73,7 +72,7 @@ impl<P: Lend> Participant<P> {
     }
 
     fn join(&mut self, now: Instant, local: EntityId, remote: Guid) {
-        let joined = match self.writers.contains_key(&local) {
+        let joined = match self.user_writers.contains_key(&local) {
             true => self.join_reader(local, remote),
             false => self.join_writer(now, local, remote),
         };
@@ -88,7 +87,7 @@ impl<P: Lend> Participant<P> {
         let reader = peer.endpoints.get(&remote.entity)?;
         let path = self.path(peer);
         let ours = self.endpoints.get(&local)?;
-        let is_joined = self.writers.get(&local)?.readers().get(remote).is_some();
+        let is_joined = self.user_writers.get(&local)?.matched.contains(&remote);
         let elsewhere = !is_joined && self.hears_elsewhere(local, reader);
         if elsewhere && !self.elsewhere.is_let_over(local, remote) {
             self.elsewhere.wait(local, reader);
@@ -119,13 +118,12 @@ impl<P: Lend> Participant<P> {
             echoes: peer.data.vendor.is_plain(),
         };
         self.elsewhere.joined(local, reader);
-        let writer = self.writers.get_mut(&local)?;
+        self.user_writers.get_mut(&local)?.matched.insert(remote);
         if elsewhere {
             // What it missed here meanwhile has reached it by the alternate path.
-            writer.forget_left(remote);
+            self.update_writer(local, Change::Forgotten(remote));
         }
-        writer.join(spec);
-        self.wake_writer(local);
+        self.update_writer(local, Change::Matched(spec));
         Some(!is_joined)
     }
 
@@ -163,8 +161,8 @@ impl<P: Lend> Participant<P> {
     fn part(&mut self, local: EntityId, remote: Guid) {
         self.elsewhere.forget(local, remote);
         self.give_held(local, remote);
-        let parted = match self.writers.get_mut(&local) {
-            Some(writer) => writer.leave(remote),
+        let parted = match self.user_writers.get_mut(&local) {
+            Some(writer) => writer.matched.remove(&remote),
             None => self.readers.get_mut(&local).is_some_and(|reader| reader.leave(remote)),
         };
         if let Some(readers) = self.heard.get_mut(&remote) {
@@ -174,7 +172,7 @@ impl<P: Lend> Participant<P> {
             }
         }
         if parted {
-            self.arm_writer(local);
+            self.update_writer(local, Change::Unmatched(remote));
             self.unwatch(|what| *what == Watched::Life(local, remote));
             self.tell(Event::Unmatched { local, remote });
         }
@@ -198,8 +196,11 @@ impl<P: Lend> Participant<P> {
         };
         self.writers.values_mut().for_each(|writer| writer.move_readers(prefix, address));
         self.readers.values_mut().for_each(|reader| reader.move_writers(prefix, address));
-        let writers: Vec<EntityId> = self.writers.keys().copied().filter(|id| !id.is_builtin()).collect();
-        writers.into_iter().for_each(|writer| self.wake_writer(writer));
+        let moved = self.user_writers.iter().flat_map(|(id, writer)| {
+            let readers = writer.of(prefix);
+            readers.map(|reader| WriterUpdate { writer: *id, change: Change::Moved(reader, address(reader)) })
+        });
+        self.writer_updates.extend(moved);
         self.wake_discovery(prefix);
     }
 }

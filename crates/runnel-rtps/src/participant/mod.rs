@@ -1,8 +1,11 @@
 //! A participant: the endpoints of one process, and what it knows of others.
 //!
 //! Its methods are of four kinds: getters, mutators, `handle_*(now, ..)` and `poll_*`. After each of the others, whoever
-//! drives it takes what [`Participant::poll_sample`], [`Participant::poll_transmit`] and [`Participant::poll_event`]
-//! give, and calls [`Participant::handle_timeout`] when [`Participant::poll_timeout`] says so.
+//! drives it takes what [`Participant::poll_sample`], [`Participant::poll_writer_update`], [`Participant::poll_transmit`] and
+//! [`Participant::poll_event`] give, and calls [`Participant::handle_timeout`] when [`Participant::poll_timeout`] says so.
+//!
+//! The user's writers are apart from it, see [`UserWriter`](crate::UserWriter): it knows which readers each has matched, and what it finds out for
+//! one it gives as an update.
 
 mod alternate_path;
 mod discovery;
@@ -22,11 +25,10 @@ mod routes;
 mod search;
 mod shares;
 mod transmit;
+mod user_writers;
 mod watch;
 mod word;
-mod writing;
 
-pub use alternate_path::Suspended;
 pub use peers::Peer;
 
 use crate::announce::{self, Endpoint, Role};
@@ -34,9 +36,8 @@ use crate::config::Config;
 use crate::datagram::Datagram;
 use crate::event::{Event, Sample};
 use crate::reader::{Budgets, Reader, WriterProxy};
-use crate::stored::{Lend, Stored};
 use crate::wire::{EntityId, Guid, GuidPrefix, Heartbeat};
-use crate::writer::Writer;
+use crate::writer::{Writer, WriterUpdate};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -51,6 +52,7 @@ use runnel_core::qos::{QoS, Reliability};
 use runnel_core::time::Instant;
 use runnel_core::timers::Timers;
 use transmit::Work;
+use user_writers::UserWriterEntry;
 use watch::{Watched, Watches};
 
 /// How many events wait to be taken at most; more are dropped, but for those by which others know what there is. One datagram
@@ -64,7 +66,7 @@ const MOST_EARLY_UNPROVED: usize = 16;
 
 /// A participant.
 #[derive(Debug)]
-pub struct Participant<P> {
+pub struct Participant {
     config: Config,
     /// What it says of itself.
     announcement: Arc<[u8]>,
@@ -74,7 +76,12 @@ pub struct Participant<P> {
     tell_of_move: u32,
     peers: Peers,
     endpoints: BTreeMap<EntityId, Endpoint>,
-    writers: BTreeMap<EntityId, Writer<Stored<P>>>,
+    /// Those of discovery.
+    writers: BTreeMap<EntityId, Writer<Arc<[u8]>>>,
+    /// Those of the user.
+    user_writers: BTreeMap<EntityId, UserWriterEntry>,
+    /// What they have yet to be told.
+    writer_updates: VecDeque<WriterUpdate>,
     readers: BTreeMap<EntityId, Reader>,
     /// What may wait at the readers.
     budgets: Budgets,
@@ -98,7 +105,7 @@ pub struct Participant<P> {
     work: VecDeque<Work>,
     discovery: DiscoveryQueue,
     timers: Timers<Timer>,
-    out: Datagram<Stored<P>>,
+    out: Datagram<Arc<[u8]>>,
     closed: bool,
 }
 
@@ -110,7 +117,6 @@ enum Timer {
     Search,
     Peer(GuidPrefix),
     Discovery(GuidPrefix),
-    Writer(EntityId),
     Answer(EntityId, Guid),
     Watch(Watched),
     /// It is time to say that our writers live.
@@ -133,7 +139,7 @@ pub struct EndpointOptions {
     pub user_data: Vec<u8>,
 }
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// A participant that announces itself from now on.
     pub fn new(now: Instant, config: Config) -> Self {
         let announcement = peers::announcement_of(&config);
@@ -144,6 +150,8 @@ impl<P: Lend> Participant<P> {
             peers: Peers::new(),
             endpoints: BTreeMap::new(),
             writers: BTreeMap::new(),
+            user_writers: BTreeMap::new(),
+            writer_updates: VecDeque::new(),
             readers: BTreeMap::new(),
             budgets: Budgets::new(config.limits.waiting_bytes),
             heard: BTreeMap::new(),
@@ -216,8 +224,8 @@ impl<P: Lend> Participant<P> {
 
     /// The endpoints that one of ours has met.
     pub fn matched(&self, id: EntityId) -> Vec<Guid> {
-        if let Some(writer) = self.writers.get(&id) {
-            return writer.readers().iter().map(|reader| reader.guid()).collect();
+        if let Some(writer) = self.user_writers.get(&id) {
+            return writer.matched.iter().copied().collect();
         }
         self.readers
             .get(&id)
@@ -230,6 +238,8 @@ impl<P: Lend> Participant<P> {
         self.closed = true;
         self.endpoints.clear();
         self.writers.clear();
+        self.user_writers.clear();
+        self.writer_updates.clear();
         self.readers.clear();
         self.heard.clear();
         self.early.clear();
@@ -274,7 +284,6 @@ impl<P: Lend> Participant<P> {
                 Timer::Search => self.search(now),
                 Timer::Peer(prefix) => self.peer_due(now, prefix),
                 Timer::Discovery(prefix) => self.discovery_due(now, prefix),
-                Timer::Writer(id) => self.writer_due(now, id),
                 Timer::Answer(reader, writer) => self.answer_due(now, reader, writer),
                 Timer::Watch(what) => self.watch_due(now, what),
                 Timer::GiveSign => self.give_sign(now),
@@ -286,22 +295,6 @@ impl<P: Lend> Participant<P> {
     fn arm(&mut self, timer: Timer, at: Option<Instant>) {
         if let Some(at) = at {
             self.timers.schedule_if_earlier(timer, at);
-        }
-    }
-
-    fn writer_due(&mut self, now: Instant, id: EntityId) {
-        let Some(writer) = self.writers.get_mut(&id) else { return };
-        let expiry = writer.expire(now);
-        writer.handle_timeout(now);
-        self.arm(Timer::Writer(id), expiry);
-        self.arm_writer(id);
-        self.wake_writer(id);
-    }
-
-    /// Readers have been left, or its timer has gone off.
-    fn arm_writer(&mut self, id: EntityId) {
-        if let Some(writer) = self.writers.get(&id).filter(|_| !id.is_builtin()) {
-            self.arm(Timer::Writer(id), writer.timeout());
         }
     }
 

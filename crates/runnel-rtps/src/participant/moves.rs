@@ -12,7 +12,6 @@ use super::{Participant, Peer};
 use crate::announce::ParticipantData;
 use crate::config::Config;
 use crate::evidence::{QUIET, Verdict};
-use crate::stored::Lend;
 use crate::wire::GuidPrefix;
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -97,7 +96,7 @@ impl Peer {
     }
 }
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// Somebody says from an unknown address, and by our name, that one who is met is there now.
     pub(super) fn said_to_have_moved(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
         let prefix = data.prefix;

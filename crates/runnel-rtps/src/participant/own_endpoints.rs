@@ -1,42 +1,54 @@
 //! Endpoints of ours: made, announced and removed.
 
+use super::user_writers::UserWriterEntry;
 use super::watch::Watched;
-use super::{Audience, EndpointOptions, Participant, READ, Timer};
+use super::{Audience, EndpointOptions, Participant, READ};
 use crate::announce::{Endpoint, Role};
 use crate::config::Limits;
+use crate::lend::Lend;
 use crate::reader::Reader;
-use crate::stored::Lend;
 use crate::wire::{EntityId, EntityKind, Timestamp};
-use crate::writer::Writer;
+use crate::writer::UserWriter;
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
-impl<P: Lend> Participant<P> {
-    /// Makes a writer.
-    pub fn create_writer(&mut self, now: Instant, stamp: Timestamp, options: EndpointOptions) -> EntityId {
+impl Participant {
+    /// Makes a writer. What [`Participant::poll_writer_update`] gives from now on for its name is for it.
+    pub fn create_writer<P: Lend>(
+        &mut self,
+        now: Instant,
+        stamp: Timestamp,
+        options: EndpointOptions,
+    ) -> UserWriter<P> {
         let id = self.new_id(EntityId::user_writer);
-        self.begin_writer(now, stamp, id, options);
-        id
+        self.begin_writer(now, stamp, id, options)
     }
 
     /// Makes a writer that meets only those of the readers which `audience` is true for.
-    pub fn create_writer_for(
+    pub fn create_writer_for<P: Lend>(
         &mut self,
         now: Instant,
         stamp: Timestamp,
         options: EndpointOptions,
         audience: Audience,
-    ) -> EntityId {
+    ) -> UserWriter<P> {
         let id = self.new_id(EntityId::user_writer);
         self.audiences.insert(id, audience);
-        self.begin_writer(now, stamp, id, options);
-        id
+        self.begin_writer(now, stamp, id, options)
     }
 
-    fn begin_writer(&mut self, now: Instant, stamp: Timestamp, id: EntityId, options: EndpointOptions) {
+    fn begin_writer<P: Lend>(
+        &mut self,
+        now: Instant,
+        stamp: Timestamp,
+        id: EntityId,
+        options: EndpointOptions,
+    ) -> UserWriter<P> {
         let Limits { kept, kept_bytes, .. } = self.config.limits;
-        self.writers.insert(id, Writer::new(id, options.qos, kept).within(kept_bytes));
+        let writer = UserWriter::new(self.config.prefix.with(id), options.qos, (kept, kept_bytes));
+        self.user_writers.insert(id, UserWriterEntry::default());
         self.announce_endpoint(now, stamp, id, options);
+        writer
     }
 
     /// Makes a reader.
@@ -68,10 +80,13 @@ impl<P: Lend> Participant<P> {
             unicast: Vec::new(),
             user_data,
         };
-        self.watch_own(now, id, &qos, endpoint.role() == Role::Writer);
+        match endpoint.role() {
+            Role::Writer => self.give_signs_for(now, &qos),
+            Role::Reader => self.watch_own_reader(id, &qos),
+        }
         self.tell_of_endpoint(now, stamp, &endpoint);
         let told_at = self.told_at(endpoint.role());
-        if let Some(writer) = self.writers.get_mut(&id) {
+        if let Some(writer) = self.user_writers.get_mut(&id) {
             writer.told_at = told_at;
         }
         self.endpoints.insert(id, endpoint);
@@ -86,13 +101,13 @@ impl<P: Lend> Participant<P> {
         self.tell_of_end(now, stamp, id);
         self.audiences.remove(&id);
         self.corrections.remove(&id);
-        self.writers.remove(&id);
-        self.timers.cancel(&Timer::Writer(id));
+        self.user_writers.remove(&id);
+        self.writer_updates.retain(|update| update.writer != id);
         self.elsewhere.forget_writer(id);
         self.readers.remove(&id);
         self.early.retain(|(_, reader), _| *reader != id);
         self.unwatch(|what| match what {
-            Watched::Deadline(of) | Watched::OwnLife(of) | Watched::Life(of, _) => *of == id,
+            Watched::Deadline(of) | Watched::Life(of, _) => *of == id,
         });
         self.heard.retain(|_, readers| {
             readers.retain(|reader| *reader != id);

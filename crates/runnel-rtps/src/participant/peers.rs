@@ -24,7 +24,6 @@ use crate::config::{Config, Limits, Path};
 use crate::event::Event;
 use crate::evidence::Evidence;
 use crate::fault::PeerFault;
-use crate::stored::Lend;
 use crate::wire::{Data, EntityId, GuidPrefix};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -250,7 +249,7 @@ impl Peers {
     }
 }
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// What we have for discovery.
     pub(super) fn add_discovery(&mut self) {
         for (writer, reader) in DISCOVERY {

@@ -3,14 +3,14 @@
 use super::watch::Watched;
 use super::{MOST_EARLY, MOST_EARLY_UNPROVED, Participant, Peer};
 use crate::announce;
-use crate::event::{Correction, Event, Sample, SamplePayload};
+use crate::event::{Event, Sample, SamplePayload};
 use crate::fault::PeerFault;
 use crate::reader::{Arrival, Complete, Reader, WriterProxy, copied};
-use crate::stored::Lend;
 use crate::wire::{
     AckNack, Data, DataFrag, EntityId, Gap, Guid, GuidPrefix, Heartbeat, HeartbeatFrag, Message, NackFrag,
     Parameters, Payload, SequenceNumber, Submessage, Timestamp,
 };
+use crate::writer::Change;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -64,7 +64,7 @@ impl IntoIterator for Concerned {
     }
 }
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// A datagram has come. What it brings is taken by [`Participant::poll_sample`] before the next is handled.
     pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, datagram: &[u8]) {
         self.samples.clear();
@@ -384,19 +384,18 @@ impl<P: Lend> Participant<P> {
         }
         let reader = context.source.with(ack.reader);
         self.restore_endpoint_if_kept(context.now, reader);
+        if !ack.writer.is_builtin() {
+            return self.update_matched(ack.writer, reader, Change::Acknowledged(reader, *ack));
+        }
         let Some(writer) = self.writers.get_mut(&ack.writer) else { return };
         let wants = writer.acknowledge(context.now, reader, ack);
         let corrections = writer.take_corrections(reader);
-        if ack.writer.is_builtin() {
-            self.answers_whether_moved(context.now, context.source);
-            if wants {
-                self.wake_discovery(context.source);
-            }
-            self.arm_discovery(context.source);
-        } else if wants {
-            self.wake_writer(ack.writer);
+        self.answers_whether_moved(context.now, context.source);
+        if wants {
+            self.wake_discovery(context.source);
         }
-        (0..corrections).for_each(|_| self.corrected(ack.writer, reader, Correction::ReaderPosition));
+        self.arm_discovery(context.source);
+        self.reader_corrected(ack.writer, reader, corrections);
         if ack.writer == EntityId::PUBLICATIONS_WRITER {
             self.announcements_acknowledged(context.now, context.source);
         }
@@ -404,12 +403,12 @@ impl<P: Lend> Participant<P> {
 
     fn handle_nack_fragments(&mut self, context: &Context<'_>, nack: &NackFrag) {
         let reader = context.source.with(nack.reader);
+        if !nack.writer.is_builtin() {
+            return self.update_matched(nack.writer, reader, Change::MissesFragments(reader, *nack));
+        }
         let Some(writer) = self.writers.get_mut(&nack.writer) else { return };
         if writer.nack_fragments(context.now, reader, nack) {
-            match nack.writer.is_builtin() {
-                true => self.wake_discovery(context.source),
-                false => self.wake_writer(nack.writer),
-            }
+            self.wake_discovery(context.source);
         }
     }
 }

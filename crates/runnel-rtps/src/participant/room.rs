@@ -3,12 +3,11 @@
 use super::Participant;
 use crate::event::{Sample, SamplePayload};
 use crate::reader::{Complete, Reader, WriterProxy};
-use crate::stored::Lend;
 use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
 use alloc::collections::BTreeMap;
 use runnel_core::time::Instant;
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// The user of a reader has room for so many samples more, however many it was before. Until then a reader takes all
     /// that comes; from now on what finds no room is held and not acknowledged, as far as it comes from writers that are
     /// reliable, and given when there is room again. [`Participant::poll_sample`] has what was held.

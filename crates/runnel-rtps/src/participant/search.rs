@@ -2,7 +2,6 @@
 //! where they were, and those that have not lost us are told that we have lost them.
 
 use super::{Participant, Timer, transmit::Work};
-use crate::stored::Lend;
 use crate::wire::GuidPrefix;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -28,7 +27,7 @@ pub(super) struct Lost {
     until: Instant,
 }
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// A participant that was lost without a word may have been cut off: we go on calling it.
     pub(super) fn look_for(
         &mut self,

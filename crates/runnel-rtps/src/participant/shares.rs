@@ -2,11 +2,10 @@
 
 use super::{Participant, Peer};
 use crate::announce::Endpoint;
-use crate::stored::Lend;
 use crate::wire::GuidPrefix;
 use core::net::IpAddr;
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// True if there is room for another proved participant, that is reached at this address. Some is kept for those of this
     /// host, and for such as were proved before: at another address, or until they were lost without a word.
     pub(super) fn has_room_for_proved(&self, prefix: GuidPrefix, ip: IpAddr) -> bool {

@@ -5,9 +5,8 @@ use crate::datagram::Datagram;
 use crate::event::Transmit;
 use crate::inline_qos;
 use crate::outgoing::Outgoing;
-use crate::stored::{Lend, Stored};
 use crate::wire::{EntityId, Guid, GuidPrefix, Payload, SequenceNumber};
-use crate::writer::Composed;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 use core::net::SocketAddr;
@@ -33,17 +32,15 @@ pub(super) enum Work {
     Seek(GuidPrefix, SocketAddr),
     /// What is for one participant alone.
     Word(GuidPrefix),
-    /// What a writer has to send.
-    Writer(EntityId),
     /// What a reader has to tell a writer.
     Answer(EntityId, Guid),
     /// That we are gone.
     Farewell,
 }
 
-impl<P: Lend> Participant<P> {
-    /// The next datagram to be sent, until there is none that may be sent now: what users write first, then discovery, of
-    /// which so much goes at a time. [`Participant::poll_timeout`] says when there is more.
+impl Participant {
+    /// The next datagram to be sent, until there is none that may be sent now: what readers
+    /// have to tell first, then discovery, of which so much goes at a time. [`Participant::poll_timeout`] says when there is more.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<'_>> {
         while let Some(work) = self.work.pop_front().or_else(|| self.discovery.pop(now)) {
             if self.compose(now, work) {
@@ -53,38 +50,14 @@ impl<P: Lend> Participant<P> {
         None
     }
 
-    /// The same of what users write alone: a thread that publishes does not send what discovery has for others.
-    pub fn poll_user_transmit(&mut self, now: Instant) -> Option<Transmit<'_>> {
-        while let Some(work) = self.work.pop_front() {
-            if self.compose(now, work) {
-                return Some(self.transmit());
-            }
-        }
-        None
-    }
-
     /// As [`Participant::poll_transmit`], into memory of the caller's, to be sent while others work on the participant. False
     /// if there is none.
-    pub fn take_transmit(&mut self, now: Instant, into: &mut Outgoing<P>) -> bool {
+    pub fn take_transmit(&mut self, now: Instant, into: &mut Outgoing<Arc<[u8]>>) -> bool {
         let any = self.poll_transmit(now).is_some();
         if any {
             mem::swap(&mut self.out, &mut into.0);
         }
         any
-    }
-
-    /// The same of what users write alone.
-    pub fn take_user_transmit(&mut self, now: Instant, into: &mut Outgoing<P>) -> bool {
-        let any = self.poll_user_transmit(now).is_some();
-        if any {
-            mem::swap(&mut self.out, &mut into.0);
-        }
-        any
-    }
-
-    /// True if a writer may have samples that have not been taken, though they may be sent at once.
-    pub fn is_in_line(&self, writer: EntityId) -> bool {
-        self.writers.get(&writer).is_some_and(|writer| writer.queued)
     }
 
     fn transmit(&self) -> Transmit<'_> {
@@ -97,21 +70,8 @@ impl<P: Lend> Participant<P> {
             Work::Discovery(prefix) => self.compose_discovery(now, prefix),
             Work::Seek(prefix, to) => self.compose_search(prefix, to),
             Work::Word(prefix) => self.compose_word(prefix),
-            Work::Writer(id) => self.compose_of_writer(now, id),
             Work::Answer(reader, writer) => self.compose_answer(now, reader, writer),
             Work::Farewell => self.compose_farewell(),
-        }
-    }
-
-    /// A writer may have something to send, or to do at some time.
-    pub(super) fn wake_writer(&mut self, id: EntityId) {
-        if id.is_builtin() {
-            return self.wake_discovery_of_all();
-        }
-        let Some(writer) = self.writers.get_mut(&id) else { return };
-        if !writer.queued && !writer.readers().is_empty() {
-            writer.queued = true;
-            self.work.push_back(Work::Writer(id));
         }
     }
 
@@ -129,21 +89,6 @@ impl<P: Lend> Participant<P> {
         }
         let at = proxy.timeout();
         self.arm(Timer::Answer(reader, writer), at);
-    }
-
-    fn compose_of_writer(&mut self, now: Instant, id: EntityId) -> bool {
-        let Some(writer) = self.writers.get_mut(&id) else { return false };
-        let composed = writer.compose(now, self.config.prefix, &mut self.out);
-        writer.queued = composed == Composed::Ready;
-        if writer.queued {
-            self.work.push_back(Work::Writer(id));
-        }
-        let at = match composed {
-            Composed::NotBefore(at) => writer.timeout().map_or(Some(at), |other| Some(other.min(at))),
-            _ => writer.timeout(),
-        };
-        self.arm(Timer::Writer(id), at);
-        composed == Composed::Ready
     }
 
     fn compose_answer(&mut self, now: Instant, reader: EntityId, writer: Guid) -> bool {
@@ -219,7 +164,7 @@ impl<P: Lend> Participant<P> {
     }
 }
 
-pub(super) fn put_announcement<P: Lend>(out: &mut Datagram<Stored<P>>, announcement: &[u8]) {
+pub(super) fn put_announcement(out: &mut Datagram<Arc<[u8]>>, announcement: &[u8]) {
     let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
     crate::wire::Data::emit(out.out(), ends, SequenceNumber::FIRST, &[], Payload::Value(announcement));
 }

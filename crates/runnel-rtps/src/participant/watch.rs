@@ -1,9 +1,10 @@
 //! What must happen every so often: samples within their deadline, signs of life within a lease.
 
 use super::{Participant, Timer};
+use crate::announce::Role;
 use crate::event::Event;
-use crate::stored::{Lend, Stored};
 use crate::wire::{EntityId, Guid, GuidPrefix, Timestamp};
+use crate::writer::SHORTEST_PERIOD;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -18,18 +19,14 @@ const MANUAL: [u8; 4] = [0, 0, 0, 2];
 /// Signs of life come so many times within a lease, so that some may be lost.
 const SIGNS_PER_LEASE: u32 = 3;
 
-/// But no more often than this, and a deadline is missed no more often than that: whoever asks for less would have nothing
-/// else done.
+/// But no more often than this.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
-const SHORTEST_PERIOD: Duration = Duration::from_micros(100);
 
 /// What is watched for, by whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Watched {
-    /// Samples of a writer of ours, or for a reader of ours.
+    /// Samples for a reader of ours.
     Deadline(EntityId),
-    /// A writer of ours whose user must say that it lives.
-    OwnLife(EntityId),
     /// A writer that a reader of ours has met.
     Life(EntityId, Guid),
 }
@@ -53,14 +50,16 @@ pub(super) struct Watches {
     signs: Option<Duration>,
 }
 
-impl<P: Lend> Participant<P> {
-    /// Watches what an endpoint of ours has promised or asked for.
-    pub(super) fn watch_own(&mut self, now: Instant, id: EntityId, qos: &QoS, is_writer: bool) {
+impl Participant {
+    /// Watches what a reader of ours has asked for.
+    pub(super) fn watch_own_reader(&mut self, id: EntityId, qos: &QoS) {
         self.watch(Watched::Deadline(id), qos.deadline, false);
-        let Some(lease) = qos.liveliness_lease.filter(|_| is_writer) else { return };
-        if qos.liveliness == Liveliness::ManualByTopic {
-            return self.watch(Watched::OwnLife(id), Some(lease), false);
-        }
+    }
+
+    /// Gives signs of life for a writer of ours, if it has promised any but those of its user.
+    pub(super) fn give_signs_for(&mut self, now: Instant, qos: &QoS) {
+        let by_user = qos.liveliness == Liveliness::ManualByTopic;
+        let Some(lease) = qos.liveliness_lease.filter(|_| !by_user) else { return };
         let signs = pause_of(lease);
         if self.watches.signs.is_none_or(|other| signs < other) {
             self.watches.signs = Some(signs);
@@ -120,10 +119,6 @@ impl<P: Lend> Participant<P> {
                 self.timers.schedule_if_earlier(Timer::Watch(what), due);
                 self.tell(Event::DeadlineMissed { local });
             }
-            Watched::OwnLife(writer) => {
-                (watch.due, watch.lapsed) = (None, true);
-                self.tell(Event::LivelinessLost { writer });
-            }
             Watched::Life(reader, writer) => {
                 (watch.due, watch.lapsed) = (None, true);
                 self.tell(Event::LivelinessChanged { reader, writer, alive: false });
@@ -143,8 +138,8 @@ impl<P: Lend> Participant<P> {
     /// Says that our writers live for which we answer.
     pub(super) fn give_sign(&mut self, now: Instant) {
         let lease = |qos: &QoS| qos.liveliness_lease.filter(|_| qos.liveliness == Liveliness::Automatic);
-        self.watches.signs =
-            self.writers.values().filter_map(|writer| lease(&writer.qos)).min().map(pause_of);
+        let writers = self.endpoints.values().filter(|endpoint| endpoint.role() == Role::Writer);
+        self.watches.signs = writers.filter_map(|writer| lease(&writer.qos)).min().map(pause_of);
         let Some(pause) = self.watches.signs else { return };
         self.timers.schedule_if_earlier(Timer::GiveSign, now + pause);
         let mut bytes = Vec::from([0, 1, 0, 0]);
@@ -153,8 +148,8 @@ impl<P: Lend> Participant<P> {
         bytes.extend_from_slice(&[0; 4]);
         let key = self.config.prefix.with(EntityId::PARTICIPANT);
         if let Some(writer) = self.writers.get_mut(&EntityId::MESSAGE_WRITER) {
-            writer.write_keyed(now, Timestamp::INVALID, Stored::Own(bytes.into()), key, false);
-            self.wake_writer(EntityId::MESSAGE_WRITER);
+            writer.write_keyed(now, Timestamp::INVALID, bytes.into(), key, false);
+            self.wake_discovery_of_all();
         }
     }
 

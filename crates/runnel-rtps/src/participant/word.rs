@@ -3,14 +3,13 @@
 
 use super::{Participant, transmit::Work};
 use crate::event::Event;
-use crate::stored::Lend;
 use crate::wire::{Data, EntityId, GuidPrefix, Payload, SequenceNumber, VendorId};
 use alloc::vec::Vec;
 
 /// The longest that is told or heard, in bytes.
 const LONGEST: usize = 256;
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// Tells a participant something that is for it alone: in one datagram, which may be lost, and in place of what it has
     /// not been sent yet. False if it is of another vendor, has not named us, or `bytes` are more than 256.
     pub fn tell_peer(&mut self, to: GuidPrefix, bytes: &[u8]) -> bool {

@@ -1,7 +1,7 @@
 //! Which samples a writer keeps, and which make room for others.
 
 use super::{Full, ReaderProxy, Writer};
-use crate::datagram::Bytes;
+use crate::lend::Lend;
 use crate::wire::SequenceNumber;
 use runnel_core::qos::History as Keep;
 use runnel_core::time::Instant;
@@ -9,7 +9,7 @@ use runnel_core::time::Instant;
 /// How many samples that tell of what is gone are held for those who may come back.
 const MOST_GONE: usize = 256;
 
-impl<B: Bytes> Writer<B> {
+impl<B: Lend> Writer<B> {
     /// The reader that stands in the way of another sample.
     pub fn full(&self) -> Option<Full> {
         let is_full = self.qos.history == Keep::KeepAll
@@ -89,12 +89,17 @@ impl<B: Bytes> Writer<B> {
         }
     }
 
-    /// Lets go of samples that are not worth delivering any more. When the next one is so.
-    pub fn expire(&mut self, now: Instant) -> Option<Instant> {
-        let lifespan = self.qos.lifespan?;
+    /// Lets go of samples that are not worth delivering any more.
+    pub fn expire(&mut self, now: Instant) {
+        let Some(lifespan) = self.qos.lifespan else { return };
         while self.history.front().is_some_and(|change| change.written + lifespan <= now) {
             self.history.pop();
         }
+    }
+
+    /// When the oldest sample is not worth delivering any more.
+    pub fn expiry(&self) -> Option<Instant> {
+        let lifespan = self.qos.lifespan?;
         self.history.front().map(|change| change.written + lifespan)
     }
 }

@@ -3,14 +3,22 @@
 mod keeping;
 mod left;
 mod pacer;
+mod promises;
 mod proxy;
 mod reader_set;
+mod update;
+mod user;
 
 pub use pacer::Rate;
+pub(crate) use promises::SHORTEST_PERIOD;
 pub(crate) use proxy::{Filled, Gate, ReaderProxy, ReaderSpec};
+pub(crate) use update::Change;
+pub use update::WriterUpdate;
+pub use user::{Suspended, UserWriter};
 
-use crate::datagram::{Bytes, Datagram};
+use crate::datagram::Datagram;
 use crate::history::History;
+use crate::lend::Lend;
 use crate::wire::{AckNack, EntityId, Guid, GuidPrefix, NackFrag, SequenceNumber, Timestamp};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -33,8 +41,6 @@ pub(crate) struct Writer<B> {
     left: LeftReaders,
     /// How often readers have been joined or left.
     changes: u32,
-    /// The number under which the announcement of it was written.
-    pub told_at: SequenceNumber,
     /// Whose turn it is to be sent to.
     turn: usize,
     heartbeats: u32,
@@ -46,8 +52,6 @@ pub(crate) struct Writer<B> {
     gone: VecDeque<SequenceNumber>,
     /// Somebody may come back who had heard of things and does not know that they are gone.
     awaits_return: bool,
-    /// It stands in line to be composed.
-    pub queued: bool,
 }
 
 /// A writer that keeps all holds as many samples as it may, since a reader has not acknowledged them.
@@ -68,7 +72,7 @@ pub(crate) enum Composed {
     NotBefore(Instant),
 }
 
-impl<B: Bytes> Writer<B> {
+impl<B: Lend> Writer<B> {
     pub fn new(id: EntityId, qos: QoS, limit: usize) -> Self {
         Self {
             id,
@@ -79,14 +83,12 @@ impl<B: Bytes> Writer<B> {
             readers: ReaderSet::default(),
             left: LeftReaders::default(),
             changes: 0,
-            told_at: SequenceNumber::ZERO,
             turn: 0,
             heartbeats: 0,
             overwritten: 0,
             held_over: 0,
             gone: VecDeque::new(),
             awaits_return: false,
-            queued: false,
         }
     }
 
@@ -308,6 +310,13 @@ impl<B: Bytes> Writer<B> {
         let filled = proxy.fill(now, ends, &self.history, &mut self.heartbeats, out);
         self.trim();
         filled
+    }
+
+    /// A reader is reached elsewhere.
+    pub fn move_reader(&mut self, reader: Guid, address: SocketAddr) {
+        if let Some(proxy) = self.readers.get_mut(reader) {
+            proxy.move_to(address);
+        }
     }
 
     /// Asks a reader that owes an acknowledgement, if that is due.

@@ -4,7 +4,7 @@ use runnel_core::time::Instant;
 use runnel_rtps::Participant;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
 
-use super::{Brought, CdrFrame, Rtps, stamp};
+use super::{Brought, Rtps};
 use crate::frame::Frame;
 use crate::sync::lock;
 
@@ -21,36 +21,14 @@ pub(crate) struct Suspended {
 }
 
 impl Rtps {
-    /// The number of the message that a writer wrote last.
-    pub(crate) fn last_number(&self, writer: EntityId) -> Option<u64> {
-        lock(&self.participant).last_number(writer).map(number)
-    }
-
-    /// What is written from now on reaches a reader by an alternate path. `None` if the two are not matched.
-    pub(crate) fn suspend(&self, writer: EntityId, reader: Guid) -> Option<Suspended> {
-        let suspended = self.work(|participant, _| participant.suspend(writer, reader))?;
-        let first_unacknowledged = number(suspended.first_unacknowledged);
-        Some(Suspended { first_unacknowledged, next: number(suspended.next) })
-    }
-
-    /// That path has ended: these messages and all that follow go by the network. All before `from` have arrived.
-    pub(crate) fn resume(&self, pair: (EntityId, Guid), from: u64, unsent: Vec<Returned>) {
-        self.work(|participant, now| {
-            let written =
-                |(at, written, frame): Returned| (sequence(at), written.unwrap_or(now), CdrFrame(frame));
-            let unsent = unsent.into_iter().map(written);
-            participant.resume(now, stamp(), pair, sequence(from), unsent);
-        });
-    }
-
     /// The number of the message that RTPS gives next to a reader of ours; `None` if that is not known.
     pub(crate) fn next_due(&self, (reader, writer): (EntityId, Guid)) -> Option<u64> {
-        lock(&self.participant).next_due(reader, writer).map(number)
+        lock(&self.core).participant.next_due(reader, writer).map(number)
     }
 
     /// The number before which RTPS gives nothing more to a reader of ours, if that is known.
     pub(crate) fn passed_before(&self, (reader, writer): (EntityId, Guid)) -> Option<u64> {
-        lock(&self.participant).passed_before(reader, writer).map(number)
+        lock(&self.core).participant.passed_before(reader, writer).map(number)
     }
 
     /// Messages from `from` to before `to` have come by an alternate path.
@@ -68,17 +46,17 @@ impl Rtps {
 
     /// Whether a reader of ours and its writer are both reliable.
     pub(crate) fn is_reliable_pair(&self, (reader, writer): (EntityId, Guid)) -> bool {
-        lock(&self.participant).is_reliable_pair(reader, writer)
+        lock(&self.core).participant.is_reliable_pair(reader, writer)
     }
 
     /// Whether somebody waits for signs of life of a writer, or for messages by a deadline.
     pub(crate) fn is_watched(&self, (reader, writer): (EntityId, Guid)) -> bool {
-        lock(&self.participant).is_watched(reader, writer)
+        lock(&self.core).participant.is_watched(reader, writer)
     }
 
     /// Whether a reader of ours keeps all, so that writers wait for its user.
     pub(crate) fn keeps_all(&self, reader: EntityId) -> bool {
-        lock(&self.participant).keeps_all(reader)
+        lock(&self.core).participant.keeps_all(reader)
     }
 
     /// The user has got a message of a writer by an alternate path, for which somebody waits.
@@ -94,7 +72,7 @@ impl Rtps {
 
 impl Brought {
     /// Takes what a participant has.
-    pub(super) fn take(&mut self, participant: &mut Participant<CdrFrame>) {
+    pub(super) fn take(&mut self, participant: &mut Participant) {
         self.samples.extend(std::iter::from_fn(|| participant.poll_sample()));
         self.events.extend(std::iter::from_fn(|| participant.poll_event()));
     }
@@ -104,6 +82,6 @@ pub(crate) fn number(of: SequenceNumber) -> u64 {
     u64::try_from(of.0).unwrap_or_default()
 }
 
-fn sequence(number: u64) -> SequenceNumber {
+pub(super) fn sequence(number: u64) -> SequenceNumber {
     SequenceNumber(i64::try_from(number).unwrap_or(i64::MAX))
 }

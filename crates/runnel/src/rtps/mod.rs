@@ -1,12 +1,14 @@
 //! The ROS 2 side of a process: one participant for all its nodes, and the sockets by which that is reached.
 //!
-//! The participant has a lock of its own, so that a thread that publishes needs no driver. It is locked after the driver and after
-//! publications, and after it only the outbox: samples and events are taken out and given on when it is free.
+//! The participant has a lock, and each writer of its user's another, so that a thread that publishes needs neither the driver
+//! nor the participant ([`writer`]). Both are locked after the driver and after publications. A writer is locked after the
+//! participant, which gives it what it has found out for it. Samples and events are taken out and given on when the participant
+//! is free.
 //!
-//! Nothing is sent under that lock. A thread that works on the participant puts the datagrams that come of it into the outbox
-//! before the lock is free again ([`outbox`]). Then it sends what is there, unless another thread is sending: the order on
-//! the wire is that in which the participant gave them. A thread that publishes sends once the publication is free as well.
-//! It has the participant before the driver has it again, which locks it for one datagram at a time ([`sending`]).
+//! Nothing is sent under these locks. A thread that works on the participant or a writer puts the datagrams that come of it into
+//! its outbox before the lock is free again ([`outbox`]). Then it sends what is there, unless another thread is sending: the
+//! order on the wire of what one gives is that in which it gave it. A thread that publishes sends once the publication is
+//! free as well ([`sending`]).
 
 mod alternate_path;
 mod origin;
@@ -17,8 +19,12 @@ mod sockets;
 #[cfg(test)]
 pub(crate) mod tests;
 mod told;
+mod writer;
+mod writer_timers;
 
+use std::collections::BTreeMap;
 use std::io;
+use std::mem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,19 +34,20 @@ use runnel_core::time::Instant;
 use runnel_io::{Datagrams, Waker, clock, host};
 use runnel_rtps::announce::Endpoint;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp, VendorId};
-use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, Sample};
+use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, Sample, UserWriter};
 
 use crate::environment::{Range, Ros2Settings};
-use crate::linger::Unarrived;
 use crate::sync::{Class, Mutex, lock};
 pub(crate) use alternate_path::{Returned, Suspended, number};
+pub(crate) use origin::random as random_origin;
 use origin::word;
-pub(crate) use origin::{Written, random as random_origin};
 use outbox::Outbox;
-pub(crate) use sample::CdrFrame;
+use sample::CdrFrame;
 pub(crate) use sending::Unsent;
 use sockets::Sockets;
 pub(crate) use told::{Told, ros2_name};
+pub(crate) use writer::{Writer, Written};
+use writer_timers::WriterTimers;
 
 /// What topics of ROS begin with in DDS.
 const TOPIC: &str = "rt";
@@ -50,13 +57,13 @@ const NEVER: u64 = u64::MAX;
 
 /// See the module's documentation.
 pub(crate) struct Rtps {
-    participant: Mutex<Participant<CdrFrame>>,
-    /// Held by a thread that waits for the participant to publish.
-    gate: Mutex<()>,
-    outbox: Outbox,
+    core: Mutex<Core>,
+    /// Of the participant.
+    outbox: Outbox<Arc<[u8]>>,
     sockets: Sockets,
     /// When the participant has something to do by itself.
     deadline: AtomicU64,
+    timers: WriterTimers,
     /// It has events that nobody has taken yet.
     has_events: AtomicBool,
     /// A subscription has room again for what its reader holds back.
@@ -64,6 +71,12 @@ pub(crate) struct Rtps {
     /// Until when the driver sleeps, if it does.
     sleeps_until: AtomicU64,
     waker: Waker,
+}
+
+/// The participant, and the writers that it finds something out for.
+struct Core {
+    participant: Participant,
+    writers: BTreeMap<EntityId, Arc<Writer>>,
 }
 
 /// What a datagram has brought.
@@ -98,11 +111,11 @@ impl Rtps {
         let (has_events, sleeps_until) = (AtomicBool::new(false), AtomicU64::new(0));
         let wants_more = AtomicBool::new(false);
         Ok(Self {
-            participant: Mutex::new(Class::Rtps, participant),
-            gate: Mutex::new(Class::RtpsGate, ()),
+            core: Mutex::new(Class::Rtps, Core { participant, writers: BTreeMap::new() }),
             outbox: Outbox::new(),
             sockets,
             deadline,
+            timers: WriterTimers::new(),
             has_events,
             wants_more,
             sleeps_until,
@@ -122,12 +135,12 @@ impl Rtps {
 
     /// Who the participant is.
     pub(crate) fn prefix(&self) -> GuidPrefix {
-        lock(&self.participant).prefix()
+        lock(&self.core).participant.prefix()
     }
 
     /// Looks at the participant, of which nothing comes that would have to be sent.
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&Participant<CdrFrame>) -> T) -> T {
-        look(&lock(&self.participant))
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Participant) -> T) -> T {
+        look(&lock(&self.core).participant)
     }
 
     fn wake_sleeper(&self) {
@@ -141,7 +154,7 @@ impl Rtps {
         let until = until.map_or(NEVER, |at| at.0).max(1);
         self.sleeps_until.store(until, Ordering::SeqCst);
         let is_busy = self.has_events.load(Ordering::SeqCst) || self.wants_more.load(Ordering::SeqCst);
-        let sleeps = self.deadline.load(Ordering::SeqCst) >= until && !is_busy;
+        let sleeps = self.next_deadline() >= until && !is_busy;
         if !sleeps {
             self.wake_up();
         }
@@ -155,11 +168,20 @@ impl Rtps {
 
     /// When [`Rtps::handle_timeout`] is to be called.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        Some(self.deadline.load(Ordering::SeqCst)).filter(|at| *at != NEVER).map(Instant)
+        Some(self.next_deadline()).filter(|at| *at != NEVER).map(Instant)
+    }
+
+    /// The same; [`NEVER`] if nothing is due at any time.
+    fn next_deadline(&self) -> u64 {
+        self.deadline.load(Ordering::SeqCst).min(self.timers.deadline())
     }
 
     pub(crate) fn handle_timeout(&self) {
-        self.work(|participant, now| participant.handle_timeout(now));
+        let now = clock::monotonic();
+        if self.deadline.load(Ordering::SeqCst) <= now.0 {
+            self.work(|participant, now| participant.handle_timeout(now));
+        }
+        self.handle_writer_timeouts(now);
     }
 
     /// A datagram has come; tells when.
@@ -204,22 +226,17 @@ impl Rtps {
         })
     }
 
-    /// The user says that a writer lives.
-    pub(crate) fn assert_liveliness(&self, writer: EntityId) {
-        self.work(|participant, now| participant.assert_liveliness(now, writer));
-    }
-
     /// The endpoints that others have on a topic of ROS.
     pub(crate) fn endpoints_on(&self, topic: &str) -> Vec<Endpoint> {
-        let participant = lock(&self.participant);
-        let all = participant.peers().flat_map(|peer| peer.endpoints.values());
+        let core = lock(&self.core);
+        let all = core.participant.peers().flat_map(|peer| peer.endpoints.values());
         let on_topic = |endpoint: &&Endpoint| endpoint.topic.strip_prefix(TOPIC) == Some(topic);
         all.filter(on_topic).cloned().collect()
     }
 
     /// An endpoint of ours or of another.
     pub(crate) fn endpoint(&self, guid: Guid) -> Option<Endpoint> {
-        lock(&self.participant).endpoint(guid).cloned()
+        lock(&self.core).participant.endpoint(guid).cloned()
     }
 
     /// The interfaces of this host may be others.
@@ -233,18 +250,32 @@ impl Rtps {
         Ok(())
     }
 
-    pub(crate) fn create_writer(&self, options: EndpointOptions) -> EntityId {
-        self.work(|participant, now| participant.create_writer(now, stamp(), options))
+    pub(crate) fn create_writer(&self, options: EndpointOptions) -> Arc<Writer> {
+        self.add_writer(|participant, now| participant.create_writer(now, stamp(), options))
     }
 
     /// A writer for some of the readers only.
-    pub(crate) fn create_writer_for(&self, options: EndpointOptions, audience: Audience) -> EntityId {
-        self.work(|participant, now| participant.create_writer_for(now, stamp(), options, audience))
+    pub(crate) fn create_writer_for(&self, options: EndpointOptions, audience: Audience) -> Arc<Writer> {
+        self.add_writer(|participant, now| participant.create_writer_for(now, stamp(), options, audience))
+    }
+
+    fn add_writer(
+        &self,
+        create: impl FnOnce(&mut Participant, Instant) -> UserWriter<CdrFrame>,
+    ) -> Arc<Writer> {
+        let writer = self.work_on_core(|core, now| {
+            let writer = Arc::new(Writer::new(create(&mut core.participant, now)));
+            core.writers.insert(writer.id(), Arc::clone(&writer));
+            writer
+        });
+        // It is announced before its first message, which a best-effort reader would miss else.
+        self.send_all();
+        writer
     }
 
     /// True if an endpoint is known, and is so.
     pub(crate) fn is_endpoint(&self, guid: Guid, is_so: Audience) -> bool {
-        lock(&self.participant).endpoint(guid).is_some_and(is_so)
+        lock(&self.core).participant.endpoint(guid).is_some_and(is_so)
     }
 
     pub(crate) fn create_reader(&self, options: EndpointOptions) -> EntityId {
@@ -252,40 +283,21 @@ impl Rtps {
     }
 
     pub(crate) fn remove_endpoint(&self, id: EntityId) {
+        let writer = lock(&self.core).writers.remove(&id);
+        // Its last messages go before the peers are told of its end.
+        writer.into_iter().for_each(|writer| self.end_writer(&writer));
         self.work(|participant, now| participant.remove_endpoint(now, stamp(), id));
-    }
-
-    /// Who stands in the way of another message of a writer that keeps all.
-    pub(crate) fn full(&self, writer: EntityId) -> Option<String> {
-        let full = lock(&self.participant).full(writer)?;
-        Some(full.reader.to_string())
-    }
-
-    /// How many messages of a writer some reader has yet to acknowledge.
-    pub(crate) fn unacknowledged(&self, writer: EntityId) -> u32 {
-        lock(&self.participant).unacknowledged(writer)
-    }
-
-    /// The readers that have yet to acknowledge messages of a writer, or to be sent them.
-    pub(crate) fn unarrived(&self, writer: EntityId) -> Vec<Unarrived> {
-        let participant = lock(&self.participant);
-        let owing = participant.owing(writer).into_iter();
-        let at = |reader: Guid| match participant.peer(reader.prefix) {
-            Some(peer) => format!("{reader} ({} at {})", peer.data.vendor, peer.address()),
-            None => reader.to_string(),
-        };
-        owing
-            .map(|(reader, messages)| Unarrived { subscriber: at(reader), messages: messages.into() })
-            .collect()
     }
 
     /// The readers of a writer that may not know of it yet.
     pub(crate) fn not_yet_met(&self, writer: EntityId) -> Vec<Guid> {
-        lock(&self.participant).not_yet_met(writer)
+        lock(&self.core).participant.not_yet_met(writer)
     }
 
     /// Tells the peers that the process leaves.
     pub(crate) fn leave(&self) {
+        let writers = mem::take(&mut lock(&self.core).writers);
+        writers.values().for_each(|writer| self.end_writer(writer));
         self.work(|participant, _| participant.close());
         self.send_all();
     }

@@ -3,11 +3,10 @@
 use std::io;
 
 use runnel_io::host;
-use runnel_rtps::Participant;
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::{CdrFrame, Rtps, Unsent, stamp};
-use crate::frame::Frame;
+use super::{Rtps, Writer};
+use crate::sync::lock;
 
 /// Of letters alone: the originals take all of the user data, with the hash of the type, for garbled if any key has another
 /// character than letters and digits.
@@ -27,47 +26,19 @@ pub(super) fn word(origin: u64) -> String {
 }
 
 /// The origin that an endpoint's user data tells of.
-fn origin_in(user_data: &[u8]) -> Option<u64> {
+pub(super) fn origin_in(user_data: &[u8]) -> Option<u64> {
     let mut words = user_data.split(|byte| *byte == b';');
     let digits = words.find_map(|word| word.strip_prefix(KEY.as_bytes()))?;
     let digits = str::from_utf8(digits).ok().filter(|digits| digits.len() == 16)?;
     u64::from_str_radix(digits, 16).ok()
 }
 
-/// The origins of the readers that a writer has met.
-fn origins(participant: &Participant<CdrFrame>, writer: EntityId) -> Vec<u64> {
-    let readers = participant.matched(writer).into_iter();
-    readers.filter_map(|reader| origin_in(&participant.endpoint(reader)?.user_data)).collect()
-}
-
-/// What came of writing a message.
-pub(crate) struct Written<'a> {
-    /// A frame that is not held any more.
-    pub(crate) displaced: Option<Frame>,
-    /// The readers are others than they were: how often they have changed by now, and the origins of those who are in both
-    /// graphs.
-    pub(crate) readers: Option<(u32, Vec<u64>)>,
-    /// The message is sent when this is dropped, unless another thread has sent it.
-    pub(crate) unsent: Unsent<'a>,
-}
-
 impl Rtps {
-    /// Publishes a message, to readers that had changed `known` times.
-    pub(crate) fn write(&self, writer: EntityId, frame: Frame, known: Option<u32>) -> Written<'_> {
-        let ((displaced, readers), unsent) = self.publish(writer, |participant, now| {
-            let displaced = participant.write(now, stamp(), writer, CdrFrame(frame));
-            let changes = participant.reader_changes(writer);
-            let readers = (known != Some(changes)).then(|| (changes, origins(participant, writer)));
-            (displaced.ok().flatten().map(|frame| frame.0), readers)
-        });
-        Written { displaced, readers, unsent }
-    }
-
     /// The node of this origin hears a writer by ROS 1, too. Whether it hears the writer by RTPS.
-    pub(crate) fn heard_elsewhere(&self, writer: EntityId, origin: u64) -> bool {
+    pub(crate) fn heard_elsewhere(&self, writer: &Writer, origin: u64) -> bool {
         self.work(|participant, _| {
-            participant.heard_elsewhere(writer, word(origin).as_bytes());
-            origins(participant, writer).contains(&origin)
+            participant.heard_elsewhere(writer.id(), word(origin).as_bytes());
+            writer.reaches(origin)
         })
     }
 
@@ -85,20 +56,20 @@ impl Rtps {
 
     /// The origin of the node that an endpoint is of, if that is in both graphs.
     pub(crate) fn origin_of(&self, endpoint: Guid) -> Option<u64> {
-        let participant = crate::sync::lock(&self.participant);
-        origin_in(&participant.endpoint(endpoint)?.user_data)
+        let core = lock(&self.core);
+        origin_in(&core.participant.endpoint(endpoint)?.user_data)
     }
 
     /// The topic of an endpoint of this process, as DDS knows it.
     pub(crate) fn topic_of(&self, endpoint: EntityId) -> Option<String> {
-        let participant = crate::sync::lock(&self.participant);
-        let guid = participant.prefix().with(endpoint);
-        participant.endpoint(guid).map(|endpoint| endpoint.topic.clone())
+        let core = lock(&self.core);
+        let guid = core.participant.prefix().with(endpoint);
+        core.participant.endpoint(guid).map(|endpoint| endpoint.topic.clone())
     }
 
     /// How often state of others was corrected that an endpoint of this process had been led to.
     pub(crate) fn corrections_of(&self, endpoint: EntityId) -> u64 {
-        crate::sync::lock(&self.participant).corrections(endpoint)
+        lock(&self.core).participant.corrections(endpoint)
     }
 }
 

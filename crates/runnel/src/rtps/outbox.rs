@@ -1,15 +1,14 @@
-//! Datagrams on their way from the participant to the sockets: put in while the participant is locked, sent when it is not.
+//! Datagrams on their way from the participant or a writer to the sockets: put in while that is locked, sent when it is not.
 //!
-//! Their order is that in which the participant gave them, since one thread at a time sends: it has the turn. Threads that
+//! Their order is that in which they were given, since one thread at a time sends: it has the turn. Threads that
 //! put in datagrams meanwhile leave them to it and go on, unless there is no room. A thread that has sent for others for
 //! long is relieved by the next one.
 
 use std::mem;
 
 use runnel_io::udp::MOST_AT_ONCE;
-use runnel_rtps::Outgoing;
+use runnel_rtps::{Lend, Outgoing};
 
-use super::CdrFrame;
 use crate::sync::{Class, Condvar, Mutex, MutexGuard, lock};
 
 /// Bytes of a batch beyond which it takes no other datagram, apart from payloads that lie in their owner's memory.
@@ -19,17 +18,16 @@ const MOST_BYTES: usize = 64 << 10;
 const PATIENCE: u32 = 64;
 
 /// See the module's documentation.
-pub(super) struct Outbox {
-    queue: Mutex<Queue>,
+pub(super) struct Outbox<P> {
+    queue: Mutex<Queue<P>>,
     /// A batch has been sent, or the turn is free.
     changed: Condvar,
 }
 
-#[derive(Default)]
-struct Queue {
-    filled: Batch,
+struct Queue<P> {
+    filled: Batch<P>,
     /// Memory to be filled next.
-    spare: Batch,
+    spare: Batch<P>,
     /// A thread has the turn: how many batches it has sent.
     sent_in_turn: Option<u32>,
     /// Batches that have been sent.
@@ -38,18 +36,21 @@ struct Queue {
     waiting: usize,
 }
 
-impl Outbox {
+impl<P: Lend> Outbox<P> {
     pub(super) fn new() -> Self {
-        Self { queue: Mutex::new(Class::RtpsOutbox, Queue::default()), changed: Condvar::new() }
+        let (filled, spare) = (Batch::default(), Batch::default());
+        let queue = Queue { filled, spare, sent_in_turn: None, sent: 0, waiting: 0 };
+        Self { queue: Mutex::new(Class::RtpsOutbox, queue), changed: Condvar::new() }
     }
 
-    /// Puts in what `take` gives until it gives nothing, as far as there is room. The participant is locked meanwhile.
-    pub(super) fn fill(&self, take: impl FnMut(&mut Outgoing<CdrFrame>) -> bool) {
+    /// Puts in what `take` gives until it gives nothing, as far as there is room. Whose they are is locked
+    /// meanwhile.
+    pub(super) fn fill(&self, take: impl FnMut(&mut Outgoing<P>) -> bool) {
         lock(&self.queue).filled.fill(take);
     }
 
     /// Takes the turn: what is to be sent first. `None` if there is nothing, or another thread has the turn and sends it.
-    pub(super) fn take_turn(&self) -> Option<Batch> {
+    pub(super) fn take_turn(&self) -> Option<Batch<P>> {
         let mut queue = lock(&self.queue);
         while queue.is_to_be_relieved() {
             queue = self.wait(queue);
@@ -64,7 +65,7 @@ impl Outbox {
 
     /// The thread that has the turn has sent this: what it is to send next. `None` if there is nothing, or another thread
     /// relieves it: it has the turn no longer.
-    pub(super) fn go_on(&self, sent: Batch) -> Option<Batch> {
+    pub(super) fn go_on(&self, sent: Batch<P>) -> Option<Batch<P>> {
         let mut queue = lock(&self.queue);
         queue.sent += 1;
         queue.sent_in_turn = queue.sent_in_turn.map(|sent| sent + 1);
@@ -72,8 +73,15 @@ impl Outbox {
         if queue.waiting > 0 {
             self.changed.notify_all();
         }
-        if is_relieved || queue.filled.is_empty() {
-            (queue.sent_in_turn, queue.spare) = (None, sent);
+        if queue.filled.is_empty() {
+            // The same memory is filled next, so that an outbox that few threads fill has that of one batch alone.
+            queue.spare = mem::replace(&mut queue.filled, sent);
+            queue.sent_in_turn = None;
+            return None;
+        }
+        if is_relieved {
+            queue.spare = sent;
+            queue.sent_in_turn = None;
             return None;
         }
         Some(mem::replace(&mut queue.filled, sent))
@@ -89,33 +97,42 @@ impl Outbox {
         queue.sent_in_turn.is_none() && queue.filled.is_empty()
     }
 
-    fn wait<'a>(&self, mut queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
+    fn wait<'a>(&self, mut queue: MutexGuard<'a, Queue<P>>) -> MutexGuard<'a, Queue<P>> {
         queue.waiting += 1;
         // The thread that has the turn locks no class outside of this one for it.
-        let mut queue = self.changed.wait_for(queue, Class::RtpsGate);
+        let mut queue = self.changed.wait_for(queue, Class::Rtps);
         queue.waiting -= 1;
         queue
     }
 }
 
-impl Queue {
+impl<P> Queue<P> {
     fn is_to_be_relieved(&self) -> bool {
         self.sent_in_turn.is_some_and(|sent| sent >= PATIENCE)
     }
 }
 
 /// Datagrams that are sent by one system call, and memory for more.
-#[derive(Default)]
-pub(super) struct Batch {
-    datagrams: Vec<Outgoing<CdrFrame>>,
+pub(super) struct Batch<P> {
+    datagrams: Vec<Outgoing<P>>,
     filled: usize,
     bytes: usize,
 }
 
-impl Batch {
-    fn fill(&mut self, mut take: impl FnMut(&mut Outgoing<CdrFrame>) -> bool) {
+impl<P> Default for Batch<P> {
+    fn default() -> Self {
+        Self { datagrams: Vec::new(), filled: 0, bytes: 0 }
+    }
+}
+
+impl<P: Lend> Batch<P> {
+    fn fill(&mut self, mut take: impl FnMut(&mut Outgoing<P>) -> bool) {
         while !self.is_full() {
             if self.filled == self.datagrams.len() {
+                if self.filled == 0 {
+                    // There may be thousands of writers, most of which have one datagram at a time.
+                    self.datagrams.reserve_exact(1);
+                }
                 self.datagrams.push(Outgoing::default());
             }
             let next = &mut self.datagrams[self.filled];
@@ -128,7 +145,7 @@ impl Batch {
         }
     }
 
-    /// True if the participant may have more, for which there was no room.
+    /// True if there may be more, for which there was no room.
     pub(super) fn is_full(&self) -> bool {
         self.filled >= MOST_AT_ONCE || self.bytes >= MOST_BYTES
     }
@@ -137,7 +154,7 @@ impl Batch {
         self.filled == 0
     }
 
-    pub(super) fn datagrams(&self) -> &[Outgoing<CdrFrame>] {
+    pub(super) fn datagrams(&self) -> &[Outgoing<P>] {
         &self.datagrams[..self.filled]
     }
 
@@ -151,18 +168,19 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rtps::CdrFrame;
 
-    fn put(outbox: &Outbox) {
+    fn put(outbox: &Outbox<CdrFrame>) {
         let mut is_there = true;
         outbox.fill(|_| mem::take(&mut is_there));
     }
 
-    fn is_awaited(outbox: &Outbox) -> bool {
+    fn is_awaited(outbox: &Outbox<CdrFrame>) -> bool {
         lock(&outbox.queue).waiting > 0
     }
 
     /// What a thread that has the turn has sent makes room for what others have put in.
-    fn send(outbox: &Outbox, mut batch: Batch) -> Option<Batch> {
+    fn send(outbox: &Outbox<CdrFrame>, mut batch: Batch<CdrFrame>) -> Option<Batch<CdrFrame>> {
         batch.release();
         put(outbox);
         outbox.go_on(batch)
@@ -170,7 +188,7 @@ mod tests {
 
     #[test]
     fn one_thread_at_a_time_has_the_turn() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::<CdrFrame>::new();
         assert!(outbox.take_turn().is_none());
         put(&outbox);
         let mut batch = outbox.take_turn().unwrap();
@@ -189,7 +207,7 @@ mod tests {
 
     #[test]
     fn thread_that_has_sent_for_long_is_relieved_by_the_next() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::<CdrFrame>::new();
         put(&outbox);
         let mut batch = outbox.take_turn().unwrap();
         for _ in 0..2 * PATIENCE {
@@ -207,7 +225,7 @@ mod tests {
 
     #[test]
     fn batch_is_bounded_in_datagrams() {
-        let outbox = Outbox::new();
+        let outbox = Outbox::<CdrFrame>::new();
         outbox.fill(|_| true);
         outbox.fill(|_| panic!("it is full"));
         assert_eq!(outbox.take_turn().unwrap().datagrams().len(), MOST_AT_ONCE);

@@ -9,7 +9,7 @@ use crate::frame::{Frame, LENGTH};
 pub(crate) struct CdrFrame(pub(crate) Frame);
 
 impl Lend for CdrFrame {
-    fn payload(&self) -> &[u8] {
+    fn bytes(&self) -> &[u8] {
         self.0.as_ref().get(LENGTH..).unwrap_or_default()
     }
 }

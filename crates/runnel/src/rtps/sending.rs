@@ -1,120 +1,168 @@
-//! Working on the participant, and sending what comes of it once others can have it again.
+//! Working on the participant or a writer, and sending what comes of it once others can have it again.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
-use runnel_rtps::wire::EntityId;
-use runnel_rtps::{Outgoing, Participant};
+use runnel_rtps::{Lend, Participant};
 
-use super::{CdrFrame, NEVER, Rtps};
-use crate::sync::{MutexGuard, lock, try_lock};
-
-/// Takes the next datagram of a participant: of all that it has to send, or of what users write alone.
-type Take = fn(&mut Participant<CdrFrame>, Instant, &mut Outgoing<CdrFrame>) -> bool;
+use super::outbox::Outbox;
+use super::writer::{State, Writer};
+use super::{Core, NEVER, Rtps};
+use crate::sync::lock;
 
 /// What was written has to be sent, which is done when this is dropped: with no lock held.
 #[must_use]
 pub(crate) struct Unsent<'a> {
-    rtps: &'a Rtps,
-    wakes: bool,
+    pub(super) rtps: &'a Rtps,
+    pub(super) writer: &'a Writer,
+    pub(super) wakes: bool,
 }
 
 impl Drop for Unsent<'_> {
-    /// What discovery has to send is left to the driver.
     fn drop(&mut self) {
-        self.rtps.send(Participant::take_user_transmit);
+        self.rtps.send_of(self.writer);
         if self.wakes {
             self.rtps.wake_sleeper();
         }
     }
 }
 
+/// Writers that the participant has found something out for: of one there is no need to allocate.
+#[derive(Default)]
+struct Updated {
+    first: Option<Arc<Writer>>,
+    more: Vec<Arc<Writer>>,
+}
+
+impl Updated {
+    fn add(&mut self, writer: &Arc<Writer>) {
+        let latest = self.more.last().or(self.first.as_ref());
+        if latest.is_some_and(|latest| Arc::ptr_eq(latest, writer)) {
+            return;
+        }
+        match self.first {
+            None => self.first = Some(Arc::clone(writer)),
+            Some(_) => self.more.push(Arc::clone(writer)),
+        }
+    }
+}
+
 impl Rtps {
     /// Works on the participant, and sends what comes of it, unless another thread is sending and does so.
-    pub(super) fn work<T>(&self, work: impl FnOnce(&mut Participant<CdrFrame>, Instant) -> T) -> T {
-        let (done, wakes) = self.work_and_fill(self.lock_in_turn(), Participant::take_transmit, work);
-        self.send(Participant::take_transmit);
+    pub(super) fn work<T>(&self, work: impl FnOnce(&mut Participant, Instant) -> T) -> T {
+        self.work_on_core(|core, now| work(&mut core.participant, now))
+    }
+
+    /// The same of the participant, along with which writers there are.
+    pub(super) fn work_on_core<T>(&self, work: impl FnOnce(&mut Core, Instant) -> T) -> T {
+        let (mut updated, mut wakes) = (Updated::default(), false);
+        let done = {
+            let core = &mut *lock(&self.core);
+            let now = clock::monotonic();
+            let done = work(core, now);
+            while let Some(update) = core.participant.poll_writer_update() {
+                let Some(writer) = core.writers.get(&update.writer()) else { continue };
+                let state = &mut *lock(&writer.state);
+                state.update(&mut core.participant, now, update);
+                wakes |= self.settle(writer, state, now);
+                updated.add(writer);
+            }
+            wakes |= self.settle_core(core, now);
+            done
+        };
+        self.send();
+        updated.first.iter().chain(&updated.more).for_each(|writer| self.send_of(writer));
         if wakes {
             self.wake_sleeper();
         }
         done
     }
 
-    /// Has a user write with a writer.
-    pub(super) fn publish<T>(
-        &self,
-        writer: EntityId,
-        write: impl FnOnce(&mut Participant<CdrFrame>, Instant) -> T,
-    ) -> (T, Unsent<'_>) {
-        let participant = self.lock_to_publish(writer);
-        let (done, wakes) = self.work_and_fill(participant, Participant::take_user_transmit, write);
-        (done, Unsent { rtps: self, wakes })
+    /// Works on a writer, and sends what comes of it, unless another thread is sending and does so.
+    pub(super) fn work_on<T>(&self, writer: &Writer, work: impl FnOnce(&mut State, Instant) -> T) -> T {
+        let (done, wakes) = {
+            let state = &mut *lock(&writer.state);
+            let now = clock::monotonic();
+            let done = work(state, now);
+            (done, self.settle(writer, state, now))
+        };
+        self.send_of(writer);
+        if wakes {
+            self.wake_sleeper();
+        }
+        done
     }
 
-    /// Works on the participant, and puts what there is to be sent into the outbox, as far as there is room. Whether the
-    /// sleeper is to be woken.
-    fn work_and_fill<T>(
-        &self,
-        mut participant: MutexGuard<'_, Participant<CdrFrame>>,
-        take: Take,
-        work: impl FnOnce(&mut Participant<CdrFrame>, Instant) -> T,
-    ) -> (T, bool) {
-        let participant = &mut *participant;
-        let now = clock::monotonic();
-        let done = work(participant, now);
-        self.outbox.fill(|into| take(participant, now, into));
+    /// Puts what the participant has to send into its outbox, as far as there is room. Whether the sleeper is to be woken.
+    fn settle_core(&self, core: &mut Core, now: Instant) -> bool {
+        let participant = &mut core.participant;
+        self.outbox.fill(|into| participant.take_transmit(now, into));
         let deadline = participant.poll_timeout().map_or(NEVER, |at| at.0);
         self.deadline.store(deadline, Ordering::SeqCst);
         let has_events = participant.has_events();
         self.has_events.store(has_events, Ordering::SeqCst);
-        (done, has_events || deadline < self.sleeps_until.load(Ordering::SeqCst))
+        has_events || self.is_before_sleep_ends(deadline)
     }
 
-    /// Sends what is in the outbox, unless another thread is at it. No lock is held during a system call.
-    pub(super) fn send(&self, take: Take) {
-        let mut next = self.outbox.take_turn();
+    /// The same of a writer.
+    pub(super) fn settle(&self, writer: &Writer, state: &mut State, now: Instant) -> bool {
+        let State { writer: of, armed, .. } = state;
+        writer.outbox.fill(|into| of.take_transmit(now, into));
+        let is_earlier = |at: &Instant| armed.is_none_or(|armed| *at < armed);
+        let Some(at) = of.poll_timeout().filter(is_earlier) else { return false };
+        *armed = Some(at);
+        self.timers.schedule(writer.id(), at);
+        self.is_before_sleep_ends(at.0)
+    }
+
+    fn is_before_sleep_ends(&self, deadline: u64) -> bool {
+        deadline < self.sleeps_until.load(Ordering::SeqCst)
+    }
+
+    /// Sends what is in the participant's outbox, unless another thread is at it.
+    fn send(&self) {
+        self.drain(&self.outbox, || {
+            let core = &mut *lock(&self.core);
+            self.settle_core(core, clock::monotonic())
+        });
+    }
+
+    /// The same of a writer's.
+    pub(super) fn send_of(&self, writer: &Writer) {
+        self.drain(&writer.outbox, || {
+            let state = &mut *lock(&writer.state);
+            self.settle(writer, state, clock::monotonic())
+        });
+    }
+
+    /// Sends what is in an outbox, which `refill` fills again if there was no room for more. No lock is held during a system
+    /// call.
+    fn drain<P: Lend>(&self, outbox: &Outbox<P>, refill: impl Fn() -> bool) {
+        let mut next = outbox.take_turn();
         while let Some(mut batch) = next {
             self.sockets.send(batch.datagrams());
             let has_more = batch.is_full();
             batch.release();
-            if has_more {
-                let (_, wakes) = self.work_and_fill(self.lock_in_turn(), take, |_, _| ());
-                if wakes {
-                    self.wake_sleeper();
-                }
+            if has_more && refill() {
+                self.wake_sleeper();
             }
-            next = self.outbox.go_on(batch);
+            next = outbox.go_on(batch);
         }
     }
 
-    /// Waits until all that is in the outbox has been sent.
+    /// Waits until all that is in the participant's outbox has been sent.
     pub(super) fn send_all(&self) {
         while !self.outbox.wait_for_batch() {
-            self.send(Participant::take_transmit);
+            self.send();
         }
     }
 
-    /// The participant, in which nothing waits for room in the outbox that this writer has written: else a writer that keeps
-    /// the last would lose it. A thread that finds the participant locked has it before the driver has it again.
-    fn lock_to_publish(&self, writer: EntityId) -> MutexGuard<'_, Participant<CdrFrame>> {
-        loop {
-            let participant = try_lock(&self.participant).unwrap_or_else(|| {
-                let _gate = lock(&self.gate);
-                lock(&self.participant)
-            });
-            if !participant.is_in_line(writer) {
-                return participant;
-            }
-            drop(participant);
-            self.outbox.wait_for_batch();
-            self.send(Participant::take_user_transmit);
+    /// The same of a writer's.
+    pub(super) fn send_all_of(&self, writer: &Writer) {
+        while !writer.outbox.wait_for_batch() {
+            self.send_of(writer);
         }
-    }
-
-    /// The participant, behind a thread that waits to publish: it waits for one piece of work at most.
-    fn lock_in_turn(&self) -> MutexGuard<'_, Participant<CdrFrame>> {
-        drop(lock(&self.gate));
-        lock(&self.participant)
     }
 }

@@ -57,11 +57,11 @@ fn frame(text: &str) -> Frame {
 fn talk(a: &Rtps, b: &Rtps) -> SocketAddr {
     let writer = a.create_writer(chatter(QoS::keep_last(10)));
     b.create_reader(chatter(QoS::keep_last(10)));
-    hears(a, writer, b)
+    hears(a, &writer, b)
 }
 
 /// Sends until the other has heard it; from where.
-fn hears(from: &Rtps, writer: EntityId, to: &Rtps) -> SocketAddr {
+fn hears(from: &Rtps, writer: &Writer, to: &Rtps) -> SocketAddr {
     let until = StdInstant::now() + LONG;
     loop {
         assert!(StdInstant::now() < until, "it hears nothing");
@@ -126,20 +126,20 @@ fn a_process_whose_only_address_changes_stays_known_and_is_heard_from_the_new_on
     let b = far.run(|| Rtps::open(&subnet(64, ""), waker())).unwrap();
     let writer = a.create_writer(chatter(QoS::keep_last(10)));
     b.create_reader(chatter(QoS::keep_last(10)));
-    assert_eq!(hears(&a, writer, &b).ip().to_string(), "10.1.0.1");
+    assert_eq!(hears(&a, &writer, &b).ip().to_string(), "10.1.0.1");
     let begun = StdInstant::now();
     near.ip("address del 10.1.0.1/24 dev cable");
     near.run(|| a.look_at_interfaces()).unwrap();
     near.address("cable", "10.1.0.7/24");
     near.run(|| a.look_at_interfaces()).unwrap();
-    while hears(&a, writer, &b).ip().to_string() != "10.1.0.7" {}
+    while hears(&a, &writer, &b).ip().to_string() != "10.1.0.7" {}
     assert!(begun.elapsed() < LEASE, "not before the lease was over");
 }
 
 /// A participant that hears no group and calls nobody, as one of another vendor in LOCALHOST range between two of its
 /// announcements: on the port of the fourth participant of a host.
 struct Quiet {
-    participant: Participant<Arc<[u8]>>,
+    participant: Participant,
     socket: std::net::UdpSocket,
 }
 
@@ -211,7 +211,7 @@ fn local_ports_are_called_twice_and_never_the_own_one() {
     assert!(Ros2Settings { range: Range::Off, ..settings }.local_calls(own).is_empty());
     let mut config = Config::new(GuidPrefix([1; 12]), 67);
     config.local_ports = called;
-    let mut participant: Participant<CdrFrame> = Participant::new(Instant(0), config);
+    let mut participant: Participant = Participant::new(Instant(0), config);
     let mut sent = 0;
     for second in 0..60 {
         let now = Instant(second * 1_000_000_000);

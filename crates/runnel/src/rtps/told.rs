@@ -42,13 +42,13 @@ impl Told {
 impl Rtps {
     /// A publisher of another process, if it is there and is one.
     pub(crate) fn publisher(&self, writer: Guid) -> Option<Told> {
-        Told::of(lock(&self.participant).endpoint(writer)?)
+        Told::of(lock(&self.core).participant.endpoint(writer)?)
     }
 
     /// The publishers of a topic in other processes.
     pub(crate) fn publishers(&self, dds_topic: &str) -> Vec<Told> {
-        let participant = lock(&self.participant);
-        let endpoints = participant.peers().flat_map(|peer| peer.endpoints.values());
+        let core = lock(&self.core);
+        let endpoints = core.participant.peers().flat_map(|peer| peer.endpoints.values());
         endpoints.filter(|endpoint| endpoint.topic == dds_topic).filter_map(Told::of).collect()
     }
 }

@@ -66,11 +66,13 @@ in_order! {
     ActionClient,
     /// One goal of an action client.
     ClientGoal,
-    /// The place of a thread that waits for the RTPS participant to publish.
-    RtpsGate,
-    /// The RTPS participant.
+    /// The RTPS participant, and which writers its user has.
     Rtps,
-    /// The datagrams that the participant has given and that are not sent yet.
+    /// An RTPS writer. Held while its datagrams are put into its outbox.
+    RtpsWriter,
+    /// When RTPS writers have something to do.
+    RtpsWriterTimers,
+    /// The datagrams that the participant or a writer has given and that are not sent yet.
     RtpsOutbox,
     /// The addresses of this host.
     RtpsAddresses,

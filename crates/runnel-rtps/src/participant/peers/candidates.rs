@@ -8,9 +8,8 @@ use crate::fault::PeerFault;
 use crate::participant::routes::{Ways, ways};
 use crate::participant::{DISCOVERY, Participant, Timer};
 use crate::reader::WriterSpec;
-use crate::stored::Lend;
 use crate::wire::{GuidPrefix, VendorId};
-use crate::writer::{Gate, ReaderSpec};
+use crate::writer::{Change, Gate, ReaderSpec};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -33,7 +32,7 @@ pub(super) const TRIAL: Duration = Duration::from_secs(3);
 /// A candidate that has said more than announcements makes room for another only if it is older than this.
 const SETTLING: Duration = Duration::from_secs(1);
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     pub(super) fn add_candidate(
         &mut self,
         now: Instant,
@@ -220,13 +219,10 @@ impl<P: Lend> Participant<P> {
     }
 
     pub(super) fn set_gates(&mut self, now: Instant, prefix: GuidPrefix, gate: Gate) {
-        let concerned = |(id, writer): (_, &mut crate::writer::Writer<_>)| {
-            writer.set_gate(now, prefix, gate).then_some(id)
-        };
-        let concerned: Vec<_> =
-            self.writers.iter_mut().map(|(id, of)| (*id, of)).filter_map(concerned).collect();
-        // Of discovery only one participant is concerned.
-        concerned.into_iter().filter(|id| !id.is_builtin()).for_each(|id| self.wake_writer(id));
+        for writer in self.writers.values_mut() {
+            writer.set_gate(now, prefix, gate);
+        }
+        self.update_writers_of(prefix, || Change::Gate(prefix, gate));
     }
 
     /// A port is one participant's at a time with Runnel, though not with all: another that was there has died, and nobody

@@ -3,11 +3,10 @@
 use super::Standing;
 use crate::event::Event;
 use crate::participant::{Participant, Peer};
-use crate::stored::Lend;
 use crate::wire::{EntityId, GuidPrefix};
 use runnel_core::time::Instant;
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// A participant's lease may be over.
     pub(in crate::participant) fn peer_due(&mut self, now: Instant, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };

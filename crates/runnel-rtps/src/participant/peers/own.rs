@@ -3,7 +3,6 @@
 use crate::announce::{self, BuiltinEndpoints, ParticipantData};
 use crate::config::Config;
 use crate::participant::{Participant, Timer};
-use crate::stored::Lend;
 use crate::wire::{VERSION, VendorId};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -42,7 +41,7 @@ fn data_of(config: &Config) -> ParticipantData {
     }
 }
 
-impl<P: Lend> Participant<P> {
+impl Participant {
     /// Our addresses are others now.
     pub fn set_addresses(&mut self, now: Instant, unicast: Vec<SocketAddr>, own: Vec<IpAddr>) {
         if (&self.config.unicast, &self.config.own_addresses) == (&unicast, &own) {

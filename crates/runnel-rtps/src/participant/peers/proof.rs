@@ -12,7 +12,6 @@
 
 use super::candidates::TRIAL;
 use super::{DISCOVERY, Peer, Standing};
-use crate::stored::Lend;
 use crate::wire::{AckNack, EntityId, GuidPrefix, SequenceNumber, VendorId};
 use crate::writer::Gate;
 use alloc::vec::Vec;
@@ -104,7 +103,7 @@ impl Peer {
     }
 }
 
-impl<P: Lend> super::Participant<P> {
+impl super::Participant {
     /// The numbers of discovery that a participant is told are those for its vendor and address, which have been others. One
     /// that has met us goes on from those that it knows: most readers never go back.
     pub(super) fn renumber(&mut self, prefix: GuidPrefix) {

@@ -2,8 +2,9 @@
 
 use super::ReaderProxy;
 use crate::announce::PLAIN_PAYLOAD;
-use crate::datagram::{Bytes, Datagram};
+use crate::datagram::Datagram;
 use crate::history::Change;
+use crate::lend::Lend;
 use crate::wire::{Data, DataFrag, EntityId, Gap, HEADER_LEN, Heartbeat, InfoDestination, InfoTimestamp};
 use runnel_core::time::Instant;
 
@@ -15,13 +16,13 @@ const BESIDE: usize = InfoTimestamp::LEN + 32 + 4 + Heartbeat::LEN;
 
 impl ReaderProxy {
     /// True if a sample has room in a datagram of which so much is full.
-    pub(super) fn fits<B: Bytes>(&self, change: &Change<B>, full: usize) -> bool {
+    pub(super) fn fits<B: Lend>(&self, change: &Change<B>, full: usize) -> bool {
         let len = if self.spec.plain.is_some() { PLAIN_PAYLOAD } else { change.payload.bytes().len() };
         full + len + Data::OVERHEAD + self.beside() <= self.spec.datagram
     }
 
     /// True if a sample may be appended to this datagram.
-    pub(super) fn may_add<B: Bytes>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
+    pub(super) fn may_add<B: Lend>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
         let bytes = change.payload.bytes().len() + Data::OVERHEAD + self.beside();
         self.fits(change, out.len()) && out.allows(bytes)
     }
@@ -32,24 +33,24 @@ impl ReaderProxy {
     }
 
     /// True if there is nothing in a datagram yet.
-    pub(super) fn is_empty<B: Bytes>(out: &Datagram<B>) -> bool {
+    pub(super) fn is_empty<B: Lend>(out: &Datagram<B>) -> bool {
         out.len() <= FRAME
     }
 
     /// True if a GAP has room in a datagram, and a heartbeat behind it.
-    pub(super) fn fits_gap<B: Bytes>(&self, out: &Datagram<B>) -> bool {
+    pub(super) fn fits_gap<B: Lend>(&self, out: &Datagram<B>) -> bool {
         let fits = Self::is_empty(out) || out.len() + Gap::MOST_LEN + Heartbeat::LEN <= self.spec.datagram;
         fits && out.allows(Gap::MOST_LEN)
     }
 
     /// True if a datagram with a fragment costs no more than it may.
-    pub(super) fn may_add_fragment<B: Bytes>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
+    pub(super) fn may_add_fragment<B: Lend>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
         let len = change.payload.bytes().len().min(self.fragment_len().into());
         out.allows(len + DataFrag::OVERHEAD + self.beside())
     }
 
     /// True if a sample needs not be cut.
-    pub(super) fn is_short<B: Bytes>(&self, change: &Change<B>) -> bool {
+    pub(super) fn is_short<B: Lend>(&self, change: &Change<B>) -> bool {
         self.fits(change, FRAME)
     }
 
@@ -61,12 +62,12 @@ impl ReaderProxy {
     }
 
     /// How many fragments of a sample there are for it.
-    pub(super) fn fragments<B: Bytes>(&self, change: &Change<B>) -> u32 {
+    pub(super) fn fragments<B: Lend>(&self, change: &Change<B>) -> u32 {
         (change.payload.bytes().len() as u32).div_ceil(u32::from(self.fragment_len()))
     }
 
     /// Puts in a fragment; tells how many the sample has.
-    pub(super) fn put_fragment<B: Bytes>(
+    pub(super) fn put_fragment<B: Lend>(
         &mut self,
         now: Instant,
         change: &Change<B>,

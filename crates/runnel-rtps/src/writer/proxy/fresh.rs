@@ -1,15 +1,16 @@
 //! Samples that a reader has not been sent yet.
 
 use super::{ReaderProxy, put};
-use crate::datagram::{Bytes, Datagram};
+use crate::datagram::Datagram;
 use crate::history::{Change, History};
+use crate::lend::Lend;
 use crate::wire::{EntityId, SequenceNumber};
 use runnel_core::time::Instant;
 
 impl ReaderProxy {
     /// Puts samples, or a fragment of one, that it has not been sent yet into a datagram.
     /// If a fragment must wait: until when.
-    pub(super) fn fill_fresh<B: Bytes>(
+    pub(super) fn fill_fresh<B: Lend>(
         &mut self,
         now: Instant,
         ends: (EntityId, EntityId),
@@ -38,7 +39,7 @@ impl ReaderProxy {
     }
 
     /// Steps over what is not there, which it is told of; gives the sample to be sent next, if there is any and room to tell.
-    fn come_to_next<'a, B: Bytes>(
+    fn come_to_next<'a, B: Lend>(
         &mut self,
         ends: (EntityId, EntityId),
         last: SequenceNumber,
@@ -59,7 +60,7 @@ impl ReaderProxy {
     }
 
     /// Puts in the next fragment of the next sample. If it must wait: until when.
-    fn fill_fragment<B: Bytes>(
+    fn fill_fragment<B: Lend>(
         &mut self,
         now: Instant,
         ends: (EntityId, EntityId),

@@ -1,8 +1,9 @@
 //! Whether a reader is sent samples, and by which numbers: its participant may have yet to prove its address.
 
 use super::{FIRST_REMINDER, ReaderProxy, ReaderSpec};
-use crate::datagram::{Bytes, Datagram};
+use crate::datagram::Datagram;
 use crate::history::History;
+use crate::lend::Lend;
 use crate::wire::{AckNack, EntityId, Heartbeat, NackFrag, SequenceNumber};
 use runnel_core::time::Instant;
 
@@ -77,14 +78,14 @@ impl ReaderProxy {
     }
 
     /// True if a sample is about to be sent to a reader that has acknowledged nothing yet and must be told where it begins.
-    pub(super) fn tells_first_number<B: Bytes>(&self, history: &History<B>, out: &Datagram<B>) -> bool {
+    pub(super) fn tells_first_number<B: Lend>(&self, history: &History<B>, out: &Datagram<B>) -> bool {
         let next = history.at_or_after(self.next).filter(|_| self.spec.needs_first_number);
         next.is_some_and(|change| self.is_short(change) && self.may_add(change, out) && !out.has_body())
     }
 
     /// Tells a reader that has not acknowledged anything where its numbers begin, before the first sample: some take it for a
     /// gap of millions that they look through.
-    pub(super) fn fill_first_number<B: Bytes>(
+    pub(super) fn fill_first_number<B: Lend>(
         &self,
         (reader, writer): (EntityId, EntityId),
         history: &History<B>,

@@ -5,8 +5,9 @@
 //! takes everything before the first sample for lost.
 
 use super::ReaderProxy;
-use crate::datagram::{Bytes, Datagram};
+use crate::datagram::Datagram;
 use crate::history::History;
+use crate::lend::Lend;
 use crate::wire::{EntityId, Gap, SequenceNumber};
 
 impl ReaderProxy {
@@ -27,7 +28,7 @@ impl ReaderProxy {
 
     /// Steps over what is not there, up to the next sample that is, and tells of it. False if that has no room in this
     /// datagram.
-    pub(super) fn tell_of_hole<B: Bytes>(
+    pub(super) fn tell_of_hole<B: Lend>(
         &mut self,
         (reader, writer): (EntityId, EntityId),
         end: SequenceNumber,
@@ -49,7 +50,7 @@ impl ReaderProxy {
 
     /// Tells that a sample that it has asked for will not come, along with those behind it that are not there either and
     /// others that it has asked for. False if that has no room in this datagram.
-    pub(super) fn tell_of_asked<B: Bytes>(
+    pub(super) fn tell_of_asked<B: Lend>(
         &mut self,
         number: SequenceNumber,
         (reader, writer): (EntityId, EntityId),

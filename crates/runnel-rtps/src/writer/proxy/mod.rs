@@ -15,9 +15,10 @@ mod tests;
 
 use super::pacer::{Pacer, Rate};
 use crate::count::Latest;
-use crate::datagram::{Bytes, Datagram};
+use crate::datagram::Datagram;
 use crate::history::{Change, History};
 use crate::inline_qos;
+use crate::lend::Lend;
 use crate::wire::{EntityId, Guid, Heartbeat, SequenceNumber};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -292,7 +293,7 @@ impl ReaderProxy {
     }
 
     /// Puts what it must get into a datagram that has been begun.
-    pub(super) fn fill<B: Bytes>(
+    pub(super) fn fill<B: Lend>(
         &mut self,
         now: Instant,
         ends: (EntityId, EntityId),
@@ -368,7 +369,7 @@ impl ReaderProxy {
     }
 
     /// Tells what has been sent so far, and asks for an acknowledgement if one is needed.
-    fn fill_heartbeat<B: Bytes>(
+    fn fill_heartbeat<B: Lend>(
         &mut self,
         now: Instant,
         (reader, writer): (EntityId, EntityId),
@@ -398,7 +399,7 @@ impl ReaderProxy {
 }
 
 /// Puts in a whole sample, with inline QoS if its reader asks for that and it does not tell that something is gone.
-fn put<B: Bytes>(change: &Change<B>, ends: (EntityId, EntityId), spec: &ReaderSpec, out: &mut Datagram<B>) {
+fn put<B: Lend>(change: &Change<B>, ends: (EntityId, EntityId), spec: &ReaderSpec, out: &mut Datagram<B>) {
     out.stamp(change.stamp);
     let number = spec.numbered(change.number);
     match (&spec.plain, change.key) {

@@ -2,15 +2,16 @@
 
 use super::ReaderProxy;
 use crate::announce::{FILLER, Role, plain_endpoint};
-use crate::datagram::{Bytes, Datagram};
+use crate::datagram::Datagram;
 use crate::history::Change;
+use crate::lend::Lend;
 use crate::wire::{Data, EntityId, Heartbeat, Payload, SequenceNumber};
 use core::net::SocketAddr;
 
 impl ReaderProxy {
     /// Sends something in place of each sample up to `end` that is not there. False if not all of it has room in this
     /// datagram.
-    pub(super) fn fill_hole<B: Bytes>(
+    pub(super) fn fill_hole<B: Lend>(
         &mut self,
         ends: (EntityId, EntityId),
         end: SequenceNumber,
@@ -26,7 +27,7 @@ impl ReaderProxy {
     }
 
     /// Sends something in place of a sample. False if that has no room in this datagram.
-    pub(super) fn put_filler<B: Bytes>(
+    pub(super) fn put_filler<B: Lend>(
         &self,
         number: SequenceNumber,
         ends: (EntityId, EntityId),
@@ -42,7 +43,7 @@ impl ReaderProxy {
 }
 
 /// Puts in what an announcement of an endpoint says to a plain peer; that an endpoint is gone, such a peer does not understand.
-pub(super) fn put<B: Bytes>(
+pub(super) fn put<B: Lend>(
     change: &Change<B>,
     ends: (EntityId, EntityId),
     addresses: &[SocketAddr],

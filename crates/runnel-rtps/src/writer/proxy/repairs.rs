@@ -3,8 +3,9 @@
 use super::asked_fragments::MOST;
 use super::redundancy::copies_against_loss;
 use super::{FIRST_REMINDER, ReaderProxy, put};
-use crate::datagram::{Bytes, Datagram};
+use crate::datagram::Datagram;
 use crate::history::History;
+use crate::lend::Lend;
 use crate::wire::{EntityId, NackFrag, SequenceNumber};
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
@@ -34,7 +35,7 @@ impl ReaderProxy {
     }
 
     /// Puts in samples and fragments that it has asked for. If fragments must wait: until when.
-    pub(super) fn fill_repairs<B: Bytes>(
+    pub(super) fn fill_repairs<B: Lend>(
         &mut self,
         now: Instant,
         ends: (EntityId, EntityId),
@@ -51,7 +52,7 @@ impl ReaderProxy {
     }
 
     /// Puts in a sample, or has its fragments sent, or tells that it is gone. False if it has no room in this datagram.
-    fn fill_repair<B: Bytes>(
+    fn fill_repair<B: Lend>(
         &mut self,
         number: SequenceNumber,
         ends: (EntityId, EntityId),
@@ -73,7 +74,7 @@ impl ReaderProxy {
     }
 
     /// Puts in a fragment that it has asked for. If that must wait: until when.
-    fn fill_fragment_repair<B: Bytes>(
+    fn fill_fragment_repair<B: Lend>(
         &mut self,
         now: Instant,
         ends: (EntityId, EntityId),
@@ -104,7 +105,7 @@ impl ReaderProxy {
         None
     }
 
-    fn ask_all_fragments<B: Bytes>(&mut self, number: SequenceNumber, history: &History<B>) {
+    fn ask_all_fragments<B: Lend>(&mut self, number: SequenceNumber, history: &History<B>) {
         let Some(change) = history.get(number) else { return };
         let count = self.fragments(change);
         let sent = if number == self.next { self.fragment } else { count + 1 };

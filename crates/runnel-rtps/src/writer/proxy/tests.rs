@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug)]
 struct Sample(Vec<u8>);
 
-impl Bytes for Sample {
+impl Lend for Sample {
     fn bytes(&self) -> &[u8] {
         &self.0
     }

@@ -2,7 +2,7 @@
 //! that takes what that sends.
 //!
 //! There is one as long as memory carries the pair. Before and after, the participant's writer holds what the sender would: the
-//! link begins with what [`Rtps::suspend`](crate::rtps::Rtps::suspend) gives, and ends with what
+//! link begins with what [`Writer::suspend`](crate::rtps::Writer::suspend) gives, and ends with what
 //! [`Rtps::resume`](crate::rtps::Rtps::resume) takes.
 
 use runnel_delivery::{

@@ -11,12 +11,11 @@ use runnel_rtps::wire::{EntityId, Guid};
 
 use super::life::Life;
 use super::memory_link::{Delivery, MemoryLink, is_whole};
-use super::{Offer, Publication, State};
+use super::{Offer, Publication, RtpsWriter, State};
 use crate::data::way::Channel;
 use crate::frame::{Frame, QueueBound};
 use crate::ipc::{SHORTEST, Sender, Unread};
 use crate::linger::Unarrived;
-use crate::rtps::Rtps;
 use crate::sync::lock;
 
 impl Publication {
@@ -30,12 +29,12 @@ impl Publication {
         token: u128,
     ) -> bool {
         let state = &mut *lock(&self.state);
-        let Some(rtps) = state.rtps_of(writer) else { return true };
+        let Some(rtps) = state.writer_of(writer) else { return true };
         if state.reserved.iter_mut().any(|reserved| !sender.give(reserved.segments())) {
             return false;
         }
         state.end_memory_link((writer, reader), Vec::new());
-        let Some(suspended) = rtps.suspend(writer, reader) else { return true };
+        let Some(suspended) = rtps.suspend(reader) else { return true };
         let bound = state.options.bound;
         let delivery = Delivery::switch_to_memory(token as u64, suspended, bound, waits_for_user);
         let opened = delivery.and_then(|(delivery, begin)| {
@@ -44,7 +43,7 @@ impl Publication {
         });
         let is_open = opened.is_some();
         match opened {
-            None => rtps.resume((writer, reader), suspended.next, Vec::new()),
+            None => rtps.resume(reader, suspended.next, Vec::new()),
             Some((delivery, channel)) => {
                 let mut link = MemoryLink::new((writer, reader), (key, channel), (delivery, bound));
                 link.origin = state.origin_of(writer, reader);
@@ -103,9 +102,14 @@ impl Publication {
 
     /// Hands a message, in its form of ROS 2, to the subscribers that get it by a session. Those that RTPS has lost may have one
     /// for a moment yet, while their link of ROS 1 carries on already.
-    pub(super) fn send_in_memory(&self, state: &mut State, writer: EntityId, offer: &Offer, frame: &Frame) {
-        let Some(rtps) = state.rtps_of(writer) else { return };
-        let Some(number) = rtps.last_number(writer) else { return };
+    pub(super) fn send_in_memory(
+        &self,
+        state: &mut State,
+        writer: &RtpsWriter,
+        offer: &Offer,
+        frame: &Frame,
+    ) {
+        let (id, Some(number)) = (writer.id(), writer.last_number()) else { return };
         debug_assert!(is_whole(frame.as_ref()), "the length of a frame stands before it");
         let lendable = self.lendable_copy(state, frame);
         let frame = lendable.as_ref().unwrap_or(frame);
@@ -116,9 +120,7 @@ impl Publication {
             |origin: Option<u64>| of_ros1.clone().any(|of| of == origin) && !offer.reaches(origin);
         // A message that the writer refused has no number, which is then that of the one before.
         let is_due = |link: &&mut MemoryLink| {
-            link.writer == writer
-                && link.is_next(number)
-                && !(link.origin.is_some() && is_carried(link.origin))
+            link.writer == id && link.is_next(number) && !(link.origin.is_some() && is_carried(link.origin))
         };
         let dropped = memory_links.iter_mut().filter(is_due).map(|link| link.offer(number, frame)).sum();
         self.count_dropped(dropped);
@@ -138,9 +140,9 @@ impl Publication {
 }
 
 impl State {
-    fn rtps_of(&self, writer: EntityId) -> Option<Arc<Rtps>> {
+    fn writer_of(&self, id: EntityId) -> Option<RtpsWriter> {
         let mut writers = self.offers.iter().filter_map(|offer| offer.writer());
-        writers.find(|own| own.id == writer).map(|own| Arc::clone(&own.rtps))
+        writers.find(|own| own.id() == id).cloned()
     }
 
     /// How long messages of a writer are worth delivering, if not for ever.
@@ -158,8 +160,8 @@ impl State {
         let index = self.memory_links.iter().position(|link| link.is_of(pair));
         let Some(link) = index.map(|index| self.memory_links.swap_remove(index)) else { return };
         let (from, unsent) = link.end(unread);
-        if let Some(rtps) = self.rtps_of(pair.0) {
-            rtps.resume(pair, from, unsent);
+        if let Some(writer) = self.writer_of(pair.0) {
+            writer.resume(pair.1, from, unsent);
         }
     }
 

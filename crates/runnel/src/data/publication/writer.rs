@@ -10,55 +10,71 @@ use crate::data::frames::SHORT;
 use crate::error::Unfit;
 use crate::frame::Frame;
 use crate::linger::Unarrived;
-use crate::rtps::{Rtps, Unsent, Written};
+use crate::rtps::{Returned, Rtps, Suspended, Unsent, Writer, Written};
 use crate::sync::lock;
 
 /// The writer of a topic in the ROS 2 graph.
+#[derive(Clone)]
 pub(crate) struct RtpsWriter {
-    pub(super) rtps: Arc<Rtps>,
-    pub(super) id: EntityId,
+    rtps: Arc<Rtps>,
+    writer: Arc<Writer>,
 }
 
 impl RtpsWriter {
-    pub(crate) fn new(rtps: Arc<Rtps>, id: EntityId) -> Self {
-        Self { rtps, id }
+    pub(crate) fn new(rtps: Arc<Rtps>, writer: Arc<Writer>) -> Self {
+        Self { rtps, writer }
     }
 
     pub(super) fn id(&self) -> EntityId {
-        self.id
+        self.writer.id()
     }
 
     pub(super) fn assert_liveliness(&self) {
-        self.rtps.assert_liveliness(self.id);
+        self.rtps.assert_liveliness(&self.writer);
     }
 
     /// The node of this origin hears it by ROS 1, too. Whether it hears it by RTPS.
     pub(super) fn heard_elsewhere(&self, origin: u64) -> bool {
-        self.rtps.heard_elsewhere(self.id, origin)
+        self.rtps.heard_elsewhere(&self.writer, origin)
     }
 
     /// It does so no longer.
     pub(super) fn not_heard_elsewhere(&self, origin: u64) {
-        self.rtps.not_heard_elsewhere(self.id, origin);
+        self.rtps.not_heard_elsewhere(self.id(), origin);
     }
 
     /// Readers that it has met and that may not have met it.
     pub(super) fn not_yet_met(&self) -> Vec<Guid> {
-        self.rtps.not_yet_met(self.id)
+        self.rtps.not_yet_met(self.id())
     }
 
     /// All that was sent to the node of this origin by ROS 1 has arrived. Whether RTPS carries what follows.
     pub(super) fn let_over(&self, origin: u64) -> bool {
-        self.rtps.let_over(self.id, origin)
+        self.rtps.let_over(self.id(), origin)
     }
 
     /// The readers that have yet to acknowledge messages.
     pub(super) fn unarrived(&self) -> Vec<Unarrived> {
-        self.rtps.unarrived(self.id)
+        self.rtps.unarrived(&self.writer)
     }
 
     fn is_acknowledged(&self) -> bool {
-        self.rtps.unacknowledged(self.id) == 0
+        self.writer.unacknowledged() == 0
+    }
+
+    /// The number of the message that was written last.
+    pub(super) fn last_number(&self) -> Option<u64> {
+        self.writer.last_number()
+    }
+
+    /// What is written from now on reaches a reader by an alternate path. `None` if the two are not matched.
+    pub(super) fn suspend(&self, reader: Guid) -> Option<Suspended> {
+        self.writer.suspend(reader)
+    }
+
+    /// That path has ended: these messages and all that follow go by the network. All before `from` have arrived.
+    pub(super) fn resume(&self, reader: Guid, from: u64, unsent: Vec<Returned>) {
+        self.rtps.resume(&self.writer, reader, from, unsent);
     }
 }
 
@@ -78,10 +94,10 @@ impl State {
     /// Who stands in the way of another message in the ROS 2 graph.
     pub(super) fn full_in_ros2(&mut self, offer: &Offer) -> Option<String> {
         let writer = offer.writer().filter(|_| offer.is_heard())?;
-        if let Some(full) = self.full_in_memory(writer.id) {
+        if let Some(full) = self.full_in_memory(writer.id()) {
             return Some(full);
         }
-        writer.rtps.full(writer.id)
+        writer.writer.full()
     }
 
     /// True if nobody in the ROS 2 graph has yet to get a message.
@@ -91,7 +107,9 @@ impl State {
 
     /// The same of what was published with one offer. What goes by sessions is no matter of the participant's.
     fn has_arrived(&mut self, offer: &Offer) -> bool {
-        offer.writer().is_none_or(|writer| self.has_arrived_in_memory(writer.id) && writer.is_acknowledged())
+        offer
+            .writer()
+            .is_none_or(|writer| self.has_arrived_in_memory(writer.id()) && writer.is_acknowledged())
     }
 
     /// The message in the encoding of ROS 2, if anybody there is to get it.
@@ -135,14 +153,14 @@ impl Publication {
             state.give_back(frame);
             return None;
         };
-        let (rtps, id) = (&writer.rtps, writer.id);
-        let beside = state.has_memory_link(id).then(|| frame.clone());
-        let Written { displaced, readers, unsent } = rtps.write(id, frame, offer.readers_known());
+        let beside = state.has_memory_link(writer.id()).then(|| frame.clone());
+        let Written { displaced, readers, unsent } =
+            writer.rtps.write(&writer.writer, frame, offer.readers_known());
         if let Some((changes, origins)) = readers {
             offer.set_reached(changes, origins);
             self.count_channels(state);
         }
-        beside.into_iter().for_each(|frame| self.send_in_memory(state, id, offer, &frame));
+        beside.into_iter().for_each(|frame| self.send_in_memory(state, writer, offer, &frame));
         displaced.into_iter().for_each(|displaced| state.give_back(displaced));
         Some(unsent)
     }

@@ -30,9 +30,10 @@ impl Ros2 {
         if !ros2.is_known() {
             return;
         }
-        let id =
+        let writer =
             rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, offer.qos, origin));
-        offer.set_writer(RtpsWriter::new(rtps, id));
+        let id = writer.id();
+        offer.set_writer(RtpsWriter::new(rtps, writer));
         let end = WriterEnd { node, topic: topic.name.clone(), offer: Arc::downgrade(offer) };
         self.writers.insert(id, end);
         effects.extend([Effect::NodesChanged, Effect::ParticipantWorked]);

@@ -4,6 +4,7 @@ mod known;
 mod widths;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use runnel_core::Message;
 use runnel_core::qos::QoS;
@@ -18,7 +19,7 @@ use crate::driver::effect::{Effect, Effects};
 use crate::driver::nodes::{NodeKey, Nodes};
 use crate::frame::{Frame, LENGTH};
 use crate::log_output::console;
-use crate::rtps::Rtps;
+use crate::rtps::{Rtps, Writer};
 use known::{Known, KnownNode};
 
 pub(super) const TOPIC: &str = "ros_discovery_info";
@@ -29,10 +30,10 @@ const HASH: &[u8] = b"typehash=";
 /// What is known of the nodes of the graph.
 #[derive(Default)]
 pub(super) struct Graph {
-    writer: Option<EntityId>,
+    writer: Option<Arc<Writer>>,
     reader: Option<EntityId>,
     /// What tells those from before Iron, once there is one.
-    old_writer: Option<EntityId>,
+    old_writer: Option<Arc<Writer>>,
     /// By participant.
     nodes: HashMap<GuidPrefix, Known>,
 }
@@ -77,14 +78,14 @@ impl Graph {
 impl Ros2 {
     /// Tells of the nodes of this process, and what they have.
     pub(in crate::driver) fn tell_of_nodes(&self, nodes: &Nodes) {
-        let (Some(rtps), Some(writer)) = (&self.rtps, self.graph.writer) else { return };
+        let (Some(rtps), Some(writer)) = (&self.rtps, &self.graph.writer) else { return };
         let told = self.own_nodes(rtps.prefix(), nodes);
         let mut frame = vec![0; LENGTH];
         match cdr::encode_into(&told, Encoding::Xcdr1, &mut frame) {
             Ok(()) => drop(rtps.write(writer, Frame::from(frame), None)),
             Err(error) => console::warning!("others are not told of the nodes of this process: {error}"),
         }
-        if let Some(old_writer) = self.graph.old_writer {
+        if let Some(old_writer) = &self.graph.old_writer {
             let mut frame = vec![0; LENGTH];
             widths::encode_old(&told, &mut frame);
             drop(rtps.write(old_writer, Frame::from(frame), None));

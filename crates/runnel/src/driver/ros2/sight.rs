@@ -11,7 +11,6 @@ use super::{Driver, Ros2};
 use crate::ros2_graph::{
     DataRepresentation, EndpointInfo, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph,
 };
-use crate::rtps::CdrFrame;
 
 impl Driver {
     /// What is known of the ROS 2 graph; `None` if the process is not there.
@@ -45,7 +44,7 @@ impl Driver {
 impl Ros2 {
     fn add_peer(
         &self,
-        participant: &Participant<CdrFrame>,
+        participant: &Participant,
         peer: &Peer,
         graph: &mut Ros2Graph,
         nodes: &mut HashMap<Guid, String>,

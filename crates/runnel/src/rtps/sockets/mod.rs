@@ -12,9 +12,8 @@ use std::sync::Arc;
 use runnel_io::Datagrams;
 use runnel_io::interfaces::interfaces;
 use runnel_io::udp::{Addressed, MOST_AT_ONCE};
-use runnel_rtps::{Outgoing, Transmit};
+use runnel_rtps::{Lend, Outgoing, Transmit};
 
-use super::CdrFrame;
 use crate::environment::{Ipv6, Ros2Settings};
 use crate::sync::{Class, Mutex, lock};
 use addresses::{announced, reached, used};
@@ -124,10 +123,10 @@ impl Sockets {
 
     /// Sends datagrams in their order, those of a row that leave by one socket in one system call. One for which the kernel
     /// has no room, or no way, is lost, as datagrams are.
-    pub(crate) fn send(&self, datagrams: &[Outgoing<CdrFrame>]) {
+    pub(crate) fn send<P: Lend>(&self, datagrams: &[Outgoing<P>]) {
         #[cfg(test)]
         self.before_sending.get().into_iter().for_each(|before| before());
-        let same_socket = |one: &Outgoing<_>, next: &Outgoing<_>| {
+        let same_socket = |one: &Outgoing<P>, next: &Outgoing<P>| {
             let sockets = self.unicast(one).zip(self.unicast(next));
             sockets.is_some_and(|((one, _), (next, _))| std::ptr::eq(one, next))
         };
@@ -140,7 +139,7 @@ impl Sockets {
     }
 
     /// The socket by which a datagram leaves that has one receiver alone, and where to.
-    fn unicast(&self, datagram: &Outgoing<CdrFrame>) -> Option<(&Datagrams, SocketAddr)> {
+    fn unicast<P: Lend>(&self, datagram: &Outgoing<P>) -> Option<(&Datagrams, SocketAddr)> {
         let to = *datagram.transmit().to.as_array::<1>()?.first()?;
         let family = self.family(to).filter(|_| !to.ip().is_multicast())?;
         Some((&*family.unicast, to))
@@ -160,7 +159,7 @@ impl Sockets {
     }
 
     /// Sends datagrams that leave by one socket.
-    fn send_row(&self, row: &[Outgoing<CdrFrame>]) {
+    fn send_row<P: Lend>(&self, row: &[Outgoing<P>]) {
         let Some((socket, first)) = row.first().and_then(|first| self.unicast(first)) else { return };
         for some in row.chunks(MOST_AT_ONCE) {
             let slices: [_; MOST_AT_ONCE] = array::from_fn(|index| {

@@ -18,16 +18,16 @@ pub(crate) fn before_sending(rtps: &Rtps, before: impl Fn() + Send + Sync + 'sta
 }
 
 /// Two participants, of which the one has a writer that the other hears.
-pub(crate) fn pair(domain: u16, qos: QoS) -> (Arc<Rtps>, Rtps, EntityId) {
+pub(crate) fn pair(domain: u16, qos: QoS) -> (Arc<Rtps>, Rtps, Arc<Writer>) {
     let open = || Rtps::open(&settings(domain, "127.0.0.1:0"), waker()).unwrap();
     let (a, b) = (open(), open());
     let writer = a.create_writer(chatter(qos));
     b.create_reader(chatter(qos));
-    hears(&a, writer, &b);
+    hears(&a, &writer, &b);
     (Arc::new(a), b, writer)
 }
 
-fn write(rtps: &Rtps, writer: EntityId, text: &str) {
+fn write(rtps: &Rtps, writer: &Writer, text: &str) {
     drop(rtps.write(writer, frame(text), None));
 }
 
@@ -67,11 +67,11 @@ fn participant_is_free_while_datagrams_are_sent() {
     let count = Arc::clone(&locked);
     before_sending(&a, move || {
         let rtps = rtps.upgrade().unwrap();
-        count.fetch_add(u32::from(try_lock(&rtps.participant).is_none()), Ordering::SeqCst);
+        count.fetch_add(u32::from(try_lock(&rtps.core).is_none()), Ordering::SeqCst);
     });
-    write(&a, writer, "one");
+    write(&a, &writer, "one");
     // Several batches of fragments.
-    write(&a, writer, &"long".repeat(1_000_000));
+    write(&a, &writer, &"long".repeat(1_000_000));
     a.create_writer(chatter(QoS::default()));
     assert_eq!(heard(&b, 1), ["one"]);
     assert_eq!(locked.load(Ordering::SeqCst), 0);
@@ -84,10 +84,10 @@ fn publisher_is_not_held_up_by_a_thread_that_sends() {
     let (inside, let_go) = hold_first_sender(&a);
     let texts: Vec<String> = (0..MOST_AT_ONCE).map(|number| format!("{number:08}")).collect();
     thread::scope(|scope| {
-        scope.spawn(|| write(&a, writer, &texts[0]));
+        scope.spawn(|| write(&a, &writer, &texts[0]));
         inside.recv_timeout(LONG).unwrap();
         let (done, is_done) = mpsc::channel();
-        let (a, texts) = (&a, &texts);
+        let (a, writer, texts) = (&a, &writer, &texts);
         scope.spawn(move || {
             texts[1..].iter().for_each(|text| write(a, writer, text));
             // What the driver does is not held up either.
@@ -109,11 +109,11 @@ fn samples_that_find_no_room_are_not_overwritten() {
     let texts: Vec<String> = (0..4 * MOST_AT_ONCE).map(|number| format!("{number:08}")).collect();
     let written = AtomicU32::new(0);
     thread::scope(|scope| {
-        scope.spawn(|| write(&a, writer, &texts[0]));
+        scope.spawn(|| write(&a, &writer, &texts[0]));
         inside.recv_timeout(LONG).unwrap();
         scope.spawn(|| {
             for text in &texts[1..] {
-                write(&a, writer, text);
+                write(&a, &writer, text);
                 written.fetch_add(1, Ordering::SeqCst);
             }
         });
@@ -130,36 +130,48 @@ fn samples_that_find_no_room_are_not_overwritten() {
 }
 
 #[test]
-fn driver_has_the_participant_again_after_a_publisher_that_waits() {
+fn publisher_does_not_wait_for_the_participant() {
     require_private_network();
-    let rtps = Rtps::open(&settings(71, ""), waker()).unwrap();
-    let writer = rtps.create_writer(chatter(QoS::default()));
-    let (rounds, published) = (AtomicU32::new(0), AtomicBool::new(false));
-    let ((inside, is_inside), (let_go, is_let_go)) = (mpsc::channel(), mpsc::channel());
-    let before = thread::scope(|scope| {
-        scope.spawn(|| {
-            rtps.work(move |_, _| {
-                inside.send(()).unwrap();
-                is_let_go.recv().unwrap();
-            });
-            while !published.load(Ordering::SeqCst) {
-                rtps.work(|_, _| rounds.fetch_add(1, Ordering::SeqCst));
-            }
+    let (a, b, writer) = pair(71, QoS::keep_last(10));
+    let texts: Vec<String> = (0..EACH).map(|number| format!("{number:08}")).collect();
+    let (done, is_done) = mpsc::channel();
+    thread::scope(|scope| {
+        let participant = lock(&a.core);
+        let (a, writer, texts) = (&a, &writer, &texts);
+        scope.spawn(move || {
+            texts.iter().for_each(|text| write(a, writer, text));
+            done.send(()).unwrap();
         });
-        is_inside.recv_timeout(LONG).unwrap();
-        let publisher = scope.spawn(|| {
-            let (before, unsent) = rtps.publish(writer, |_, _| rounds.load(Ordering::SeqCst));
-            published.store(true, Ordering::SeqCst);
-            drop(unsent);
-            before
-        });
-        while try_lock(&rtps.gate).is_some() {
-            thread::yield_now();
-        }
-        let_go.send(()).unwrap();
-        publisher.join().unwrap()
+        let outcome = is_done.recv_timeout(LONG);
+        drop(participant);
+        outcome.expect("it publishes meanwhile");
     });
-    assert_eq!(before, 0, "it waited for what the driver was at, and for nothing else");
+    assert_eq!(heard(&b, texts.len()), texts);
+}
+
+#[test]
+fn writer_sends_while_another_is_within_its_system_call() {
+    require_private_network();
+    let (a, b, writer) = pair(72, QoS::keep_last(10).best_effort());
+    let other = a.create_writer(chatter(QoS::keep_last(10).best_effort()));
+    hears(&a, &other, &b);
+    let (inside, let_go) = hold_first_sender(&a);
+    thread::scope(|scope| {
+        scope.spawn(|| write(&a, &writer, "one"));
+        inside.recv_timeout(LONG).unwrap();
+        let (a, other) = (&a, &other);
+        let (done, is_done) = mpsc::channel();
+        scope.spawn(move || {
+            write(a, other, "two");
+            done.send(()).unwrap();
+        });
+        let outcome = is_done.recv_timeout(LONG);
+        // It is on the wire, before the first is.
+        let first = outcome.is_ok().then(|| heard(&b, 1));
+        let_go.send(()).unwrap();
+        assert_eq!(first, Some(vec!["two".to_owned()]));
+    });
+    assert_eq!(heard(&b, 1), ["one"]);
 }
 
 const THREADS: u32 = 4;
@@ -183,7 +195,7 @@ fn numbers_on_the_wire(raw: &impl std::os::fd::AsFd, writer: EntityId, numbers: 
 #[test]
 fn four_threads_on_one_best_effort_writer_lose_and_reorder_nothing() {
     Host::new().run(|| {
-        let (a, b, writer) = pair(72, QoS::keep_last(1).best_effort());
+        let (a, b, writer) = pair(74, QoS::keep_last(1).best_effort());
         let kind = SocketType::RAW;
         let raw = socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, Some(ipproto::UDP)).unwrap();
         let mut numbers = Vec::new();
@@ -191,7 +203,7 @@ fn four_threads_on_one_best_effort_writer_lose_and_reorder_nothing() {
             let before = numbers.len();
             let all = thread::scope(|scope| {
                 for thread in 0..THREADS {
-                    let a = &a;
+                    let (a, writer) = (&a, &writer);
                     let text = move |number| format!("{thread} {:08}", round * EACH + number);
                     scope.spawn(move || (0..EACH).for_each(|number| write(a, writer, &text(number))));
                 }
@@ -203,7 +215,7 @@ fn four_threads_on_one_best_effort_writer_lose_and_reorder_nothing() {
             }
             let expected: Vec<u32> = (round * EACH..(round + 1) * EACH).collect();
             assert!(by_thread.values().all(|numbers| *numbers == expected), "{by_thread:?}");
-            numbers_on_the_wire(&raw, writer, &mut numbers);
+            numbers_on_the_wire(&raw, writer.id(), &mut numbers);
             assert_eq!(numbers.len() - before, all.len());
         }
         assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");

@@ -1,7 +1,7 @@
 //! A thread that sleeps, and others that have something for it to do meanwhile.
 
 use std::hint::spin_loop;
-use std::sync::Barrier;
+use std::sync::{Barrier, OnceLock};
 
 use runnel_core::qos::Liveliness;
 use runnel_io::Events;
@@ -74,6 +74,18 @@ fn who_sleeps_is_woken_when_something_is_due_earlier() {
         rtps.create_writer(chatter(qos));
     };
     race(66, give, |rtps| assert!(rtps.deadline().is_some_and(|at| at <= clock::monotonic())));
+}
+
+#[test]
+fn sleeper_is_woken_when_a_writer_has_something_to_do_earlier() {
+    let lease = Some(Duration::from_millis(5));
+    let qos = QoS::default().liveliness(Liveliness::ManualByTopic, lease);
+    let writer = OnceLock::new();
+    let give = |rtps: &Rtps, _| {
+        let writer = writer.get_or_init(|| rtps.create_writer(chatter(qos)));
+        rtps.assert_liveliness(writer);
+    };
+    race(75, give, |rtps| assert!(rtps.deadline().is_some_and(|at| at <= clock::monotonic() + LONG)));
 }
 
 #[test]

@@ -1,0 +1,79 @@
+//! What a writer has promised its readers: samples within a deadline, and that its user says within a lease that it lives.
+
+use core::time::Duration;
+use runnel_core::qos::{Liveliness, QoS};
+use runnel_core::time::Instant;
+
+/// A deadline is missed no more often than this: whoever asks for less would have nothing else done.
+pub(crate) const SHORTEST_PERIOD: Duration = Duration::from_micros(100);
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(super) struct Promises {
+    deadline: Option<Promise>,
+    liveliness: Option<Promise>,
+    pub(super) deadline_missed: bool,
+    pub(super) liveliness_lost: bool,
+}
+
+#[derive(Debug)]
+struct Promise {
+    period: Duration,
+    /// When it is broken; it holds once it has been kept for the first time.
+    due: Option<Instant>,
+}
+
+impl Promise {
+    fn new(period: Option<Duration>) -> Option<Self> {
+        let period = period.filter(|period| !period.is_zero())?;
+        Some(Self { period: period.max(SHORTEST_PERIOD), due: None })
+    }
+
+    fn keep(&mut self, now: Instant) {
+        self.due = Some(now + self.period);
+    }
+
+    fn is_broken(&self, now: Instant) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+}
+
+impl Promises {
+    pub fn of(qos: &QoS) -> Self {
+        let by_user = qos.liveliness == Liveliness::ManualByTopic;
+        let liveliness = Promise::new(qos.liveliness_lease.filter(|_| by_user));
+        Self { deadline: Promise::new(qos.deadline), liveliness, ..Self::default() }
+    }
+
+    /// A sample is written, which says as well that the writer lives.
+    pub fn note_sample(&mut self, now: Instant) {
+        if let Some(deadline) = &mut self.deadline {
+            deadline.keep(now);
+        }
+        self.note_alive(now);
+    }
+
+    /// The user says that the writer lives.
+    pub fn note_alive(&mut self, now: Instant) {
+        if let Some(liveliness) = &mut self.liveliness {
+            liveliness.keep(now);
+        }
+    }
+
+    /// When one of them is broken.
+    pub fn due(&self) -> Option<Instant> {
+        [&self.deadline, &self.liveliness].into_iter().flatten().filter_map(|promise| promise.due).min()
+    }
+
+    /// Notes which are broken: a deadline once in each period, a lease until the user says again that the writer lives.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if let Some(deadline) = self.deadline.as_mut().filter(|deadline| deadline.is_broken(now)) {
+            deadline.keep(now);
+            self.deadline_missed = true;
+        }
+        if let Some(liveliness) = self.liveliness.as_mut().filter(|liveliness| liveliness.is_broken(now)) {
+            liveliness.due = None;
+            self.liveliness_lost = true;
+        }
+    }
+}
