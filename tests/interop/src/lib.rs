@@ -63,6 +63,6 @@ fn sources() -> PathBuf {
 }
 
 /// Where peers are built and installed; `./test` puts the JavaScript library there.
-fn installed() -> PathBuf {
+pub fn installed() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/peers"))
 }

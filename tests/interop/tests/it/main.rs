@@ -10,6 +10,7 @@ mod dissect;
 mod docs;
 mod doctor;
 mod doctor_links;
+mod first_release;
 mod ipc;
 mod ipc_folder;
 mod ipc_lost;
