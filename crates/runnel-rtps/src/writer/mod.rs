@@ -1,5 +1,6 @@
 //! A writer: the samples it holds, and how far each of its readers is.
 
+mod composing;
 mod keeping;
 mod left;
 mod pacer;
@@ -16,12 +17,12 @@ pub(crate) use update::Change;
 pub use update::WriterUpdate;
 pub use user::{Suspended, UserWriter};
 
-use crate::datagram::Datagram;
 use crate::history::History;
 use crate::lend::Lend;
 use crate::wire::{AckNack, EntityId, Guid, GuidPrefix, NackFrag, SequenceNumber, Timestamp};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+pub(crate) use composing::Composed;
 use core::net::SocketAddr;
 use left::LeftReaders;
 use reader_set::ReaderSet;
@@ -59,17 +60,6 @@ pub(crate) struct Writer<B> {
 pub struct Full {
     /// The reader that is furthest behind.
     pub reader: Guid,
-}
-
-/// What came of composing a datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Composed {
-    /// There is one.
-    Ready,
-    /// There is nothing to be sent.
-    Nothing,
-    /// There is nothing to be sent before then.
-    NotBefore(Instant),
 }
 
 impl<B: Lend> Writer<B> {
@@ -269,49 +259,6 @@ impl<B: Lend> Writer<B> {
         proxy.is_some_and(|proxy| proxy.nack_fragments(now, nack))
     }
 
-    /// Puts together the next datagram.
-    pub fn compose(&mut self, now: Instant, from: GuidPrefix, out: &mut Datagram<B>) -> Composed {
-        let mut not_before: Option<Instant> = None;
-        // Whether the readers of a participant are equally far is asked once for all of them.
-        let mut of_participant: Option<(GuidPrefix, bool)> = None;
-        for _ in 0..self.readers.len() {
-            let index = self.turn % self.readers.len();
-            let Some(prefix) = self.open_at(index) else {
-                self.turn = (index + 1) % self.readers.len();
-                continue;
-            };
-            let known = of_participant.filter(|(of, _)| *of == prefix);
-            let together = known.map_or_else(|| self.together(index), |(_, together)| together);
-            of_participant = Some((prefix, together));
-            let Some(reader) = self.readers.at_mut(index) else { break };
-            let ends = (if together { EntityId::UNKNOWN } else { reader.guid().entity }, self.id);
-            out.begin(from, reader.guid().prefix);
-            match reader.fill(now, ends, &self.history, &mut self.heartbeats, out) {
-                Filled::Something => {
-                    out.to.push(reader.address());
-                    self.follow(now, index, together);
-                    self.trim();
-                    return Composed::Ready;
-                }
-                Filled::Nothing => {}
-                Filled::NotBefore(at) => not_before = Some(not_before.map_or(at, |other| other.min(at))),
-            }
-            self.turn = (index + 1) % self.readers.len();
-        }
-        not_before.map_or(Composed::Nothing, Composed::NotBefore)
-    }
-
-    /// Appends what a reader must get to a datagram that has been begun for its participant.
-    pub fn fill(&mut self, now: Instant, reader: Guid, out: &mut Datagram<B>) -> Filled {
-        let ends = (reader.entity, self.id);
-        let Some(proxy) = self.readers.get_mut(reader) else {
-            return Filled::Nothing;
-        };
-        let filled = proxy.fill(now, ends, &self.history, &mut self.heartbeats, out);
-        self.trim();
-        filled
-    }
-
     /// A reader is reached elsewhere.
     pub fn move_reader(&mut self, reader: Guid, address: SocketAddr) {
         if let Some(proxy) = self.readers.get_mut(reader) {
@@ -349,31 +296,6 @@ impl<B: Lend> Writer<B> {
             self.trim();
         }
         any
-    }
-
-    /// Whose reader stands at this place, if it is sent anything.
-    fn open_at(&self, index: usize) -> Option<GuidPrefix> {
-        self.readers.at(index).filter(|reader| reader.is_open()).map(|reader| reader.guid().prefix)
-    }
-
-    /// True if there are several readers in the participant of this one and all are equally far, so that one datagram
-    /// does for all.
-    fn together(&self, index: usize) -> bool {
-        let Some(reader) = self.readers.at(index) else { return false };
-        let others = self.readers.of(reader.guid().prefix);
-        others.clone().count() > 1 && others.clone().all(|other| other.is_level_with(reader, &self.history))
-    }
-
-    /// Takes it that what was sent to one reader was sent to those of its participant.
-    fn follow(&mut self, now: Instant, index: usize, together: bool) {
-        if !together {
-            return;
-        }
-        let Some((guid, lead)) = self.readers.at(index).map(|leader| (leader.guid(), leader.lead())) else {
-            return;
-        };
-        let followers = self.readers.of_mut(guid.prefix).filter(|other| other.guid() != guid);
-        followers.for_each(|other| other.follow(now, lead));
     }
 
     /// Its timer has gone off: asks readers that owe an acknowledgement, and lets go of what is held for those that were left.

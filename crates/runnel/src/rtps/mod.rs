@@ -13,6 +13,7 @@
 mod alternate_path;
 mod origin;
 mod outbox;
+mod publishing;
 mod sample;
 mod sending;
 mod sockets;
@@ -42,11 +43,12 @@ pub(crate) use alternate_path::{Returned, Suspended, number};
 pub(crate) use origin::random as random_origin;
 use origin::word;
 use outbox::Outbox;
+pub(crate) use publishing::Written;
 use sample::CdrFrame;
 pub(crate) use sending::Unsent;
 use sockets::Sockets;
 pub(crate) use told::{Told, ros2_name};
-pub(crate) use writer::{Writer, Written};
+pub(crate) use writer::Writer;
 use writer_timers::WriterTimers;
 
 /// What topics of ROS begin with in DDS.

@@ -4,20 +4,16 @@
 //! What the participant finds out for a writer is given to it while the participant is locked, so that updates keep their order.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use runnel_core::time::Instant;
-use runnel_io::clock;
 use runnel_rtps::wire::{EntityId, Guid};
 use runnel_rtps::{Participant, UserWriter, WriterUpdate};
 
-use super::alternate_path::{Returned, Suspended, number, sequence};
+use super::CdrFrame;
+use super::alternate_path::{Suspended, number};
 use super::origin::origin_in;
 use super::outbox::Outbox;
-use super::{CdrFrame, Rtps, Unsent, stamp};
-use crate::frame::Frame;
-use crate::linger::Unarrived;
-use crate::sync::{Class, Mutex, MutexGuard, lock};
+use crate::sync::{Class, Mutex, lock};
 
 /// See the module's documentation.
 pub(crate) struct Writer {
@@ -33,17 +29,6 @@ pub(super) struct State {
     pub(super) origins: BTreeMap<Guid, u64>,
     /// When its timer goes off, if it has been set.
     pub(super) armed: Option<Instant>,
-}
-
-/// What came of writing a message.
-pub(crate) struct Written<'a> {
-    /// A frame that is not held any more.
-    pub(crate) displaced: Option<Frame>,
-    /// The readers are others than they were: how often they have changed by now, and the origins of those who are in both
-    /// graphs.
-    pub(crate) readers: Option<(u32, Vec<u64>)>,
-    /// The message is sent when this is dropped, unless another thread has sent it.
-    pub(crate) unsent: Unsent<'a>,
 }
 
 impl Writer {
@@ -102,83 +87,6 @@ impl State {
         let corrections = self.writer.handle_update(now, update);
         if let Some(reader) = acknowledged {
             participant.reader_corrected(self.writer.id(), reader, corrections);
-        }
-    }
-}
-
-impl Rtps {
-    /// Publishes a message, to readers that had changed `known` times.
-    pub(crate) fn write<'a>(&'a self, writer: &'a Writer, frame: Frame, known: Option<u32>) -> Written<'a> {
-        let state = &mut *self.lock_to_publish(writer);
-        let now = clock::monotonic();
-        let displaced = state.writer.write(now, stamp(), CdrFrame(frame));
-        let changes = state.writer.reader_changes();
-        let readers = (known != Some(changes)).then(|| (changes, state.origins.values().copied().collect()));
-        let displaced = displaced.ok().flatten().map(|frame| frame.0);
-        let wakes = self.settle(writer, state, now);
-        Written { displaced, readers, unsent: Unsent { rtps: self, writer, wakes } }
-    }
-
-    /// The user says that a writer lives.
-    pub(crate) fn assert_liveliness(&self, writer: &Writer) {
-        self.work_on(writer, |state, now| state.writer.assert_liveliness(now));
-    }
-
-    /// The alternate path of a reader has ended: these messages and all that follow go by the network. All before `from` have
-    /// arrived.
-    pub(crate) fn resume(&self, writer: &Writer, reader: Guid, from: u64, unsent: Vec<Returned>) {
-        self.work_on(writer, |state, now| {
-            let written =
-                |(at, written, frame): Returned| (sequence(at), written.unwrap_or(now), CdrFrame(frame));
-            let unsent = unsent.into_iter().map(written);
-            state.writer.resume(now, stamp(), reader, sequence(from), unsent);
-        });
-    }
-
-    /// The readers that have yet to acknowledge messages of a writer, or to be sent them.
-    pub(crate) fn unarrived(&self, writer: &Writer) -> Vec<Unarrived> {
-        let owing = lock(&writer.state).writer.owing().into_iter();
-        let core = lock(&self.core);
-        let at = |reader: Guid| match core.participant.peer(reader.prefix) {
-            Some(peer) => format!("{reader} ({} at {})", peer.data.vendor, peer.address()),
-            None => reader.to_string(),
-        };
-        owing
-            .map(|(reader, messages)| Unarrived { subscriber: at(reader), messages: messages.into() })
-            .collect()
-    }
-
-    /// Does what is due of writers.
-    pub(super) fn handle_writer_timeouts(&self, now: Instant) {
-        while let Some(id) = self.timers.pop_due(now) {
-            let writer = lock(&self.core).writers.get(&id).map(Arc::clone);
-            if let Some(writer) = writer {
-                self.work_on(&writer, |state, now| {
-                    state.armed = None;
-                    // What has been promised to readers is watched for with what happens within the process: no event is taken.
-                    state.writer.handle_timeout(now);
-                });
-            }
-        }
-    }
-
-    /// A writer ends: what it has in its outbox is sent, and nothing else.
-    pub(super) fn end_writer(&self, writer: &Writer) {
-        lock(&writer.state).writer.close();
-        self.timers.cancel(writer.id);
-        self.send_all_of(writer);
-    }
-
-    /// A writer in which nothing waits for room in its outbox: else one that keeps the last would lose it.
-    fn lock_to_publish<'a>(&self, writer: &'a Writer) -> MutexGuard<'a, State> {
-        loop {
-            let state = lock(&writer.state);
-            if !state.writer.is_in_line() {
-                return state;
-            }
-            drop(state);
-            writer.outbox.wait_for_batch();
-            self.send_of(writer);
         }
     }
 }

@@ -31,15 +31,20 @@ fn write(rtps: &Rtps, writer: &Writer, text: &str) {
     drop(rtps.write(writer, frame(text), None));
 }
 
-/// What one hears but for greetings, until it is so many messages.
+/// What one hears but for greetings.
+fn texts(rtps: &Rtps) -> Vec<String> {
+    let texts = turn(rtps).into_iter().map(|(_, bytes)| String::from_utf8(bytes[4..].to_vec()).unwrap());
+    // Payloads are padded.
+    let texts = texts.map(|text| text.trim_end_matches('\0').to_owned());
+    texts.filter(|text| text != "hello...").collect()
+}
+
+/// The same, until it is so many messages.
 fn heard(rtps: &Rtps, count: usize) -> Vec<String> {
     let (until, mut all) = (StdInstant::now() + LONG, Vec::new());
     while all.len() < count {
         assert!(StdInstant::now() < until, "only {} of {count}: {all:?}", all.len());
-        let texts = turn(rtps).into_iter().map(|(_, bytes)| String::from_utf8(bytes[4..].to_vec()).unwrap());
-        // Payloads are padded.
-        let texts = texts.map(|text| text.trim_end_matches('\0').to_owned());
-        all.extend(texts.filter(|text| text != "hello..."));
+        all.extend(texts(rtps));
         thread::yield_now();
     }
     all
@@ -220,4 +225,46 @@ fn four_threads_on_one_best_effort_writer_lose_and_reorder_nothing() {
         }
         assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
     });
+}
+
+#[test]
+fn four_threads_publish_reliably_while_readers_answer_and_join() {
+    require_private_network();
+    let (a, b, writer) = pair(76, QoS::keep_last(100_000));
+    let late = Rtps::open(&settings(76, "127.0.0.1:0"), waker()).unwrap();
+    let (has_joined, published) = (AtomicBool::new(false), std::sync::Mutex::new(BTreeMap::new()));
+    let (until, mut all) = (StdInstant::now() + LONG, Vec::new());
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (a, writer, has_joined, published) = (&a, &writer, &has_joined, &published);
+            scope.spawn(move || {
+                let mut number = 0;
+                while number < EACH || !has_joined.load(Ordering::SeqCst) && StdInstant::now() < until {
+                    write(a, writer, &format!("{thread} {number:08}"));
+                    number += 1;
+                    thread::yield_now();
+                }
+                published.lock().unwrap().insert(thread, number);
+            });
+        }
+        late.create_reader(chatter(QoS::keep_last(100_000)));
+        let is_over = || {
+            let published = published.lock().unwrap();
+            (published.len() == THREADS as usize).then(|| published.values().sum::<u32>() as usize)
+        };
+        while is_over() != Some(all.len()) || writer.unacknowledged() > 0 {
+            let to_come = writer.unacknowledged();
+            assert!(StdInstant::now() < until, "{} of {:?} came, {to_come} to come", all.len(), is_over());
+            turn(&a);
+            turn(&late);
+            let readers = a.look(|participant| participant.matched(writer.id()).len());
+            has_joined.store(readers == 2, Ordering::SeqCst);
+            all.extend(texts(&b));
+        }
+    });
+    for (thread, count) in published.into_inner().unwrap() {
+        let own = all.iter().filter_map(|text| text.strip_prefix(&format!("{thread} ")));
+        let own: Vec<u32> = own.map(|number| number.parse().unwrap()).collect();
+        assert_eq!(own, (0..count).collect::<Vec<_>>(), "of thread {thread}");
+    }
 }
