@@ -155,7 +155,8 @@ impl Node {
         })
     }
 
-    /// Subscribes to a topic with a callback that gets a view: text and arrays borrowed from the received bytes.
+    /// Subscribes to a topic with a callback that gets a view: arrays borrowed from the received bytes, and so is text unless
+    /// another process could write it.
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
