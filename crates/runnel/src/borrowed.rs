@@ -11,7 +11,8 @@ use crate::data::Kept;
 /// A message where it lies, for as long as it is wanted: in memory of a publisher of this host, or where it was received.
 /// What iceoryx calls a sample. Dropping it gives the memory back.
 ///
-/// A message in a publisher's memory stays as it was published while it is held. It counts against what that process
+/// A message in a publisher's memory stays as it was published while it is held, unless that process breaks its word: see
+/// [`Bytes`] for what comes of that. It counts against what that process
 /// lends to this one, all topics together: 4096 messages, and as many bytes as
 /// [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory) says. Beyond that messages are copied instead (see
 /// [`Publisher::copied`](crate::Publisher::copied)), and none is lost for it. A message of this process is held likewise, and
@@ -42,7 +43,7 @@ impl<M: Message> Borrowed<M> {
         Self { kept, message: PhantomData }
     }
 
-    /// The message as a view: text and arrays borrowed from its bytes.
+    /// The message as a view: arrays borrowed from its bytes, and so is text unless another process could write it.
     ///
     /// # Errors
     /// When it cannot be read. It could when it arrived, so that this tells of a publisher on this host that has altered

@@ -7,7 +7,7 @@ mod interleavings;
 use std::sync::{Arc, Weak};
 
 use crate::ready::{Runnable, When};
-use group::{CallbackGroup, Due};
+use group::Due;
 
 pub(crate) use group::Runner;
 
@@ -21,7 +21,10 @@ mod primitives {
 /// An entity that waits for its group, and where it is due again.
 type Waiting = (When, Arc<dyn Runnable>);
 
-/// The right to run the callback of an entity, until it is dropped.
+/// A group of entities' callbacks, or of those who take from these entities instead.
+pub(crate) type CallbackGroup = group::CallbackGroup<Waiting>;
+
+/// The right to run the callback of an entity, or to take from it, until it is dropped.
 pub(crate) type Entered<'a> = group::Entered<'a, Waiting>;
 
 impl Due for Waiting {
@@ -34,14 +37,23 @@ impl Due for Waiting {
 /// How the callback of an entity (a subscription, a service, a timer) gets its turn: where, and beside which others.
 pub(crate) struct Turn {
     when: When,
-    group: Arc<CallbackGroup<Waiting>>,
+    group: Arc<CallbackGroup>,
     entity: Weak<dyn Runnable>,
 }
 
 impl Turn {
     /// For an entity whose callback keeps itself apart from itself alone: it has a group of its own.
     pub(crate) fn new<E: Runnable + 'static>(when: When, entity: &Weak<E>) -> Self {
-        Self { when, group: Arc::new(CallbackGroup::new()), entity: entity.clone() }
+        Self::in_group(when, &Arc::new(CallbackGroup::new()), entity)
+    }
+
+    /// For an entity whose callback keeps itself apart from those of others as well.
+    pub(crate) fn in_group<E: Runnable + 'static>(
+        when: When,
+        group: &Arc<CallbackGroup>,
+        entity: &Weak<E>,
+    ) -> Self {
+        Self { when, group: Arc::clone(group), entity: entity.clone() }
     }
 
     /// The callback is due.
@@ -155,7 +167,7 @@ mod tests {
 
     #[test]
     fn group_is_free_after_a_callback_that_panics() {
-        let group = CallbackGroup::<Waiting>::new();
+        let group = CallbackGroup::new();
         let panics = catch_unwind(AssertUnwindSafe(|| {
             let _entered = group.try_enter();
             panic!("as users do");

@@ -8,11 +8,12 @@ use runnel_core::Message;
 use runnel_core::dynamic::{DynamicError, DynamicMessage};
 use runnel_core::qos::QoS;
 use runnel_core::schema::{Generation, Schema};
-use runnel_core::wire::{Bytes, Encoding, Wire};
+use runnel_core::wire::{Bytes, DecodeError, Encoding, Wire};
 use runnel_ros1::node::Role;
 
 use crate::announced::Topic;
 use crate::borrowed::Borrowed;
+use crate::callback_group::CallbackGroup;
 use crate::data::{Delivery, Kept, LinkInfo, QosEvents, SubscriptionCore, Unreadable};
 use crate::driver::Inputs;
 use crate::error::Error;
@@ -22,7 +23,7 @@ use crate::options::SubscriptionOptions;
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessChanged, Matched};
 use crate::ready::When;
 
-/// Messages that are taken out of turn at once, so that a publisher which never stops holds nobody up.
+/// Messages that are taken at once, so that a publisher which never stops holds nobody up.
 const MOST_AT_ONCE: usize = 1000;
 
 /// A subscription to a topic. It ends when it is dropped: what waits for its callback then is not heard.
@@ -94,13 +95,20 @@ impl Subscription {
         output.is_some_and(|output| output.has_local(&self.core)) || self.inputs.ros1.has_publisher(node)
     }
 
-    /// Runs the callback here and now for what has arrived, unless another thread does.
-    pub(crate) fn run_due(&self) {
-        let ready = &self.node.context.shared.ready;
-        for _ in 0..MOST_AT_ONCE {
-            let Some(due) = ready.take(Arc::as_ptr(&self.core).cast()) else { return };
-            due.run();
+    /// True if a message waits.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.core.is_ready()
+    }
+
+    /// Has `hear` take the messages that wait in place of the callback, with the name of their publisher. One that it cannot read
+    /// counts as if the callback could not.
+    pub(crate) fn take_each(&self, hear: impl Fn(&str, Bytes<'_>) -> Result<(), DecodeError>) {
+        for message in std::iter::from_fn(|| self.core.take()).take(MOST_AT_ONCE) {
+            if let Err(error) = hear(&message.from().publisher, message.bytes()) {
+                self.core.refuse(&message, error);
+            }
         }
+        self.core.settle();
     }
 
     /// Messages that arrived, those dropped included.
@@ -155,7 +163,8 @@ impl Node {
         })
     }
 
-    /// Subscribes to a topic with a callback that gets a view: text and arrays borrowed from the received bytes.
+    /// Subscribes to a topic with a callback that gets a view: arrays borrowed from the received bytes, and so is text unless
+    /// another process could write it.
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
@@ -267,11 +276,23 @@ impl Node {
         takes: Option<TypeId>,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
+        self.subscribe_in_group(topic, options, (takes, &Arc::new(CallbackGroup::new())), callback)
+    }
+
+    /// The same with a callback that is of a group.
+    pub(crate) fn subscribe_in_group(
+        &self,
+        topic: &Topic,
+        options: impl Into<SubscriptionOptions>,
+        (takes, group): (Option<TypeId>, &Arc<CallbackGroup>),
+        callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
+    ) -> Result<Subscription, Error> {
         let SubscriptionOptions { qos, callbacks, .. } = options.into();
         let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
         let qos = self.inner.driver().settled_for_subscription(&topic.name, qos);
         let events = QosEvents::new(callbacks, when.clone());
-        let core = SubscriptionCore::new(topic.subscription_options(qos, takes), when, events, callback);
+        let spec = topic.subscription_options(qos, takes);
+        let core = SubscriptionCore::in_group(spec, (when, group), events, callback);
         let input = self.inner.driver().add_subscription(self.inner.key, topic, qos, &core)?;
         let subscription = Subscription::new(Arc::clone(&self.inner), topic.name.clone(), qos, core, input);
         self.inner.wait_topic_registered(Role::Subscriber, topic)?;

@@ -3,9 +3,10 @@
 use runnel_core::Message;
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::schema::{Generation, Library, Schema, TypeName};
-use runnel_core::wire::{self, Encoding, cdr};
+use runnel_core::wire::{self, Bytes, Encoding, cdr};
 use runnel_testkit::messages::filled;
 use std::fmt::Debug;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, LazyLock};
 
 static LIBRARY: LazyLock<Library> = LazyLock::new(runnel_msgs::library);
@@ -26,7 +27,8 @@ fn read<M: Message>(bytes: &[u8], encoding: Encoding) -> M {
     }
 }
 
-/// A payload is read and written again, as an owned value, in a value that is in use and as a view.
+/// A payload is read and written again, as an owned value, in a value that is in use and as a view, also where another
+/// process could write it.
 fn goes_round<M: Message>(bytes: &[u8], encoding: Encoding, in_use: &mut M)
 where
     for<'a> M::View<'a>: Debug,
@@ -35,18 +37,31 @@ where
     assert_eq!(cdr::encode(&message, encoding).as_deref(), Ok(bytes), "{} {encoding:?}", M::TYPE);
     assert_eq!(cdr::encoded_len(&message, encoding), bytes.len());
     assert!(bytes.len() >= M::MIN_LEN, "{}", M::TYPE);
-    let view = match encoding {
-        Encoding::Ros1 => {
-            wire::decode_into(in_use, bytes).unwrap();
-            wire::decode_view::<M>(bytes).unwrap()
-        }
-        _ => {
-            cdr::decode_into(in_use, bytes).unwrap();
-            cdr::decode_view::<M>(bytes).unwrap()
-        }
-    };
-    assert_eq!(*in_use, message);
-    assert_eq!(format!("{view:?}"), format!("{:?}", message.view()), "{}", M::TYPE);
+    let words = in_words(bytes);
+    for bytes in [Bytes::from(bytes), Bytes::shared(&words, BEFORE, bytes.len()).unwrap()] {
+        let view = match encoding {
+            Encoding::Ros1 => {
+                wire::decode_into(in_use, bytes).unwrap();
+                wire::decode_view::<M>(bytes).unwrap()
+            }
+            _ => {
+                cdr::decode_into(in_use, bytes).unwrap();
+                cdr::decode_view::<M>(bytes).unwrap()
+            }
+        };
+        assert_eq!(*in_use, message);
+        assert_eq!(format!("{view:?}"), format!("{:?}", message.view()), "{}", M::TYPE);
+        *in_use = M::ZERO;
+    }
+}
+
+/// Bytes of the first word before the message.
+const BEFORE: usize = 5;
+
+fn in_words(bytes: &[u8]) -> Vec<AtomicUsize> {
+    let mut all = [&[0xff; BEFORE], bytes].concat();
+    all.resize(all.len().next_multiple_of(size_of::<usize>()), 0xff);
+    all.as_chunks().0.iter().map(|word| AtomicUsize::new(usize::from_ne_bytes(*word))).collect()
 }
 
 /// Every proper part of a payload is refused, but for one that lacks no more than what fills up the last word.

@@ -1,7 +1,6 @@
 //! What clients of actions have in common, whatever their types.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use runnel_core::qos::QoS;
@@ -14,6 +13,7 @@ use super::envelope::{read_about, write_goal};
 use super::form::{Form, Type};
 use super::goal::{self, Callback, Goal};
 use super::tracker::Tracker;
+use crate::callback_group::CallbackGroup;
 use crate::data::Delivery;
 use crate::error::Error;
 use crate::goal_status::GoalId;
@@ -35,9 +35,32 @@ pub(super) struct ClientCore {
     tracker: Arc<Tracker>,
     goals: BytesPublisher,
     cancels: BytesPublisher,
-    feedback: Arc<Subscription>,
-    results: Arc<Subscription>,
-    lists: Subscription,
+    feedback: Input,
+    results: Input,
+    lists: Input,
+}
+
+/// A topic on which the server sends.
+#[derive(Clone)]
+struct Input {
+    subscription: Arc<Subscription>,
+    /// Of the callback, or of whoever takes messages in its place. Feedback and results have one, so that they stay in order.
+    group: Arc<CallbackGroup>,
+    hearing: Hearing,
+}
+
+impl Input {
+    /// Works on what has come. The caller is in the group.
+    fn take_all(&self) {
+        self.subscription.take_each(&*self.hearing);
+    }
+
+    /// Works on what has come. False if more waits, or another thread works on it.
+    fn take_in(&self) -> bool {
+        let Ok(_entered) = self.group.try_enter() else { return false };
+        self.take_all();
+        !self.subscription.is_ready()
+    }
 }
 
 impl ClientCore {
@@ -48,19 +71,20 @@ impl ClientCore {
         let tracker = Arc::new(Tracker::new(action.clone()));
         let topic = |of: Type, suffix: &str| BytesPublisher::on(node, of, action, suffix);
         let (goals, cancels) = (topic(form.goal, "goal")?, topic(Type::cancel(), "cancel")?);
-        let hear = |of: Type, suffix: &str, callback: Hearing| {
+        let hear = |of: Type, suffix: &str, group: &Arc<CallbackGroup>, hearing: Hearing| {
+            let callback = Arc::clone(&hearing);
             let heard = move |delivery: Delivery<'_>| match delivery {
                 Delivery::Bytes { bytes, from, .. } => Ok(callback(&from.publisher, bytes.bytes())?),
                 Delivery::Shared(_) => Ok(()),
             };
-            let depth = if suffix == "status" { LISTS } else { DEPTH };
-            node.subscribe(&of.topic(node, action, suffix)?, QoS::keep_last(depth), None, heard)
+            let (topic, qos) = (of.topic(node, action, suffix)?, QoS::keep_last(depth_of(suffix)));
+            let subscription = Arc::new(node.subscribe_in_group(&topic, qos, (None, group), heard)?);
+            Ok::<_, Error>(Input { subscription, group: Arc::clone(group), hearing })
         };
-        let feedback = Arc::new(hear(form.feedback, "feedback", hearing_feedback(&tracker))?);
-        let heard = Arc::new(AtomicU64::new(0));
-        let hearing = hearing_results(&tracker, &feedback, &heard);
-        let results = Arc::new(hear(form.result, "result", hearing)?);
-        let lists = hear(Type::status(), "status", hearing_lists(&tracker, &results, heard))?;
+        let [goal_group, list_group] = [(); 2].map(|()| Arc::new(CallbackGroup::new()));
+        let feedback = hear(form.feedback, "feedback", &goal_group, hearing_feedback(&tracker))?;
+        let results = hear(form.result, "result", &goal_group, hearing_results(&tracker, &feedback))?;
+        let lists = hear(Type::status(), "status", &list_group, hearing_lists(&tracker, &results))?;
         Ok(Arc::new(Self { node: node.clone(), tracker, goals, cancels, feedback, results, lists }))
     }
 
@@ -96,11 +120,11 @@ impl ClientCore {
         self.cancels.publish(|out| request.write(out))
     }
 
-    /// Works on what the topics have brought.
+    /// Works on what the topics have brought, unless another thread does.
     pub(super) fn take_in(&self) {
-        self.feedback.run_due();
-        self.results.run_due();
-        self.lists.run_due();
+        self.feedback.take_in();
+        self.results.take_in();
+        self.lists.take_in();
     }
 
     /// Whether a server is there: it sends lists, takes goals and cancel requests, and sends feedback and results here.
@@ -109,8 +133,8 @@ impl ClientCore {
         self.tracker.server().is_some_and(|server| {
             self.goals.reaches(&server)
                 && self.cancels.reaches(&server)
-                && self.results.hears(&server)
-                && self.feedback.hears(&server)
+                && self.results.subscription.hears(&server)
+                && self.feedback.subscription.hears(&server)
         })
     }
 
@@ -154,11 +178,16 @@ impl ClientCore {
 }
 
 /// What becomes of a message of the server of this name.
-type Hearing = Box<dyn Fn(&str, Bytes<'_>) -> Result<(), DecodeError> + Send>;
+type Hearing = Arc<dyn Fn(&str, Bytes<'_>) -> Result<(), DecodeError> + Send + Sync>;
+
+/// Messages of a topic that wait at most.
+fn depth_of(suffix: &str) -> usize {
+    if suffix == "status" { LISTS } else { DEPTH }
+}
 
 fn hearing_feedback(tracker: &Arc<Tracker>) -> Hearing {
     let tracker = Arc::clone(tracker);
-    Box::new(move |_, bytes| {
+    Arc::new(move |_, bytes| {
         let (status, feedback) = read_about(bytes)?;
         tracker.hear_feedback(&status, feedback);
         Ok(())
@@ -166,28 +195,23 @@ fn hearing_feedback(tracker: &Arc<Tracker>) -> Hearing {
 }
 
 /// Feedback that has come was sent before: nobody hears of it once the goal has ended.
-/// Results are counted when they are `heard`.
-fn hearing_results(tracker: &Arc<Tracker>, feedback: &Arc<Subscription>, heard: &Arc<AtomicU64>) -> Hearing {
-    let (tracker, feedback, heard) = (Arc::clone(tracker), Arc::clone(feedback), Arc::clone(heard));
-    Box::new(move |server, bytes| {
-        let read = read_about(bytes).map(|(status, result)| {
-            feedback.run_due();
-            tracker.hear_result(server, &status, result);
-        });
-        heard.fetch_add(1, Ordering::SeqCst);
-        read
+fn hearing_results(tracker: &Arc<Tracker>, feedback: &Input) -> Hearing {
+    let (tracker, feedback) = (Arc::clone(tracker), feedback.clone());
+    Arc::new(move |server, bytes| {
+        let (status, result) = read_about(bytes)?;
+        feedback.take_all();
+        tracker.hear_result(server, &status, result);
+        Ok(())
     })
 }
 
 /// A goal that a list leaves out is lost, unless its result has come, which may wait still. Another thread may be at
 /// work on results: then the next list will tell.
-fn hearing_lists(tracker: &Arc<Tracker>, results: &Arc<Subscription>, heard: Arc<AtomicU64>) -> Hearing {
-    let (tracker, results) = (Arc::clone(tracker), Arc::clone(results));
-    Box::new(move |server, bytes| {
+fn hearing_lists(tracker: &Arc<Tracker>, results: &Input) -> Hearing {
+    let (tracker, results) = (Arc::clone(tracker), results.clone());
+    Arc::new(move |server, bytes| {
         let list: GoalStatusArray = decode(bytes)?;
-        results.run_due();
-        let come = results.received();
-        let all_heard = heard.load(Ordering::SeqCst) + results.dropped() >= come;
+        let all_heard = results.take_in();
         tracker.hear_list(server, (&list, all_heard), clock::monotonic());
         Ok(())
     })

@@ -138,7 +138,8 @@ impl<A: Action> Drop for ActionServer<A> {
         // Goals that wait are answered. None may come once there is no topic to answer on.
         self.core.close();
         if let Some([cancels, goals]) = self.inputs.take() {
-            goals.run_due();
+            // Nobody is asked about them any more.
+            goals.take_each(|client, bytes| self.core.goal_came(client, bytes).map(drop));
             drop((cancels, goals));
         }
         drop(self.timer.take());

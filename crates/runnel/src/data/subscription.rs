@@ -6,6 +6,7 @@ mod link_info;
 mod queue;
 mod room;
 mod spares;
+mod take;
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -23,7 +24,7 @@ use runnel_ros1::told::told;
 use super::qos_events::QosEvents;
 use super::received::{Received, SharedMessage};
 use super::watch::{Pulse, Watched};
-use crate::callback_group::{Entered, Turn};
+use crate::callback_group::{CallbackGroup, Entered, Turn};
 use crate::frame::{Frame, QueueBound};
 use crate::log_output::console;
 use crate::ready::{Runnable, When};
@@ -117,9 +118,19 @@ impl SubscriptionCore {
         events: QosEvents,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Arc<Self> {
+        Self::in_group(options, (when, &Arc::new(CallbackGroup::new())), events, callback)
+    }
+
+    /// A subscription whose callback is of a group.
+    pub(crate) fn in_group(
+        options: SubscriptionSpec,
+        (when, group): (When, &Arc<CallbackGroup>),
+        events: QosEvents,
+        callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
+    ) -> Arc<Self> {
         Arc::new_cyclic(|myself| Self {
             queue: Arc::new(Mutex::new(Class::SubscriptionQueue, Queue::default())),
-            turn: Turn::new(when, myself),
+            turn: Turn::in_group(when, group, myself),
             received: AtomicU64::new(0),
             deadline: Pulse::new(options.deadline),
             room: Room::default(),

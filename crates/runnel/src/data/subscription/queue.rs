@@ -9,8 +9,10 @@ use runnel_io::clock;
 
 use super::link_info::LinkInfo;
 use super::spares::Spares;
+use crate::data::kept::Kept;
 use crate::data::received::{Received, SharedMessage};
 use crate::frame::QueueBound;
+use crate::sync::Mutex;
 
 /// One message that waits.
 pub(super) enum Item {
@@ -65,6 +67,16 @@ impl Item {
     /// True if it is for nobody any more.
     pub(super) fn has_expired(&self) -> bool {
         matches!(self, Self::Expiring { until, .. } if *until <= clock::monotonic())
+    }
+
+    /// The message for whoever takes it, unless it has expired or is shared.
+    pub(super) fn into_kept(self, queue: &Arc<Mutex<Queue>>) -> Option<Kept> {
+        let has_expired = self.has_expired();
+        match self {
+            Self::Bytes { mut bytes, from } => Some(Kept::take(&mut bytes, &from, queue)),
+            Self::Expiring { item, .. } if !has_expired => item.into_kept(queue),
+            Self::Shared(_) | Self::Expiring { .. } => None,
+        }
     }
 
     /// The buffer that it lies in, if that is the subscription's.
