@@ -110,7 +110,7 @@ impl Executor {
                 return Ok(true);
             }
             if !shared.ok() || clock::monotonic() >= until {
-                shared.ready.wake_follower();
+                shared.ready.wake_another();
                 shared.turning.attend();
                 return Ok(false);
             }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
 use super::Runnable;
-use crate::sync::model::{Waker, explore, explore_within};
+use crate::sync::Class;
+use crate::sync::model::{AtomicBool, Mutex, Waker, explore, explore_within, lock};
 use queue::ReadyQueue;
 
 #[expect(dead_code, reason = "the models do not use all of it")]
@@ -93,5 +94,92 @@ fn callbacks_of_two_threads_run_once_each() {
         scene.run(2);
         pushers.into_iter().for_each(|pusher| pusher.join().unwrap());
         assert_eq!((scene.runs(), scene.ready.len()), (2, 0));
+    });
+}
+
+/// Its time is over when it has been told of the callback.
+#[test]
+fn thread_that_leaves_passes_on_what_it_was_told_of() {
+    explore_within(2, || {
+        let scene = Scene::new();
+        let leaving = Arc::clone(&scene);
+        let leaving = thread::spawn(move || {
+            leaving.ready.follow(None, || true);
+            leaving.ready.wake_another();
+        });
+        let pusher = Arc::clone(&scene);
+        let pusher = thread::spawn(move || pusher.push());
+        scene.run(1);
+        scene.ready.close();
+        [leaving, pusher].into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!((scene.runs(), scene.ready.len()), (1, 0));
+    });
+}
+
+/// Threads that spin, of which one at a time leads: waits in the reactor.
+struct Spinning {
+    scene: Arc<Scene>,
+    is_led: AtomicBool,
+    has_ended: AtomicBool,
+    /// Something has arrived that the thread which leads is to find.
+    arrived: Mutex<bool>,
+    found: Waker,
+}
+
+impl Spinning {
+    fn spin(&self) {
+        let Scene { ready, waker, .. } = &*self.scene;
+        let is_led = || self.is_led.load(Ordering::SeqCst);
+        let leads = || self.is_led.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        while !self.has_ended.load(Ordering::SeqCst) {
+            if let Some(due) = ready.pop() {
+                due.run();
+            } else if !leads() {
+                ready.follow(None, is_led);
+            } else {
+                if ready.sleep_if_empty() && !self.has_ended.load(Ordering::SeqCst) {
+                    waker.wait();
+                }
+                ready.awake();
+                if std::mem::take(&mut *lock(&self.arrived)) {
+                    self.found.wake();
+                }
+                self.is_led.store(false, Ordering::SeqCst);
+            }
+        }
+    }
+}
+
+/// Runs until the thread that leads has found what arrives.
+struct Awaiting(Arc<Spinning>);
+
+impl Runnable for Awaiting {
+    fn run(&self) {
+        let Self(spinning) = self;
+        *lock(&spinning.arrived) = true;
+        spinning.scene.waker.wake();
+        spinning.found.wait();
+        spinning.has_ended.store(true, Ordering::SeqCst);
+        spinning.scene.ready.close();
+    }
+}
+
+/// Only the push wakes the thread that follows.
+#[test]
+fn thread_that_follows_leads_while_a_callback_runs() {
+    explore_within(2, || {
+        let spinning = Arc::new(Spinning {
+            scene: Scene::new(),
+            is_led: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
+            arrived: Mutex::new(Class::ReadyQueue, false),
+            found: Waker::new(),
+        });
+        let spinners = [0, 1].map(|_| {
+            let spinner = Arc::clone(&spinning);
+            thread::spawn(move || spinner.spin())
+        });
+        spinning.scene.ready.push(Arc::new(Awaiting(Arc::clone(&spinning))));
+        spinners.into_iter().for_each(|spinner| spinner.join().unwrap());
     });
 }

@@ -72,10 +72,9 @@ impl ReadyQueue {
         let mut state = lock(&self.state);
         let due = state.due.pop_front();
         self.count.store(state.due.len(), Ordering::Release);
-        if due.is_some() && state.followers > 0 {
-            // Another thread takes over the waiting, or the next callback.
-            self.arrived.notify_one();
-        } else if !state.due.is_empty() {
+        // If this thread leads, another takes over from it: who still follows began to when nothing was due, so that the push of
+        // what is taken here has woken a follower.
+        if !state.due.is_empty() && state.followers == 0 {
             // Two pushes may have told one and the same follower, which is this thread.
             drop(state);
             self.wake_sleeper();
@@ -141,10 +140,15 @@ impl ReadyQueue {
         told
     }
 
-    /// The caller leads no longer, and has taken no callback: another thread is to lead.
-    pub(crate) fn wake_follower(&self) {
-        if lock(&self.state).followers > 0 {
+    /// The caller neither leads nor follows any longer, and has taken no callback: another thread is to lead, or to take what is
+    /// due, of which the caller may have been told.
+    pub(crate) fn wake_another(&self) {
+        let state = lock(&self.state);
+        if state.followers > 0 {
             self.arrived.notify_one();
+        } else if !state.due.is_empty() {
+            drop(state);
+            self.wake_sleeper();
         }
     }
 
