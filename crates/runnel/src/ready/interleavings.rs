@@ -130,10 +130,11 @@ impl Spinning {
     fn spin(&self) {
         let Scene { ready, waker, .. } = &*self.scene;
         let is_led = || self.is_led.load(Ordering::SeqCst);
+        let leads = || self.is_led.compare_exchange(false, true, Ordering::SeqCst, Ordering::SeqCst).is_ok();
         while !self.has_ended.load(Ordering::SeqCst) {
             if let Some(due) = ready.pop() {
                 due.run();
-            } else if is_led() || self.is_led.swap(true, Ordering::SeqCst) {
+            } else if !leads() {
                 ready.follow(None, is_led);
             } else {
                 if ready.sleep_if_empty() && !self.has_ended.load(Ordering::SeqCst) {
@@ -163,10 +164,10 @@ impl Runnable for Awaiting {
     }
 }
 
-/// Nothing but the push wakes a thread that follows.
+/// Only the push wakes the thread that follows.
 #[test]
-fn one_of_two_threads_that_follow_leads_while_a_callback_runs() {
-    explore_within(1, || {
+fn thread_that_follows_leads_while_a_callback_runs() {
+    explore_within(2, || {
         let spinning = Arc::new(Spinning {
             scene: Scene::new(),
             is_led: AtomicBool::new(false),
@@ -179,7 +180,6 @@ fn one_of_two_threads_that_follow_leads_while_a_callback_runs() {
             thread::spawn(move || spinner.spin())
         });
         spinning.scene.ready.push(Arc::new(Awaiting(Arc::clone(&spinning))));
-        spinning.spin();
         spinners.into_iter().for_each(|spinner| spinner.join().unwrap());
     });
 }
