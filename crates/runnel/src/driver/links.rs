@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use runnel_io::{Interest, Token, clock};
 use runnel_ros1::node::{PublisherLink, SubscriberLink};
-use runnel_ros1::tcpros::{FrameError, FrameReader};
+use runnel_ros1::tcpros::FrameReader;
 use runnel_ros1::told::told;
 
 use super::Driver;
+use super::sessions::{LinkFault, LinkPair};
 use super::socket::{Input, Output, Socket};
 use super::table::Key;
 use crate::data::{LinkInfo, TopicInput};
 use crate::log_output::console;
-use crate::receive_budget::explain;
 
 /// Of a message under way at least this much is received into its own memory instead of through the common buffer.
 const DIRECT: usize = 16 * 1024;
@@ -36,7 +36,8 @@ impl Driver {
             ..LinkInfo::default()
         };
         let from = Arc::new(from);
-        let meeting = link.same_host;
+        let (meeting, has_statements) = (link.same_host, link.has_statements);
+        let pair = meeting.filter(|_| has_statements).map(|peer| Box::new(LinkPair::new(peer.token)));
         if let Some(number) = link.datagrams {
             return self.join_datagrams(key, number, topic, from);
         }
@@ -50,7 +51,8 @@ impl Driver {
             engine,
             conn: link.conn,
             stream: Arc::clone(&control.stream),
-            reader: FrameReader::accepting(accepted),
+            pair,
+            reader: FrameReader::accepting(accepted).with_statements(has_statements),
             claim: self.frame_budget.claim(control.peer.ip()),
             topic,
             from,
@@ -98,6 +100,7 @@ impl Driver {
         let direct = input.reader.room().is_some_and(|room| room.len() >= DIRECT);
         let ended = if direct { read_direct(input) } else { read_through(input, &mut scratch) };
         self.scratch = scratch;
+        self.settle_link(key);
         if let Err(why) = ended {
             self.input_ended(key, &why);
         }
@@ -107,8 +110,8 @@ impl Driver {
     fn messages(&mut self, key: Key, bytes: &[u8]) {
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
         input.received += bytes.len() as u64;
-        if let Err(error) = cut(input, bytes) {
-            self.misbehaved(key, &explain(error));
+        if let Err(fault) = cut(input, bytes) {
+            self.misbehaved(key, &fault.to_string());
         }
     }
 
@@ -116,12 +119,15 @@ impl Driver {
         match end {
             End::Closed => self.ended(key, None),
             End::Failed(error) => self.ended(key, Some(&error.to_string())),
-            End::Misbehaved(error) => self.misbehaved(key, &explain(*error)),
+            End::Misbehaved(fault) => self.misbehaved(key, &fault.to_string()),
         }
     }
 
     /// What comes by a link makes no sense: it ends, and the log says whose it was.
     pub(super) fn misbehaved(&mut self, key: Key, why: &str) {
+        if let Some(Socket::Input(input)) = self.sockets.get_mut(key) {
+            input.lose_held();
+        }
         let (engine, who) = match self.sockets.get(key) {
             Some(Socket::Input(input)) => {
                 let (topic, address) = (self.topic_of(input.engine, &input.topic), input.claim.address());
@@ -157,12 +163,12 @@ impl Driver {
 enum End {
     Closed,
     Failed(io::Error),
-    Misbehaved(FrameError),
+    Misbehaved(LinkFault),
 }
 
-impl From<FrameError> for End {
-    fn from(error: FrameError) -> Self {
-        Self::Misbehaved(error)
+impl From<LinkFault> for End {
+    fn from(fault: LinkFault) -> Self {
+        Self::Misbehaved(fault)
     }
 }
 
@@ -171,7 +177,7 @@ fn read_direct(input: &mut Input) -> Result<(), End> {
     let count = received(input.stream.recv(room))?;
     input.received += count as u64;
     if let Some(message) = input.reader.arrived(count) {
-        input.topic.push(message, &input.from);
+        input.hear_message(message)?;
     }
     input.update_claim();
     Ok(())
@@ -195,11 +201,10 @@ fn received(result: io::Result<Option<usize>>) -> Result<usize, End> {
 }
 
 /// Cuts bytes into messages and hands those on that are complete.
-pub(super) fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), FrameError> {
-    let Input { reader, topic, from, .. } = input;
+fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), LinkFault> {
     while !bytes.is_empty() {
-        if let Some(message) = reader.take(&mut bytes, || topic.spare())? {
-            topic.push(message, from);
+        if let Some(part) = input.reader.take_part(&mut bytes, || input.topic.spare())? {
+            input.hear_part(part)?;
         }
     }
     input.update_claim();

@@ -335,7 +335,10 @@ impl Driver {
 
     /// Closes a socket and forgets it.
     fn remove_socket(&mut self, key: Key) {
-        let Some(socket) = self.sockets.remove(key) else { return };
+        let Some(mut socket) = self.sockets.remove(key) else { return };
+        if let Socket::Input(input) = &mut socket {
+            input.finish_delivery();
+        }
         match &socket {
             Socket::Input(Input { topic, from, .. })
             | Socket::DatagramInput(DatagramInput { topic, from, .. }) => topic.leave(from),

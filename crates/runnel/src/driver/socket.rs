@@ -11,7 +11,7 @@ use runnel_ros1::node::{Port, ServiceLinkId};
 use runnel_ros1::tcpros::{FrameReader, ResponseReader};
 use runnel_ros1::udpros::Reassembler;
 
-use super::sessions::{Greeting, SampleInput, SampleOutput};
+use super::sessions::{Greeting, LinkPair, SampleInput, SampleOutput};
 use super::table::Key;
 use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent, Way};
 use crate::ipc::{Sender, Unread};
@@ -127,6 +127,8 @@ pub(super) struct Control {
 pub(super) struct Input {
     pub(super) topic: Arc<TopicInput>,
     pub(super) from: Arc<LinkInfo>,
+    /// If both ends understand statements.
+    pub(super) pair: Option<Box<LinkPair>>,
     pub(super) reader: FrameReader,
     pub(super) claim: FrameClaim,
     pub(super) stream: Arc<Stream>,

@@ -33,7 +33,7 @@ use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, S
 use crate::environment::{Range, Ros2Settings};
 use crate::linger::Unarrived;
 use crate::sync::{Class, Mutex, lock};
-pub(crate) use alternate_path::{Returned, Suspended, number};
+pub(crate) use alternate_path::{Returned, number};
 use origin::word;
 pub(crate) use origin::{Written, random as random_origin};
 use outbox::Outbox;

@@ -30,6 +30,8 @@ mod ros2_pair;
 mod scene;
 #[path = "../common/two_graphs.rs"]
 mod two_graphs;
+#[path = "../common/writer_scene.rs"]
+mod writer_scene;
 
 mod action_peers;
 mod calls;
@@ -59,5 +61,6 @@ mod ros2_raw;
 mod ros2_strangers;
 mod services;
 mod sim_time;
+mod statements;
 mod topics;
 mod udpros;
