@@ -102,15 +102,15 @@ fn own_message_beyond_memory_is_an_error() {
 }
 
 #[test]
-fn stream_without_memory_to_be_sent_again_is_an_error() {
-    if !with_little_memory("stream_without_memory_to_be_sent_again_is_an_error") {
+fn bytes_without_memory_to_go_first_are_an_error() {
+    if !with_little_memory("bytes_without_memory_to_go_first_are_an_error") {
         return;
     }
     let mut queue = SendQueue::new(QueueBound { messages: 10, bytes: usize::MAX });
     queue.push(vec![7; 110_000_000], 5);
-    assert!(queue.send_again(vec![7; 110_000_000]).is_err());
+    assert!(queue.put_first(&vec![7; 110_000_000]).is_err());
     assert_eq!((queue.len(), queue.slices().map(<[u8]>::len).collect()), (1, vec![109_999_995]));
-    assert_eq!(queue.send_again(vec![7; 5]), Ok(1));
+    assert_eq!(queue.put_first(&[7; 5]), Ok(1));
 }
 
 #[test]

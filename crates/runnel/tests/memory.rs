@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::{Graph, LONG, spin_until, wait_until};
 use domains::new_domain;
-use fake_process::{END, SLOT};
+use fake_process::{END, SAMPLE_SLOT};
 use ipc_scene::{Reader, Scene, numbered};
 use runnel::core::Message;
 use runnel::core::dynamic::DynamicMessage;
@@ -306,7 +306,7 @@ fn borrow_long(scene: &Scene, reader: &mut Reader) {
         scene.talk(1, BYTES);
         reader.session.map_segments();
         let mut records = std::iter::from_fn(|| reader.session.peek());
-        records.any(|record| record.kind == SLOT && record.word(1) as u32 as usize > BYTES)
+        records.any(|record| record.kind == SAMPLE_SLOT && record.word(2) as u32 as usize > BYTES)
     });
 }
 

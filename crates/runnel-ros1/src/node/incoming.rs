@@ -12,7 +12,7 @@ use runnel_core::time::Instant;
 use super::event::{LinkStats, NodeEvent, SubscriberLink};
 use super::fault::{AskedType, HandshakeFault, PeerFault, TypeSum, TypesDiffer};
 use super::origin;
-use super::same_host::asked_to_meet;
+use super::same_host::{announce_statements, asked_to_meet, says_statements};
 use super::timer::Timer;
 use super::{Conn, Linked, Node};
 use crate::header::{ConnectionHeader, MAX_HEADER};
@@ -145,6 +145,10 @@ impl Node {
     fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String, asked: &ConnectionHeader) {
         let Some(mut reply) = self.publisher_header(&topic) else { return };
         let same_host = self.answer_of_process(asked_to_meet(asked), &mut reply);
+        let has_statements = same_host.is_some() && says_statements(asked);
+        if has_statements {
+            announce_statements(&mut reply);
+        }
         let origin = origin::told_in(asked);
         let address = self.no_longer_incoming(conn);
         let stats = Arc::new(LinkStats::default());
@@ -152,8 +156,17 @@ impl Node {
         let row = Linked { topic: of, node, uri, address, datagram_port: None, stats: Arc::clone(&stats) };
         self.conns.insert(conn, Conn::Subscriber(row));
         let answer = reply.emit();
-        let link =
-            SubscriberLink { topic, conn, subscriber, answer, datagrams: None, same_host, origin, stats };
+        let link = SubscriberLink {
+            topic,
+            conn,
+            subscriber,
+            answer,
+            datagrams: None,
+            same_host,
+            has_statements,
+            origin,
+            stats,
+        };
         self.events.push_back(NodeEvent::SubscriberJoined(link));
     }
 

@@ -2,10 +2,11 @@
 //! not know them pass over them.
 //!
 //! ```text
-//! subscriber ─► runnel_process=<of the subscriber> runnel_link=<token> ─► publisher
-//! subscriber ◄─ runnel_process=<of the publisher>                      ◄─ publisher
+//! subscriber ─► runnel_process=<of the subscriber> runnel_link=<token> runnel_delivery=1 ─► publisher
+//! subscriber ◄─ runnel_process=<of the publisher> runnel_delivery=1                      ◄─ publisher
 //! ```
-//! What both fields hold is in [`runnel_core::local_peer`].
+//! What the first two hold is in [`runnel_core::local_peer`]. Where both ends of a topic's link say `runnel_delivery=1`, they
+//! state by which way messages go, among these; without that the link stays on the network.
 
 use md5::{Digest, Md5};
 use runnel_core::local_peer::{LocalIdentity, LocalPeerId};
@@ -15,6 +16,17 @@ use crate::header::ConnectionHeader;
 
 const PROCESS: &str = "runnel_process";
 const LINK: &str = "runnel_link";
+const DELIVERY: &str = "runnel_delivery";
+
+/// Says that statements are understood among the messages of a topic's link.
+pub(super) fn announce_statements(header: &mut ConnectionHeader) {
+    header.push(DELIVERY, "1");
+}
+
+/// Whether whoever sent the header says so.
+pub(super) fn says_statements(header: &ConnectionHeader) -> bool {
+    header.get(DELIVERY) == Some("1")
+}
 
 /// The token of the link with this number, which is used once.
 fn token(identity: &LocalIdentity, link: u64) -> u128 {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::LENGTH;
+use super::{LENGTH, STATEMENT, STATEMENT_MARK};
 use runnel_core::wire::{GrowingSink, NoMemory, Sink, try_write};
 
 /// Bytes reserved for a message before any of it has arrived.
@@ -125,13 +125,29 @@ pub struct FrameReader {
     completed: u64,
     /// Bytes of these.
     delivered: u64,
+    /// Statements may come between pieces.
+    has_statements: bool,
     state: State,
 }
 
+/// Whatever comes next in a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A message.
+    Message(Vec<u8>),
+    /// What the peer says of the messages, as it is.
+    Statement([u8; STATEMENT]),
+}
+
 #[derive(Debug)]
+#[expect(clippy::enum_variant_names, reason = "each is named for what it waits for")]
 enum State {
     ExpectLength {
         have: [u8; LENGTH],
+        count: usize,
+    },
+    ExpectStatement {
+        have: [u8; STATEMENT],
         count: usize,
     },
     /// `body` may be longer than what has arrived: room, or what a buffer held before.
@@ -152,12 +168,46 @@ impl FrameReader {
 
     /// A reader at the start of a stream that refuses pieces of other lengths.
     pub fn accepting(accepted: AcceptedLength) -> Self {
-        Self { accepted, completed: 0, delivered: 0, state: START }
+        Self { accepted, completed: 0, delivered: 0, has_statements: false, state: START }
+    }
+
+    /// The same, between whose pieces statements may come, each led by [`STATEMENT_MARK`] instead of a length.
+    #[must_use]
+    pub fn with_statements(self, has_statements: bool) -> Self {
+        Self { has_statements, ..self }
     }
 
     /// Has the pieces whose length has not arrived yet be of other lengths.
     pub fn accept(&mut self, accepted: AcceptedLength) {
         self.accepted = accepted;
+    }
+
+    /// Takes bytes from the front of `input` until a message or a statement is complete or the input is used up. `spare` is
+    /// asked for a buffer to use again when a message begins; what it holds does not matter.
+    ///
+    /// # Errors
+    /// When a length is not accepted, or memory is short; the stream cannot be read further.
+    pub fn take_part(
+        &mut self,
+        input: &mut &[u8],
+        spare: impl FnOnce() -> Vec<u8>,
+    ) -> Result<Option<Part>, FrameError> {
+        let message = self.take(input, spare)?;
+        Ok(message.map(Part::Message).or_else(|| self.take_statement(input).map(Part::Statement)))
+    }
+
+    fn take_statement(&mut self, input: &mut &[u8]) -> Option<[u8; STATEMENT]> {
+        let State::ExpectStatement { have, count } = &mut self.state else { return None };
+        let (now, later) = input.split_at(input.len().min(STATEMENT - *count));
+        have[*count..*count + now.len()].copy_from_slice(now);
+        *count += now.len();
+        *input = later;
+        let (have, is_whole) = (*have, *count == STATEMENT);
+        if !is_whole {
+            return None;
+        }
+        self.state = START;
+        Some(have)
     }
 
     /// Takes bytes from the front of `input` until a piece is complete or the input is used up. `spare` is asked
@@ -237,9 +287,13 @@ impl FrameReader {
             *count += 1;
             *input = rest;
         }
-        let claimed = u32::from_le_bytes(*have) as usize;
-        self.accepted.check(claimed)?;
-        Ok(Some(claimed))
+        let claimed = u32::from_le_bytes(*have);
+        if self.has_statements && claimed == STATEMENT_MARK {
+            self.state = State::ExpectStatement { have: [0; STATEMENT], count: 0 };
+            return Ok(None);
+        }
+        self.accepted.check(claimed as usize)?;
+        Ok(Some(claimed as usize))
     }
 }
 
@@ -313,6 +367,31 @@ mod tests {
             let pieces: Vec<_> = stream.chunks(step).flat_map(|part| read_all(&mut reader, part)).collect();
             assert_eq!(pieces, [b"ab".to_vec(), b"".to_vec(), b"cde".to_vec()], "step {step}");
         }
+    }
+
+    #[test]
+    fn statements_come_between_messages_wherever_the_bytes_are_split() {
+        let statement = [&STATEMENT_MARK.to_le_bytes()[..], &[7; STATEMENT]].concat();
+        let stream = [&statement[..], &framed("ab"), &statement, &statement, &framed("")].concat();
+        for step in 1..=stream.len() {
+            let fixed = FrameReader::new(100).with_statements(true);
+            let (mut reader, mut parts) = (fixed, Vec::new());
+            for mut bytes in stream.chunks(step) {
+                while !bytes.is_empty() {
+                    parts.extend(reader.take_part(&mut bytes, Vec::new).unwrap());
+                }
+            }
+            let (message, said) =
+                (|text: &[u8]| Part::Message(text.to_vec()), Part::Statement([7; STATEMENT]));
+            let expected = [said.clone(), message(b"ab"), said.clone(), said, message(b"")];
+            assert_eq!(parts, expected, "step {step}");
+        }
+    }
+
+    #[test]
+    fn a_statement_is_a_length_beyond_the_limit_to_those_who_agreed_on_none() {
+        let mut reader = FrameReader::new(100);
+        assert!(reader.take_part(&mut &STATEMENT_MARK.to_le_bytes()[..], Vec::new).is_err());
     }
 
     #[test]

@@ -35,15 +35,6 @@ pub struct SendQueue<F = Vec<u8>> {
     preamble: bool,
 }
 
-/// What a queue sends next.
-#[derive(Debug)]
-pub enum Front<'a, F> {
-    /// What is left of bytes that are no message of their own.
-    Preamble(&'a [u8]),
-    /// A message, and how many of its bytes are sent.
-    Message(&'a F, usize),
-}
-
 impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
     /// An empty queue.
     pub fn new(bound: QueueBound) -> Self {
@@ -70,6 +61,16 @@ impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
     /// Changes how much it may hold, from the next message on.
     pub fn set_bound(&mut self, bound: QueueBound) {
         self.bound = bound;
+    }
+
+    /// How much it may hold.
+    pub fn bound(&self) -> QueueBound {
+        self.bound
+    }
+
+    /// True if what comes next was sent in part, or is a preamble.
+    pub fn is_begun(&self) -> bool {
+        self.fixed() > 0
     }
 
     /// True if nothing waits: a message may be sent at once.
@@ -105,37 +106,53 @@ impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
         dropped
     }
 
-    /// What is to be sent next.
-    pub fn front(&self) -> Option<Front<'_, F>> {
-        let frame = self.frames.front()?;
-        let rest = || frame.as_ref().get(self.sent..).unwrap_or(&[]);
-        Some(if self.preamble { Front::Preamble(rest()) } else { Front::Message(frame, self.sent) })
-    }
-
-    /// Puts bytes before all that waits: what was sent already and has to be sent again. A message that was sent in part
-    /// counts as sent with them. Returns how many messages do.
+    /// Puts bytes before all messages that wait and behind one that was sent in part, which counts as sent with them. They are
+    /// never dropped and count as no message. Returns how many messages count as sent.
     ///
     /// # Errors
-    /// When there is no memory for these bytes with those of that message. The queue is as before then, and the stream has a
-    /// hole.
-    pub fn send_again(&mut self, mut bytes: Vec<u8>) -> Result<u64, NoMemory> {
-        let mut completed = 0;
+    /// When there is no memory for these bytes with those of that message. The queue is as before then.
+    pub fn put_first(&mut self, bytes: &[u8]) -> Result<u64, NoMemory> {
         let begun = self.frames.front().filter(|_| self.fixed() > 0);
-        let rest = begun.map_or(0, |front| front.as_ref().len().saturating_sub(self.sent));
-        try_reserve(&mut bytes, rest)?;
+        let rest = begun.and_then(|front| front.as_ref().get(self.sent..)).unwrap_or(&[]);
+        let mut preamble = Vec::new();
+        try_reserve(&mut preamble, rest.len() + bytes.len())?;
+        preamble.extend_from_slice(rest);
+        preamble.extend_from_slice(bytes);
+        let mut completed = 0;
         if self.fixed() > 0
             && let Some(front) = self.frames.pop_front()
         {
-            bytes.extend_from_slice(front.as_ref().get(self.sent..).unwrap_or(&[]));
             self.bytes -= front.as_ref().len();
             completed = u64::from(!self.preamble);
         }
-        (self.sent, self.preamble) = (0, !bytes.is_empty());
+        (self.sent, self.preamble) = (0, !preamble.is_empty());
         if self.preamble {
-            self.bytes += bytes.len();
-            self.frames.push_front(bytes.into());
+            self.bytes += preamble.len();
+            self.frames.push_front(preamble.into());
         }
         Ok(completed)
+    }
+
+    /// Messages that wait whole.
+    pub fn unsent(&self) -> usize {
+        self.frames.len() - self.fixed()
+    }
+
+    /// Those, oldest first.
+    pub fn iter_unsent(&self) -> impl Iterator<Item = &F> {
+        self.frames.iter().skip(self.fixed())
+    }
+
+    /// Forgets them: they go by another way.
+    pub fn forget_unsent(&mut self) {
+        self.frames.truncate(self.fixed());
+        self.bytes = self.frames.iter().map(|frame| frame.as_ref().len()).sum();
+    }
+
+    /// Bytes of the preamble that are still to go.
+    pub fn preamble_left(&self) -> usize {
+        let preamble = self.frames.front().filter(|_| self.preamble);
+        preamble.map_or(0, |preamble| preamble.as_ref().len() - self.sent)
     }
 
     /// What is to be sent next, in slices of whole or begun frames, oldest first.
@@ -194,6 +211,24 @@ mod tests {
         assert_eq!(rest, [b"header", &frames[1][..]].concat());
         assert_eq!((queue.advance(3), queue.advance(3)), (0, 0), "a header is no message");
         assert_eq!((queue.advance(frames[1].len()), queue.is_empty()), (1, true));
+    }
+
+    #[test]
+    fn what_is_put_first_goes_behind_a_message_that_is_begun_and_before_all_others() {
+        let mut queue = queue(2, 1000);
+        let frames: Vec<_> = ["a", "b", "c"].iter().map(|text| framed(text)).collect();
+        queue.push(frames[0].clone(), 2);
+        queue.push(frames[1].clone(), 0);
+        assert_eq!((queue.unsent(), queue.put_first(b"xy")), (1, Ok(1)));
+        assert_eq!((queue.unsent(), queue.put_first(b"z"), queue.preamble_left()), (1, Ok(0), 6));
+        queue.push(frames[2].clone(), 0);
+        let rest: Vec<u8> = queue.slices().flatten().copied().collect();
+        assert_eq!(rest, [&frames[0][2..], b"xyz", &frames[1], &frames[2]].concat());
+        assert_eq!(queue.advance(4), 0);
+        assert!(queue.iter_unsent().eq(&frames[1..]));
+        queue.forget_unsent();
+        assert_eq!((queue.unsent(), queue.preamble_left()), (0, 2));
+        assert_eq!((queue.advance(2), queue.is_empty()), (0, true));
     }
 
     #[test]

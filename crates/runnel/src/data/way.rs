@@ -1,17 +1,14 @@
-//! How the bytes of one link leave: by its connection, or, once both ends are known to be of one host, by a channel of the
-//! session between their processes.
+//! How the bytes of one link of a service leave: by its connection, or, once both ends are known to be of one host, by a channel
+//! of the session between their processes.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::sync::Arc;
 
-use runnel_io::segment::Segment;
 use runnel_io::{Interest, Reactor, Stream, Token};
 
-use crate::frame::Frame;
 use crate::ipc::{Sender, Tally};
 
-/// See the module's documentation. What each message touches comes last.
-#[repr(C)]
+/// See the module's documentation.
 pub(crate) struct Way {
     token: Token,
     /// The reactor tells when the connection takes more.
@@ -23,7 +20,6 @@ pub(crate) struct Way {
     wanted: Option<Arc<Sender>>,
     /// Bytes of the link's stream that went by the connection.
     sent: u64,
-    tally: Tally,
     channel: Option<Channel>,
 }
 
@@ -43,7 +39,7 @@ impl Way {
     /// The way by a connection, on which `header` bytes go before the link's stream.
     pub(crate) fn new(stream: Arc<Stream>, token: Token, header: usize) -> Self {
         let (channel, wanted) = (None, None);
-        Self { stream, token, header, sent: 0, channel, wanted, tally: Tally::default(), watched: false }
+        Self { stream, token, header, sent: 0, channel, wanted, watched: false }
     }
 
     /// The same, of which the reactor tells already when it takes more.
@@ -51,66 +47,19 @@ impl Way {
         Self { watched, ..Self::new(stream, token, header) }
     }
 
-    /// Bytes of our connection header that are still to go.
-    pub(crate) fn header_left(&self) -> usize {
-        self.header
-    }
-
-    /// Whether messages can be lent on it.
+    /// Whether it is a channel.
     pub(crate) fn is_channel(&self) -> bool {
         self.channel.is_some()
     }
 
-    /// True if all that was sent is at the other end.
-    pub(crate) fn is_delivered(&self) -> bool {
-        self.is_channel() || self.stream.is_delivered()
-    }
-
-    /// Has the other process map memory of which it may be lent messages later; false until it has.
-    pub(crate) fn give(&self, segments: &[Arc<Segment>]) -> bool {
-        self.channel.as_ref().is_none_or(|Channel { sender, .. }| sender.give(segments))
-    }
-
-    /// Takes back the memory of messages that the other process has read.
-    pub(crate) fn take_back(&self) {
-        self.channel.iter().for_each(|Channel { sender, .. }| sender.take_back_slots());
-    }
-
-    /// The message as a copy, since the other process takes none.
-    pub(crate) fn copy(&mut self, frame: &Frame) -> Frame {
-        self.tally.copied += 1;
-        frame.to_own()
-    }
-
-    /// Messages that were copied because the other process holds as much as it may.
-    pub(crate) fn copied(&self) -> u64 {
-        self.tally.copied
-    }
-
-    /// Sends what is taken of bytes that lie in several places; how many.
-    pub(crate) fn send_slices(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        if let Some(Channel { sender, number }) = &self.channel {
-            return Ok(slices.first().map_or(0, |first| sender.send_bytes(*number, first)));
-        }
-        let sent = match slices {
-            [one] => self.stream.send(one)?,
-            many => self.stream.send_vectored(many)?,
-        };
-        self.count(sent);
-        Ok(sent)
-    }
-
-    /// Sends what is taken of a message of which `sent` bytes are sent; how many bytes.
-    pub(crate) fn send_frame(&mut self, frame: &Frame, sent: usize) -> io::Result<usize> {
-        match &self.channel {
-            Some(Channel { sender, number }) => Ok(sender.send_frame(*number, frame, sent, &mut self.tally)),
-            None => self.send_slices(&[IoSlice::new(frame.as_ref().get(sent..).unwrap_or(&[]))]),
-        }
-    }
-
     /// Sends what is taken of bytes of the link's stream; how many.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.send_slices(&[IoSlice::new(bytes)])
+        if let Some(Channel { sender, number }) = &self.channel {
+            return Ok(sender.send_bytes(*number, bytes));
+        }
+        let sent = self.stream.send(bytes)?;
+        self.count(sent);
+        Ok(sent)
     }
 
     fn count(&mut self, sent: usize) {
@@ -128,7 +77,7 @@ impl Way {
     pub(crate) fn watch(&mut self, reactor: &Reactor, watch: bool) -> io::Result<()> {
         if let Some(Channel { sender, .. }) = &self.channel {
             if watch {
-                sender.wait(self.token, &self.tally);
+                sender.wait(self.token, &Tally::default());
             }
             return Ok(());
         }
@@ -166,15 +115,9 @@ impl Way {
             .map(|channel| channel.number)
     }
 
-    /// Ends the connection, of which the reactor then tells.
-    pub(crate) fn end(&self) {
-        let _ = self.stream.shutdown();
-    }
-
     /// The session is over: what is sent from now on goes by the connection.
     pub(crate) fn fall_back(&mut self) {
         self.channel = None;
-        self.tally.awaits = None;
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) enum Effect {
     Unresolved { engine: Key, conn: ConnId, why: String },
     /// The connection of a link has ended, which still has its socket: what its session brings is to be taken first.
     LinkEnded { key: Key, why: Option<String> },
+    /// What has come by a link is something that its publisher is to be told of.
+    PublisherUntold { key: Key },
     /// Something is to be logged about a peer.
     PeerTrouble { engine: Key, peer: Peer, why: String },
     /// A link is gone whose other end may be of this host.

@@ -5,9 +5,13 @@
 //!     header: my process, a token        ─► TCP ─►   a link of that token
 //!                                        ◄─ TCP ◄─   header: my process
 //!     (whose number is less connects: one session for each pair of processes)
-//!     ASK token                        ─► ring ─►    the link goes over, wherever its stream is:
+//!  topics:   REACHED, ASK token        ─► ring ─►    the link goes over between two messages:
+//!     reads messages before that of TCP ◄─ ring ◄─   OPEN_SAMPLES channel, token, the first message
+//!     messages                         ◄─ ring ◄─    SAMPLE, SAMPLE_SLOT, SAMPLE_BEGIN, BYTES channel
+//!     REACHED                          ─► ring ─►    sends without limit
+//!  services: ASK token                 ─► ring ─►    the link goes over, wherever its stream is:
 //!     reads that many bytes of TCP     ◄─ ring ◄─    OPEN channel, token, bytes that went by TCP
-//!     messages                         ◄─ ring ◄─    MESSAGE, BYTES, SLOT channel
+//!     responses                        ◄─ ring ◄─    BYTES channel
 //! ```
 //! Where no session comes about, the link stays on its connection. It also goes back to it when the session ends, with
 //! what the other end has not read; then the processes meet again.
@@ -17,6 +21,8 @@ mod ending;
 mod greeting;
 mod hearing;
 mod late;
+mod link_delivery;
+mod pair_delivery;
 mod processes;
 mod put_off;
 mod samples;
@@ -41,10 +47,12 @@ use super::throttle::Throttle;
 use crate::environment::IpcSettings;
 use crate::ipc::{Pool, Receiver, Sender, awake};
 use crate::log_output::console;
-pub(super) use delivery::PairDelivery;
 use ending::Ending;
 pub(super) use greeting::Greeting;
-use late::{LateLinks, PATIENCE};
+use late::LateLinks;
+use link_delivery::PATIENCE;
+pub(super) use link_delivery::{LinkFault, LinkPair};
+pub(super) use pair_delivery::PairDelivery;
 use processes::Processes;
 use put_off::PutOff;
 pub(super) use samples::{SampleInput, SampleOutput};
@@ -98,6 +106,9 @@ pub(super) struct Sessions {
     put_off: PutOff,
     /// Pairs that wait for samples of RTPS.
     draining: Vec<Key>,
+    /// Links that wait for messages of their connections, since when, and whether these are being read.
+    owed: Vec<(Key, Instant)>,
+    reads_owed: bool,
     /// With messages, since the reactor was looked at.
     turns: u32,
     throttle: Throttle,
@@ -198,6 +209,8 @@ impl Sessions {
             late_since: None,
             put_off: PutOff::default(),
             draining: Vec::new(),
+            owed: Vec::new(),
+            reads_owed: false,
             turns: 0,
             throttle: Throttle::default(),
         }
@@ -305,17 +318,15 @@ impl Driver {
 
     /// Whoever has asked for a link asks to have it by a session as well.
     fn ask(&mut self, session: Key, key: Key, token: u128) {
-        match self.sockets.get(key) {
-            Some(Socket::Input(_) | Socket::Called(_) | Socket::SampleInput(_)) => {}
-            Some(Socket::SampleOutput(_)) => return self.go_over_if_asked(session, token),
-            _ => return,
-        }
         let samples = match self.sockets.get_mut(key) {
-            Some(Socket::SampleInput(input)) if input.delivery.is_some() => {
+            Some(Socket::Input(_)) => return self.ask_for_link(session, key, token),
+            Some(Socket::SampleOutput(_)) => return self.go_over_if_asked(session, token),
+            Some(Socket::SampleInput(input)) if input.memory.delivery.is_some() => {
                 return input.asks_later = true;
             }
             Some(Socket::SampleInput(input)) => Some(input.waits_for_user()),
-            _ => None,
+            Some(Socket::Called(_)) => None,
+            _ => return,
         };
         let Some(session) = self.sessions.open.get_mut(session) else { return };
         let asked = match samples {
@@ -352,7 +363,7 @@ impl Driver {
         let Some(open) = self.sessions.open.get_mut(session) else { return };
         let (unasked, unopened) = (std::mem::take(&mut open.unasked), std::mem::take(&mut open.unopened));
         let (untold, waiting) = (std::mem::take(&mut open.untold), open.sender.ready_links());
-        untold.into_iter().for_each(|key| self.tell_reached_again(key));
+        untold.into_iter().for_each(|key| self.tell_untold(key));
         for token in unasked {
             if let Some(key) = self.sessions.links.get(&token).copied() {
                 self.ask(session, key, token);

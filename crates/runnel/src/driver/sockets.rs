@@ -27,7 +27,6 @@ use super::table::{Key, Table};
 use super::throttle::Throttle;
 use crate::environment::Settings;
 use crate::receive_budget::FrameBudget;
-pub(super) use links::cut;
 pub(super) use listeners::ACCEPT_BATCH;
 use lookups::Lookups;
 pub(super) use socket::{Called, Control, DatagramInput, DatagramOutput, Input, Output, Socket};
@@ -153,7 +152,10 @@ impl Sockets {
 
     /// Closes a socket and forgets it.
     pub(super) fn remove(&mut self, key: Key, effects: &mut Effects) {
-        let Some(socket) = self.table.remove(key) else { return };
+        let Some(mut socket) = self.table.remove(key) else { return };
+        if let Socket::Input(input) = &mut socket {
+            input.finish_delivery();
+        }
         match &socket {
             Socket::Input(Input { topic, from, .. })
             | Socket::DatagramInput(DatagramInput { topic, from, .. }) => topic.leave(from),

@@ -189,6 +189,7 @@ impl Driver {
                 self.with_engine(engine, |engine, now| engine.verbs().handle_unresolved(now, conn, &why));
             }
             Effect::LinkEnded { key, why } => self.link_ended(key, why),
+            Effect::PublisherUntold { key } => self.settle_link(key),
             Effect::PeerTrouble { engine, peer, why } => self.peer_trouble(engine, &peer, &why),
             Effect::Parted { key, peer } => self.part(key, peer),
             Effect::NodeTrouble { node, line } => {

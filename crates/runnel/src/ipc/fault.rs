@@ -23,8 +23,6 @@ pub(crate) enum SessionFault {
     SampleWithoutNumber {
         len: u32,
     },
-    /// It wrote a message of ROS 1 where samples of ROS 2 come.
-    MessageAmongSamples,
     /// It wrote a sample where another is not whole.
     SampleWithinSample,
     /// It wrote a sample whose number cannot be the next.
@@ -46,7 +44,7 @@ pub(crate) enum SessionFault {
     /// It wrote a statement that is none, or of a kind that does not belong there.
     Statement(StatementError),
     UnexpectedStatement,
-    /// What it wrote of a pair of ROS 2 does not fit together.
+    /// What it wrote of a pair does not fit together.
     Delivery(ReceiveError),
     /// It told how far a reader is that cannot be there.
     Reached(ReachedError),
@@ -93,7 +91,6 @@ impl fmt::Display for SessionFault {
             Self::SampleWithoutNumber { len } => {
                 write!(f, "it wrote a sample of {len} bytes, without a number")
             }
-            Self::MessageAmongSamples => f.write_str("it wrote a message without a number for ROS 2"),
             Self::SampleWithinSample => f.write_str("it put a sample into the middle of another"),
             Self::SampleOutOfOrder { number, next } => {
                 write!(f, "it wrote sample {number} where sample {next} was to come")

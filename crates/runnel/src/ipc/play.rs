@@ -12,6 +12,7 @@ use super::{Heard, Hello, Piece, Pool, RING, Tally};
 use crate::frame::{Frame, LENGTH};
 use attacker::Attacker;
 use ends::{End, connect};
+use runnel_delivery::{Statement, StreamId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -43,6 +44,13 @@ struct Stream {
     sent: Vec<u8>,
     received: Vec<u8>,
     count: u8,
+    next: u64,
+}
+
+/// A channel for a pair.
+fn open(end: &End) -> Option<u32> {
+    let id = StreamId { stream: 1, subscription: 0 };
+    end.sender.open_samples(1, 1, &Statement::Begin { id, epoch: 2, from: 1, is_settled: false })
 }
 
 /// See the module.
@@ -101,9 +109,9 @@ impl Scene {
             held: Vec::new(),
             held_of_attacker: Vec::new(),
         };
-        scene.link.channel = scene.here.sender.open(1, 0);
+        scene.link.channel = open(&scene.here);
         if let Some(exposed) = &scene.exposed {
-            scene.exposed_link.channel = exposed.sender.open(2, 0);
+            scene.exposed_link.channel = open(exposed);
         }
         scene
     }
@@ -129,7 +137,8 @@ impl Scene {
         self.there.take_packets().expect("an honest peer sends packets of a session");
         for _ in 0..most {
             match self.there.next().expect("an honest peer writes records of a session") {
-                Some(Heard::Stream(piece)) => self.link.arrive(piece, &mut self.held),
+                Some(Heard::Stream(bytes)) => self.link.received.extend(bytes),
+                Some(Heard::Sample { piece, .. }) => self.link.arrive(piece, &mut self.held),
                 Some(_) => {}
                 None => break,
             }
@@ -154,8 +163,10 @@ impl Scene {
         let mut result = exposed.take_packets();
         for _ in 0..most {
             match result.and_then(|()| exposed.next()) {
-                Ok(Some(Heard::Stream(piece) | Heard::Sample { piece, .. })) => {
-                    assert!(piece.own_bytes() <= RING * 8 && piece.bytes().len() <= i32::MAX as usize);
+                Ok(Some(Heard::Stream(bytes))) => assert!(bytes.len() <= RING * 8),
+                Ok(Some(Heard::Sample { piece, .. })) => {
+                    let most = if matches!(piece, Piece::Lent(_)) { i32::MAX as usize } else { RING * 8 };
+                    assert!(piece.bytes().len() <= most);
                     if self.held_of_attacker.len() < MOST_HELD {
                         self.held_of_attacker.push(piece);
                     }
@@ -190,7 +201,10 @@ impl Scene {
             let (why, mut unread) = self.here.sender.finish();
             assert_eq!(why, None, "an honest peer did nothing");
             let channel = self.link.channel.expect("a channel");
+            // The rest of a sample whose beginning was read comes first.
             self.link.received.extend(unread.take_stream(channel).unwrap_or_default());
+            let samples = unread.samples.remove(&channel).unwrap_or_default();
+            samples.iter().for_each(|(_, frame)| self.link.received.extend_from_slice(frame.as_ref()));
         } else {
             for _ in 0..100_000 {
                 if self.link.is_done() {
@@ -241,13 +255,14 @@ impl Stream {
     fn send(&mut self, end: &End) {
         let Some(channel) = self.channel else { return };
         while let Some((frame, sent)) = self.pending.front_mut() {
-            let count = end.sender.send_frame(channel, frame, *sent, &mut self.tally);
+            let count = end.sender.send_sample((channel, self.next), frame, *sent, &mut self.tally);
             self.sent.extend_from_slice(&frame.as_ref()[*sent..*sent + count]);
             *sent += count;
             if *sent < frame.as_ref().len() {
                 return;
             }
             self.pending.pop_front();
+            self.next += 1;
         }
     }
 

@@ -39,7 +39,7 @@ pub(crate) struct Receiver {
 /// What a record says.
 pub(crate) enum Heard {
     /// More of what a channel carries.
-    Stream(Piece),
+    Stream(Vec<u8>),
     Ask {
         token: u128,
     },
@@ -47,25 +47,25 @@ pub(crate) enum Heard {
         token: u128,
         before: u64,
     },
-    /// Of a pair of the ROS 2 graph.
+    /// Of a pair.
     OpenSamples {
         token: u128,
         first_unacknowledged: u64,
         begin: Statement,
     },
-    /// The same of such a pair, and whether its writer is to wait for the reader's user.
+    /// The same of a pair of the ROS 2 graph, and whether its writer is to wait for the reader's user.
     AskSamples {
         token: u128,
         waits_for_user: bool,
     },
-    /// How far the reader of such a pair is.
+    /// How far the subscriber of a pair is.
     Reached {
         token: u128,
         reached: Statement,
     },
-    /// What does not come of such a pair.
+    /// What does not come of a pair.
     Skip(Statement),
-    /// A sample of such a pair, or its beginning.
+    /// A sample of a pair, or its beginning.
     Sample {
         number: u64,
         piece: Piece,
@@ -74,7 +74,7 @@ pub(crate) enum Heard {
     Nothing,
 }
 
-/// A piece of a link's stream.
+/// A sample, or its beginning.
 pub(crate) enum Piece {
     /// A whole message where it lies, with its length before it.
     Lent(Lent),
@@ -97,14 +97,6 @@ impl Piece {
         match self {
             Self::Lent(lent) => Self::Message(lent.bytes().to_vec()),
             own => own,
-        }
-    }
-
-    /// Bytes of this process's own memory that it takes.
-    pub(crate) fn own_bytes(&self) -> usize {
-        match self {
-            Self::Lent(_) => 0,
-            Self::Message(bytes) | Self::Bytes(bytes) => bytes.len(),
         }
     }
 }
@@ -179,9 +171,7 @@ impl Receiver {
     /// What a record says.
     pub(crate) fn hear(&mut self, record: &Record) -> Result<Heard, SessionFault> {
         Ok(match record.kind {
-            kind::MESSAGE => Heard::Stream(Piece::Message(self.copied(record))),
-            kind::BYTES => Heard::Stream(Piece::Bytes(self.copied(record))),
-            kind::SLOT => Heard::Stream(self.lent_piece(self.words(record)?)?),
+            kind::BYTES => Heard::Stream(self.copied(record)),
             kind::SAMPLE | kind::SAMPLE_BEGIN => {
                 let (number, mut bytes) = (self.number(record)?, Vec::new());
                 self.copy_sample(record, &mut bytes);

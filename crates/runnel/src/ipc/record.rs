@@ -1,11 +1,12 @@
 //! What the records of a session are, and its packets.
 //!
-//! A link keeps its own stream of bytes when it goes over from its connection to a channel: `Open` says how many bytes of
-//! it went over the connection, and what is in the ring follows these. So nothing is lost or comes twice, wherever in a
-//! message that happens, and nothing when it goes back.
+//! Samples have numbers, which they bear here as they do on the network: those of the ROS 2 graph by RTPS, those of a link of ROS
+//! 1 as both ends count them. What the two ends of such a pair say of the change from one path to the other are the statements of
+//! `runnel_delivery`.
 //!
-//! Samples of the ROS 2 graph have numbers of their own, which they bear here as they do on the network. What the two ends of
-//! such a pair say of the change from one path to the other are the statements of `runnel_delivery`.
+//! The link of a service keeps its own stream of bytes when it goes over from its connection to a channel: `Open` says how many
+//! bytes of it went over the connection, and what is in the ring follows these. So nothing is lost or comes twice, wherever in
+//! it that happens, and nothing when it goes back.
 
 use runnel_delivery::{STATEMENT_BYTES, Statement, StatementError};
 
@@ -16,22 +17,18 @@ pub(crate) const STATEMENT_WORDS: usize = STATEMENT_BYTES / 8;
 
 /// Kinds of records. A channel is a number that whoever sends on it has chosen.
 pub(crate) mod kind {
-    /// A whole message without the length that goes before it in the stream.
-    pub(crate) const MESSAGE: u8 = 1;
-    /// Bytes of the stream.
+    /// Bytes of a stream, or of a sample that has begun.
     pub(crate) const BYTES: u8 = 2;
-    /// A whole message in a slot, with its length before it: words (segment and loan, slot and length).
-    pub(crate) const SLOT: u8 = 3;
     /// What the link of this token carries to us may come by this session: words (token low, high).
     pub(crate) const ASK: u8 = 4;
-    /// From here on a link comes by this channel: words (token low, high, bytes of the stream that went before).
+    /// From here on the link of a service comes by this channel: words (token low, high, bytes of the stream that went before).
     pub(crate) const OPEN: u8 = 5;
     /// Nothing more comes by this channel; its number may be used again.
     pub(crate) const CLOSE: u8 = 6;
     /// Nothing more comes by this segment, whose memory is given back: words (its number).
     pub(crate) const FORGET: u8 = 7;
-    /// From here on a pair of the ROS 2 graph comes by this channel: words (token low, high, number of the first sample that is
-    /// not known to have arrived by the network), and a Begin (`runnel_delivery::Statement`).
+    /// From here on a pair comes by this channel: words (token low, high, number of the first sample that is not known to have
+    /// arrived by the network), and a Begin (`runnel_delivery::Statement`).
     pub(crate) const OPEN_SAMPLES: u8 = 8;
     /// A whole sample: a word (its number), and the message without the length before it.
     pub(crate) const SAMPLE: u8 = 9;
@@ -39,7 +36,7 @@ pub(crate) mod kind {
     pub(crate) const SAMPLE_SLOT: u8 = 10;
     /// The first bytes of a sample that goes on in `BYTES`: a word (its number), and then its length.
     pub(crate) const SAMPLE_BEGIN: u8 = 11;
-    /// The samples of the pair of this token may come by this session: words (token low, high, 1 if the writer is to wait for
+    /// The samples of the pair of the ROS 2 graph of this token may come by this session: words (token low, high, 1 if the writer is to wait for
     /// the reader's user and else 0).
     pub(crate) const ASK_SAMPLES: u8 = 12;
     /// Of the pair of this token: words (token low, high), and a Reached.
@@ -49,12 +46,7 @@ pub(crate) mod kind {
 }
 
 impl Record {
-    /// True if it is a whole message.
-    pub(crate) fn is_message(&self) -> bool {
-        self.kind == kind::MESSAGE
-    }
-
-    /// True if it is a whole sample of the ROS 2 graph.
+    /// True if it is a whole sample.
     pub(crate) fn is_sample(&self) -> bool {
         self.kind == kind::SAMPLE
     }
@@ -125,7 +117,7 @@ pub(crate) struct Hello {
 const GREETING: &[u8; 15] = b"runnel session ";
 
 /// Another for another layout of memory or records.
-const VERSION: u8 = b'3';
+const VERSION: u8 = b'4';
 
 /// What a first packet is that is no hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

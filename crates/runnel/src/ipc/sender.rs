@@ -106,25 +106,10 @@ impl Sender {
         Self { outbox, inbox, page, bell, own_bell, packets, pool, state }
     }
 
-    /// Sends what is left of a message of which `sent` bytes are sent; how many bytes that was.
-    pub(crate) fn send_frame(&self, channel: u32, frame: &Frame, sent: usize, tally: &mut Tally) -> usize {
-        self.send((channel, None), frame, sent, tally)
-    }
-
-    /// The same of a sample of the ROS 2 graph, which has a number.
+    /// Sends what is left of a sample of which `sent` bytes are sent; how many bytes that was.
     pub(crate) fn send_sample(
         &self,
         (channel, number): (u32, u64),
-        frame: &Frame,
-        sent: usize,
-        tally: &mut Tally,
-    ) -> usize {
-        self.send((channel, Some(number)), frame, sent, tally)
-    }
-
-    fn send(
-        &self,
-        (channel, number): (u32, Option<u64>),
         frame: &Frame,
         sent: usize,
         tally: &mut Tally,
@@ -153,24 +138,13 @@ impl Sender {
             }
             Offered::TooMuch | Offered::NotShared => {}
         }
-        let sent = match number {
-            Some(number) => self.send_sample_copy(state, channel, number, bytes),
-            None => self.send_copy(state, channel, bytes),
-        };
+        let sent = self.send_copy(state, (channel, number), bytes);
         tally.copied += u64::from(offered == Offered::TooMuch && sent > 0);
         sent
     }
 
-    /// Sends a message in the ring; how many bytes of it.
-    fn send_copy(&self, state: &mut State, channel: u32, bytes: &[u8]) -> usize {
-        if bytes.len() > ONE_PIECE {
-            return self.send_pieces(state, channel, bytes);
-        }
-        if self.push(state, (kind::MESSAGE, channel), &[&bytes[LENGTH..]]) { bytes.len() } else { 0 }
-    }
-
-    /// The same of a sample.
-    fn send_sample_copy(&self, state: &mut State, channel: u32, number: u64, bytes: &[u8]) -> usize {
+    /// Sends a sample in the ring; how many bytes of it.
+    fn send_copy(&self, state: &mut State, (channel, number): (u32, u64), bytes: &[u8]) -> usize {
         let number = number.to_le_bytes();
         if bytes.len() <= ONE_PIECE {
             let pushed = self.push(state, (kind::SAMPLE, channel), &[&number, &bytes[LENGTH..]]);
@@ -251,7 +225,7 @@ impl Sender {
         self.push(&mut lock(&self.state), (kind::SKIP, channel), &[&skip.encode()])
     }
 
-    /// Opens a channel for the link of this token, of whose stream `before` bytes went by another way. `None` if there is
+    /// Opens a channel for the service's link of this token, of whose stream `before` bytes went by another way. `None` if there is
     /// no room now.
     pub(crate) fn open(&self, token: u128, before: u64) -> Option<u32> {
         self.open_as(kind::OPEN, token, before, &[])

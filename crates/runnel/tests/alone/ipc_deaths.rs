@@ -349,7 +349,7 @@ fn readers_that_take_a_message_and_leave_leave_nothing_behind() {
             reader.borrow(&scene, 1);
         } else {
             scene.talk(1, 100);
-            reader.session.wait_for(fake_process::MESSAGE);
+            reader.session.wait_for(fake_process::SAMPLE);
         }
         drop(reader);
         wait_until("it is gone", || scene.publisher.subscription_count() == 1);

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::common::{LONG, spin_until, wait_until};
 use crate::fake_process::{
-    ASK, FakeSession, Mine, OPEN, OUTBOX_BYTES, accept, connect, great_number, hello, is_ended, listen,
-    opening, packet, send, small_number, token_bytes,
+    ASK, FakeSession, Mine, OPEN_SAMPLES, OUTBOX_BYTES, accept, connect, great_number, hello, is_ended,
+    listen, packet, send, small_number, token_bytes,
 };
-use crate::ipc_scene::{Reader, Scene, number_in, subscribe};
+use crate::ipc_scene::{Reader, Scene, go_over, number_in, subscribe};
 use crate::logged::count_logged;
 use crate::process::alone;
 use crate::raw::read_frame;
@@ -177,8 +177,7 @@ fn a_process_that_has_a_session_gets_no_second_one() {
     send(&second, &hello(me, process), &Mine::new().fds());
     wait_until("it is named", || count_logged(&[says]) > before);
     wait_until("the second ends", || is_ended(&second));
-    first.push(ASK, 0, &token_bytes(token));
-    assert_eq!(first.wait_for(OPEN).payload, opening(token, 0));
+    go_over(&mut first, token);
     scene.talk(10, 100);
     scene.is_undisturbed();
 }
@@ -201,7 +200,7 @@ fn a_process_that_is_connected_to_and_greets_badly_is_met_again_later() {
     }
     let mut session = FakeSession::greet_on(accept(&listener), me, process);
     session.push(ASK, 0, &token_bytes(token));
-    assert_eq!(session.wait_for(OPEN).word(0), token as u64);
+    assert_eq!(session.wait_for(OPEN_SAMPLES).word(0), token as u64);
     scene.is_undisturbed();
 }
 

@@ -2,20 +2,20 @@
 //! its link goes on over the network, and others of the same process lose nothing.
 
 use std::cell::Cell;
+use std::io::Read;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
 use crate::common::wait_until;
 use crate::fake_process;
 use crate::fake_process::{
-    ASK, ASK_SAMPLES, BYTES, CLOSE, END, FORGET, FULL, MAPPED, MESSAGE, OPEN, OPEN_SAMPLES, POSITION,
-    REACHED, RECORDS, RETURNED, RING, Record, SAMPLE, SAMPLE_BEGIN, SAMPLE_SLOT, SKIP, SLOT, WANTS, gift,
-    is_ended, lending, opening, send, token_bytes, words,
+    ASK, ASK_SAMPLES, BYTES, CLOSE, END, FORGET, FULL, MAPPED, OPEN, OPEN_SAMPLES, POSITION, REACHED,
+    RECORDS, RETURNED, RING, Record, SAMPLE, SAMPLE_BEGIN, SAMPLE_SLOT, SKIP, WANTS, gift, is_ended, lending,
+    opening, opening_pair, reached, sample, send, small_number, token_bytes, words,
 };
-use crate::ipc_scene::{Reader, Scene, numbered};
+use crate::ipc_scene::{Reader, Scene, numbered, subscribe};
 use crate::logged::count_logged;
 use crate::process::alone;
-use crate::raw::read_frame;
 use runnel::io::memory::SharedWords;
 use rustix::fs::{MemfdFlags, memfd_create};
 
@@ -44,7 +44,7 @@ fn goes_on(scene: &Scene, what: &str, act: impl FnOnce(&mut Reader)) {
     scene.talk(10, 100);
     let last = numbered(scene.published.get() - 1, 100).data;
     wait_until("the last message", || {
-        reader.session.next().is_some_and(|record| record.kind == MESSAGE && record.payload.ends_with(&last))
+        reader.session.next().is_some_and(|record| record.kind == SAMPLE && record.payload.ends_with(&last))
     });
     scene.is_undisturbed();
     assert!(!is_ended(&reader.session.packets));
@@ -58,7 +58,7 @@ fn positions_that_cannot_be_end_the_session() {
     let scene = Scene::new();
     let falsify = |what: &str, position: fn(u64) -> u64| {
         ends(&scene, what, &["told a position in shared memory that cannot be"], |reader| {
-            reader.session.wait_for(MESSAGE);
+            reader.session.wait_for(SAMPLE);
             reader.session.set(POSITION, position(reader.session.read));
             // It is looked at when the ring is full.
             scene.talk(200, 3000);
@@ -78,7 +78,7 @@ fn a_position_that_goes_back_ends_the_session() {
         // It was looked at once at least.
         for _ in 0..10 {
             scene.talk(50, 3000);
-            (0..50).for_each(|_| drop(reader.session.wait_for(MESSAGE)));
+            (0..50).for_each(|_| drop(reader.session.wait_for(SAMPLE)));
         }
         reader.session.set(POSITION, 1);
         scene.talk(200, 3000);
@@ -95,7 +95,7 @@ fn a_position_that_went_back_by_the_end_has_nothing_sent_twice() {
         let mut reader = Reader::new(&scene);
         for _ in 0..20 {
             scene.talk(50, 3000);
-            (0..50).for_each(|_| drop(reader.session.wait_for(MESSAGE)));
+            (0..50).for_each(|_| drop(reader.session.wait_for(SAMPLE)));
         }
         reader.session.set(POSITION, position);
         reader.session.packets.shutdown().unwrap();
@@ -103,7 +103,7 @@ fn a_position_that_went_back_by_the_end_has_nothing_sent_twice() {
         wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
         scene.talk(1, 100);
         // The first that comes over the connection is the message of now.
-        let message = read_frame(&mut reader.stream).unwrap();
+        let message = reader.message_of_connection();
         assert!(message.ends_with(&numbered(scene.published.get() - 1, 100).data));
         scene.is_undisturbed();
         drop(reader);
@@ -118,7 +118,7 @@ fn what_was_read_before_a_session_ended_for_what_its_reader_did_is_not_sent_agai
     let mut reader = Reader::new(&scene);
     scene.talk(10, 100);
     // It has not told yet how far it has read.
-    (0..6).for_each(|_| assert_eq!(reader.session.peek().expect("a message").kind, MESSAGE));
+    (0..6).for_each(|_| assert_eq!(reader.session.peek().expect("a message").kind, SAMPLE));
     reader.session.push(99, 0, &[]);
     reader.session.wait_for_end();
     // The other could have gone on without hearing how far it was: who has the driver comes after that.
@@ -126,7 +126,7 @@ fn what_was_read_before_a_session_ended_for_what_its_reader_did_is_not_sent_agai
     reader.session.set(POSITION, reader.session.read);
     reader.session.set(END, 1);
     for number in 6..10 {
-        let message = read_frame(&mut reader.stream).unwrap();
+        let message = reader.message_of_connection();
         assert!(message.ends_with(&numbered(number, 100).data), "message {number} is due");
     }
     scene.is_undisturbed();
@@ -209,12 +209,11 @@ fn records_that_no_process_writes_end_the_session() {
             reader.session.push(kind, channel, payload);
         });
     };
-    for kind in [15, 16, 127, 255] {
+    for kind in [1, 3, 15, 16, 127, 255] {
         record(kind, 0, &[0; 16], &[&format!("it wrote a record of kind {kind}")]);
     }
     for (kind, lengths) in [
-        (SLOT, &[0, 8, 15, 17, 24][..]),
-        (ASK, &[0, 8, 15, 17, 24]),
+        (ASK, &[0, 8, 15, 17, 24][..]),
         (OPEN, &[0, 16, 23, 25, 32]),
         (FORGET, &[0, 7, 9, 16]),
         (OPEN_SAMPLES, &[0, 24, 47, 49]),
@@ -245,14 +244,19 @@ fn records_that_no_process_writes_end_the_session() {
     }
     for (segment, loan, slot, len) in [(0, 0, 0, 0), (7, 0, 0, 100), (u32::MAX, u32::MAX, u32::MAX, u32::MAX)]
     {
-        record(SLOT, 0, &lending(segment, loan, slot, len), &["of a segment that it has not given"]);
+        record(
+            SAMPLE_SLOT,
+            0,
+            &sample(1, &lending(segment, loan, slot, len)),
+            &["of a segment that it has not given"],
+        );
     }
     let header = |header: u64, says: &str| {
         ends(scene(), &format!("header {header:x}"), &[says], |reader| reader.session.push_as(header, &[]));
     };
     header(5, "a record of kind 0");
     header(0x00ff_ffff_0000_0000, "a record of kind 0");
-    header(1 << 56 | (RING as u64 * 8 - 15), "more than fit there");
+    header(2 << 56 | (RING as u64 * 8 - 15), "more than fit there");
     header(u64::MAX, "a record of 4294967295 bytes");
 }
 
@@ -266,7 +270,7 @@ fn records_about_what_is_not_there_are_passed_over() {
         session.push(OPEN, 3, &opening(77, 1000));
         session.push(OPEN, 65_535, &opening(u128::MAX, u64::MAX));
         for channel in [0, 3, 65_535, 65_536, 0xff_ffff] {
-            session.push(MESSAGE, channel, b"to nobody");
+            session.push(SAMPLE, channel, b"1234567 to nobody");
             session.push(BYTES, channel, &[9; 4000]);
             session.push(CLOSE, channel, &[]);
             session.push(CLOSE, channel, b"again");
@@ -280,7 +284,8 @@ fn records_about_what_is_not_there_are_passed_over() {
             reader.session.push(ASK, 0, &token_bytes(token));
         }
         reader.session.push(OPEN, 9, &opening(token, 0));
-        reader.session.push(MESSAGE, 9, b"to a publisher");
+        reader.session.push(OPEN_SAMPLES, 9, &opening_pair(token, 1, 2, 1));
+        reader.session.push(SAMPLE, 9, b"1234567 to a publisher");
         reader.session.push(BYTES, 9, b"to a publisher");
     });
     goes_on(&scene, "words that say what they like", |reader| {
@@ -297,9 +302,27 @@ fn records_about_what_is_not_there_are_passed_over() {
     goes_on(&scene, "no segment is mapped", |reader| {
         reader.session.set(MAPPED, FULL);
         scene.talk(50, 5000);
-        let copied = |record: &Record| matches!(record.kind, MESSAGE | BYTES);
+        let copied = |record: &Record| matches!(record.kind, SAMPLE | BYTES);
         wait_until("a copy", || reader.session.next().is_some_and(|record| copied(&record)));
     });
+}
+
+#[test]
+fn a_reader_that_tells_where_it_cannot_be_ends_its_link_alone() {
+    let _alone = alone();
+    let scene = Scene::new();
+    let mut other = Reader::new(&scene);
+    for (epoch, next) in [(99, 1), (1, u64::from(u32::MAX))] {
+        let me = small_number();
+        let mut reader = Reader::of(me, subscribe(&scene, me));
+        let token = reader.token;
+        reader.session.push(REACHED, 0, &reached(token, epoch, next));
+        while reader.stream.read(&mut [0; 4096]).unwrap() > 0 {}
+        assert!(!is_ended(&reader.session.packets));
+    }
+    scene.talk(10, 100);
+    other.session.wait_for(SAMPLE);
+    scene.is_undisturbed();
 }
 
 #[test]
@@ -402,8 +425,8 @@ fn what_was_lent_when_a_session_ended_is_not_written_again() {
     wait_until("slots that are lent", || {
         scene.talk(1, 5000);
         reader.session.map_segments();
-        let lent = std::iter::from_fn(|| reader.session.next()).filter(|record| record.kind == SLOT);
-        slots.extend(lent.map(|record| record.word(1)));
+        let lent = std::iter::from_fn(|| reader.session.next()).filter(|record| record.kind == SAMPLE_SLOT);
+        slots.extend(lent.map(|record| record.word(2)));
         slots.len() >= 5
     });
     // Whoever holds a message goes on reading it.

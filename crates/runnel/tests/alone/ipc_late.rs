@@ -5,7 +5,10 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
 use crate::common::{spin_until, wait_until};
-use crate::fake_process::{BYTES, CLOSE, MESSAGE, OPEN, POSITION, RETURNED, RING, is_ended, opening};
+use crate::fake_process::{
+    BEGIN, BYTES, CLOSE, OPEN_SAMPLES, POSITION, RETURNED, RING, SAMPLE, is_ended, opening_pair, sample,
+    stated,
+};
 use crate::fake_publisher::FakePublisher;
 
 use crate::process::alone;
@@ -21,13 +24,16 @@ struct Two {
     scene: Scene,
     writer: Writer,
     other: Option<TcpStream>,
+    other_token: u128,
+    /// The number of the next message by channel 2.
+    other_next: u64,
     heard: Arc<Mutex<Vec<String>>>,
     _subscription: Subscription,
     _fake: FakePublisher,
 }
 
 impl Two {
-    /// The connection of the late link owes `owed` bytes.
+    /// The connection of the late link owes `owed` messages.
     fn new(owed: u64) -> Self {
         let scene = Scene::new();
         let mut writer = Writer::new(&scene.fake);
@@ -40,14 +46,19 @@ impl Two {
         let fake = FakePublisher::new(&scene.graph, "/other_fake", "/other");
         let (other, token) = writer.another_link(&fake);
         writer.open(owed);
-        writer.session.push(OPEN, 2, &opening(token, 0));
+        writer.session.push(OPEN_SAMPLES, 2, &opening_pair(token, 1, 2, 1));
         let (other, _subscription) = (Some(other), subscription.unwrap());
-        Self { scene, writer, other, heard, _subscription, _fake: fake }
+        Self { scene, writer, other, other_token: token, other_next: 1, heard, _subscription, _fake: fake }
     }
 
     /// A message by a channel.
     fn send(&mut self, channel: u32, text: &str) {
-        self.writer.session.push(MESSAGE, channel, &framed_text(text)[4..]);
+        let message = &framed_text(text)[4..];
+        if channel == 1 {
+            return self.writer.say(message);
+        }
+        self.writer.session.push(SAMPLE, channel, &sample(self.other_next, message));
+        self.other_next += 1;
     }
 
     /// The link that is not late brings this.
@@ -76,12 +87,14 @@ impl Two {
 fn a_late_link_holds_up_no_other_and_misses_nothing() {
     let _alone = alone();
     let first = framed_text("first");
-    let mut two = Two::new(first.len() as u64);
+    let mut two = Two::new(1);
     let segment = Segment::new(4096, 4).unwrap();
     two.writer.give(&segment);
     two.writer.lend(5, &in_slot(&segment, "second"));
     two.send(1, "third");
-    two.writer.session.push(BYTES, 1, &framed_text("fourth"));
+    let fourth = framed_text("fourth");
+    two.writer.begin(&fourth[..6]);
+    two.writer.session.push(BYTES, 1, &fourth[6..]);
     two.send(2, "meanwhile");
     two.other_hears("meanwhile");
     assert_eq!(two.heard(), [""; 0]);
@@ -121,10 +134,10 @@ fn what_a_publisher_left_is_heard_though_another_link_is_late() {
 fn a_late_link_that_ends_brings_all_first() {
     let _alone = alone();
     let first = framed_text("first");
-    let mut two = Two::new(first.len() as u64);
+    let mut two = Two::new(1);
     two.send(1, "second");
     two.writer.session.push(CLOSE, 1, &[]);
-    two.send(1, "for no link");
+    two.writer.session.push(SAMPLE, 1, &sample(3, &framed_text("for no link")[4..]));
     two.writer.stream.write_all(&first).unwrap();
     two.writer.stream.shutdown(std::net::Shutdown::Write).unwrap();
     two.scene.hears("second");
@@ -158,7 +171,8 @@ fn a_late_link_ends_with_its_session_and_the_other_goes_on() {
     two.writer.session.packets.shutdown().unwrap();
     two.writer.wait_for_end_of_link();
     let other = two.other.as_mut().unwrap();
-    other.write_all(&framed_text("by the network")).unwrap();
+    let begin = stated(two.other_token, BEGIN | 3 << 32, two.other_next);
+    other.write_all(&[begin, framed_text("by the network")].concat()).unwrap();
     two.other_hears("by the network");
     let _link = two.scene.fake.accept_and_send("/fake", Text::MD5, &framed_text("made anew"));
     two.scene.hears("made anew");

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::common::wait_until;
-use crate::fake_process::{ASK, BYTES, END, FORGET, MESSAGE, OPEN, SLOT, small_number, token_bytes};
-use crate::ipc_scene::{Reader, Scene, numbered, subscribe, subscribe_to};
+use crate::fake_process::{BYTES, END, FORGET, SAMPLE, SAMPLE_BEGIN, SAMPLE_SLOT, small_number};
+use crate::ipc_scene::{Reader, Scene, go_over, numbered, subscribe, subscribe_to};
 use crate::process::alone;
 use crate::raw::Ports;
 use runnel::Publisher;
@@ -18,9 +18,9 @@ fn read(reader: &mut Reader) -> (usize, Option<u64>) {
     let (mut lent, mut forgotten) = (0, None);
     while let Some(record) = reader.session.next() {
         match record.kind {
-            SLOT => {
+            SAMPLE_SLOT => {
                 lent += 1;
-                reader.session.give_back(record.word(0) & 0xffff_ffff);
+                reader.session.give_back(record.word(1) & 0xffff_ffff);
             }
             FORGET => forgotten = Some(record.word(0)),
             _ => {}
@@ -96,9 +96,9 @@ fn a_message_lies_where_the_last_one_was_read() {
     let mut slots = BTreeSet::new();
     for number in 0..8 {
         seldom.publish(numbered(number, 5000)).unwrap();
-        let record = reader.session.wait_for(SLOT);
-        slots.insert(record.word(1) >> 32);
-        reader.session.give_back_quietly(record.word(0) & 0xffff_ffff);
+        let record = reader.session.wait_for(SAMPLE_SLOT);
+        slots.insert(record.word(2) >> 32);
+        reader.session.give_back_quietly(record.word(1) & 0xffff_ffff);
     }
     assert_eq!(slots.len(), 1);
     scene.is_undisturbed();
@@ -128,10 +128,14 @@ fn long_messages_are_lent_though_their_memory_was_not_mapped_and_many_wait() {
     wait_until("all lent", || {
         reader.session.map_segments();
         while let Some(record) = reader.session.next() {
-            assert!(![BYTES, MESSAGE].contains(&record.kind), "{} bytes in the ring", record.payload.len());
-            if record.kind == SLOT {
+            assert!(
+                ![BYTES, SAMPLE, SAMPLE_BEGIN].contains(&record.kind),
+                "{} bytes in the ring",
+                record.payload.len()
+            );
+            if record.kind == SAMPLE_SLOT {
                 lent += 1;
-                reader.session.give_back(record.word(0) & 0xffff_ffff);
+                reader.session.give_back(record.word(1) & 0xffff_ffff);
             }
         }
         lent == 20
@@ -149,21 +153,20 @@ fn a_link_that_waits_for_memory_holds_up_none_that_waits_for_room() {
         scene.talking.create_node("second").unwrap().create_publisher("small", 10_000).unwrap();
     let ports = Ports::of(&scene.graph.context(), "/second", "/small");
     let (_stream, _, token) = subscribe_to(ports.tcpros, "/small", me);
-    reader.session.push(ASK, 0, &token_bytes(token));
-    let channel = reader.session.wait_for(OPEN).channel;
+    let channel = go_over(&mut reader.session, token);
     scene.talk(1, 1_000_000);
     // More than the ring holds.
     (0..5000).for_each(|number| small.publish(numbered(number, 100)).unwrap());
     let mut heard = 0;
     wait_until("all small ones", || {
         while let Some(record) = reader.session.next() {
-            assert_eq!((record.kind, record.channel), (MESSAGE, channel));
+            assert_eq!((record.kind, record.channel), (SAMPLE, channel));
             heard += 1;
         }
         reader.session.ring();
         heard == 5000
     });
     reader.session.map_segments();
-    reader.session.wait_for(SLOT);
+    reader.session.wait_for(SAMPLE_SLOT);
     scene.is_undisturbed();
 }

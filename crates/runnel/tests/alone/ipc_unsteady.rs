@@ -7,7 +7,6 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use crate::common::{Graph, spin_until, wait_until};
-use crate::fake_process::{SLOT, lending};
 use crate::fake_publisher::FakePublisher;
 use crate::process::alone;
 use crate::writer_scene::Writer;
@@ -76,7 +75,7 @@ fn disturb<M: Message>(
     let mut writer = Writer::of::<M>(&fake);
     writer.give_memory(unsteady.memory.fd(), BYTES as u64, 1);
     writer.open(0);
-    let lend = |writer: &mut Writer, loan| writer.session.push(SLOT, 1, &lending(0, loan, 0, unsteady.len));
+    let lend = |writer: &mut Writer, loan| writer.lend_slot(loan, 0, unsteady.len);
     thread::scope(|scope| {
         scope.spawn(|| unsteady.write_on());
         let stops = Stops(&unsteady);

@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Graph, LONG, spin_until, wait_until};
 use crate::fake_process;
-use crate::fake_process::{BYTES, LOANS, MESSAGE, RETURNED, SLOT, is_ended, lending};
+use crate::fake_process::{
+    BYTES, LOANS, OPEN_SAMPLES, RETURNED, SAMPLE, SAMPLE_SLOT, SKIPS, is_ended, lending, opening_pair,
+    sample, stated,
+};
 use crate::fake_publisher::FakePublisher;
 
 use crate::logged::count_logged;
@@ -29,7 +32,8 @@ fn ends(what: &str, says: &str, act: impl FnOnce(&Scene, &mut Writer), rest: &[u
     act(&scene, &mut writer);
     wait_until(&format!("{says:?} logged"), || count_logged(&says) > before);
     writer.session.wait_for_end();
-    writer.stream.write_all(&[rest, &framed_text("by the network")].concat()).unwrap();
+    let begin = writer.go_back();
+    writer.stream.write_all(&[&begin, rest, &framed_text("by the network")].concat()).unwrap();
     scene.hears("by the network");
     scene.is_undisturbed();
 }
@@ -39,15 +43,25 @@ fn a_fake_talker_that_keeps_to_the_agreement_is_heard() {
     let _alone = alone();
     let scene = Scene::new();
     let mut writer = Writer::new(&scene.fake);
-    writer.stream.write_all(&framed_text("before")[..7]).unwrap();
-    writer.open(7);
-    writer.session.push(BYTES, 1, &framed_text("before")[7..]);
-    writer.session.push(MESSAGE, 1, &framed_text("message")[4..]);
+    let begun = framed_text("begun by the connection");
+    writer.stream.write_all(&begun[..7]).unwrap();
+    writer.open(1);
+    writer.stream.write_all(&begun[7..]).unwrap();
+    let pieces = framed_text("in pieces");
+    writer.begin(&pieces[..7]);
+    writer.session.push(BYTES, 1, &pieces[7..]);
+    writer.say(&framed_text("message")[4..]);
     let segment = Segment::new(4096, 4).unwrap();
     writer.give(&segment);
     writer.lend(5, &in_slot(&segment, "slot"));
     scene.hears("slot");
-    assert!(scene.heard.lock().unwrap().ends_with(&["before", "message", "slot"].map(String::from)));
+    assert!(
+        scene
+            .heard
+            .lock()
+            .unwrap()
+            .ends_with(&["begun by the connection", "in pieces", "message", "slot"].map(String::from))
+    );
     spin_until(&scene.far, "the slot given back", || writer.session.told(RETURNED) == 1);
     assert_eq!(writer.session.told(RETURNED + 1), 5);
     scene.is_undisturbed();
@@ -75,18 +89,55 @@ fn positions_in_the_stream_that_cannot_be_end_the_link() {
     link_ends("less", "its connection gave more than is said to have gone there", |scene, writer| {
         writer.stream.write_all(&framed_text("first")).unwrap();
         scene.hears("first");
-        writer.open(3);
+        writer.open(0);
     });
-    for before in [1, 1000, 1 << 40, u64::MAX] {
+    link_ends(
+        "less, as its connection shows later",
+        "its connection gave more than is said to have gone there",
+        |_, writer| {
+            writer.open(0);
+            writer.stream.write_all(&framed_text("first")).unwrap();
+        },
+    );
+    for before in [1, 1000, 1 << 39] {
         let more = "its connection did not give what is said to have gone there";
         link_ends(&format!("more by {before}"), more, |_, writer| {
             writer.open(before);
-            writer.session.push(MESSAGE, 1, &framed_text("too early")[4..]);
+            writer.say(&framed_text("too early")[4..]);
         });
     }
+    for before in [1 << 41, i64::MAX as u64 - 1] {
+        let says = format!("message number {} is not plausible", before + 1);
+        link_ends(&format!("more by {before}"), &says, |_, writer| writer.open(before));
+    }
+    let too_great = |_: &Scene, writer: &mut Writer| {
+        let opening = opening_pair(writer.token, 1, 2, 1 << 63);
+        writer.session.push(OPEN_SAMPLES, 1, &opening);
+    };
+    ends("more than any number", "statement has message number", too_great, &[]);
     link_ends("twice", "it was opened twice in shared memory", |_, writer| {
         writer.open(1000);
         writer.open(1000);
+    });
+}
+
+#[test]
+fn numbers_that_cannot_follow_end_the_link() {
+    let _alone = alone();
+    for (number, next) in [(1, 2), (u64::MAX, 2)] {
+        let says = format!("it wrote sample {number} where sample {next} was to come");
+        link_ends(&format!("sample {number}"), &says, |scene, writer| {
+            writer.open(0);
+            writer.say(&framed_text("first")[4..]);
+            scene.hears("first");
+            writer.session.push(SAMPLE, 1, &sample(number, &framed_text("again")[4..]));
+        });
+    }
+    link_ends("another stream", "it wrote a statement where another one belongs", |_, writer| {
+        writer.stream.write_all(&stated(writer.token ^ 1, SKIPS, 5)).unwrap();
+    });
+    link_ends("no statement", "statement has unknown kind 9", |_, writer| {
+        writer.stream.write_all(&stated(writer.token, 9, 5)).unwrap();
     });
 }
 
@@ -106,19 +157,19 @@ fn a_link_that_waits_for_ever_is_given_up_by_a_process_that_sleeps() {
 fn pieces_in_the_wrong_order_end_the_link() {
     let _alone = alone();
     let frame = framed_text("torn");
-    let middle = "a message was put into the middle of another";
+    let middle = "it put a sample into the middle of another";
     for cut in [1, 4, 5, frame.len() - 1] {
         link_ends("a message in another", middle, |_, writer| {
             writer.open(0);
-            writer.session.push(BYTES, 1, &frame[..cut]);
-            writer.session.push(MESSAGE, 1, &framed_text("whole")[4..]);
+            writer.begin(&frame[..cut]);
+            writer.say(&framed_text("whole")[4..]);
         });
     }
     let segment = Segment::new(4096, 4).unwrap();
     link_ends("a slot in another", middle, |_, writer| {
         writer.give(&segment);
         writer.open(0);
-        writer.session.push(BYTES, 1, &frame[..6]);
+        writer.begin(&frame[..6]);
         writer.lend(0, &in_slot(&segment, "whole"));
     });
 }
@@ -134,7 +185,8 @@ fn slots_that_are_none_end_the_session() {
             |_, writer| {
                 writer.give(&segment);
                 writer.open(0);
-                writer.session.push(SLOT, 1, &lending(segment_number, 0, slot, len));
+                let lent = lending(segment_number, 0, slot, len);
+                writer.session.push(SAMPLE_SLOT, 1, &sample(1, &lent));
             },
             &[],
         );
@@ -176,10 +228,11 @@ fn messages_of_any_length_in_a_slot_are_none_or_malformed() {
     writer.give(&segment);
     writer.open(0);
     for len in [0, 1, 3, 4, 7] {
-        writer.session.push(SLOT, 1, &lending(0, 0, 0, len));
-        writer.session.push(MESSAGE, 1, &vec![0xff; len as usize]);
+        writer.session.push(SAMPLE_SLOT, 1, &sample(writer.next, &lending(0, 0, 0, len)));
+        writer.next += 1;
+        writer.say(&vec![0xff; len as usize]);
     }
-    writer.session.push(MESSAGE, 1, &framed_text("good")[4..]);
+    writer.say(&framed_text("good")[4..]);
     scene.hears("good");
     scene.is_undisturbed();
 }

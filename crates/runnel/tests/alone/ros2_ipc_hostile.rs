@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{LONG, wait_until};
 use crate::fake_process::{
-    ASK_SAMPLES, BYTES, MESSAGE, OPEN_SAMPLES, OUTBOX_BYTES, REACHED, RECORDS, RING, SAMPLE, SAMPLE_BEGIN,
+    ASK_SAMPLES, BYTES, OPEN_SAMPLES, OUTBOX_BYTES, REACHED, RECORDS, RING, SAMPLE, SAMPLE_BEGIN,
     SAMPLE_SLOT, SKIP, words,
 };
 use crate::logged::{count_logged, keep_log};
@@ -234,8 +234,8 @@ fn a_channel_that_is_opened_for_what_cannot_be_ends_the_session() {
 fn what_is_no_sample_ends_the_session() {
     let _alone = alone();
     ends("without a number", "without a number", |outbox, channel, _| outbox.push(SAMPLE, channel, &[1; 7]));
-    ends("a message of ROS 1", "without a number for ROS 2", |outbox, channel, _| {
-        outbox.push(MESSAGE, channel, &[1; 40]);
+    ends("a message of ROS 1, as once there were", "a record of kind 1", |outbox, channel, _| {
+        outbox.push(1, channel, &[1; 40]);
     });
     ends("what was never lent", "segment", |outbox, channel, next| {
         outbox.push(SAMPLE_SLOT, channel, &words(&[next, 5 << 32, 100]));

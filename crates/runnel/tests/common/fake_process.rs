@@ -11,9 +11,7 @@ use runnel::io::{Doorbell, PacketListener, Packets, Ringer, host};
 
 use super::common::wait_until;
 
-pub const MESSAGE: u8 = 1;
 pub const BYTES: u8 = 2;
-pub const SLOT: u8 = 3;
 pub const ASK: u8 = 4;
 pub const OPEN: u8 = 5;
 pub const CLOSE: u8 = 6;
@@ -25,6 +23,11 @@ pub const SAMPLE_BEGIN: u8 = 11;
 pub const ASK_SAMPLES: u8 = 12;
 pub const REACHED: u8 = 13;
 pub const SKIP: u8 = 14;
+
+/// Kinds of statements.
+pub const BEGIN: u64 = 1;
+pub const SKIPS: u64 = 2;
+pub const REACHES: u64 = 3;
 
 /// Words of an outbox.
 pub const POSITION: usize = 0;
@@ -87,7 +90,7 @@ pub fn accept(listener: &PacketListener) -> Packets {
 }
 
 pub fn hello(from: u128, to: u128) -> Vec<u8> {
-    [&b"runnel session 3"[..], &from.to_le_bytes(), &to.to_le_bytes()].concat()
+    [&b"runnel session 4"[..], &from.to_le_bytes(), &to.to_le_bytes()].concat()
 }
 
 /// A packet that gives a segment.
@@ -107,6 +110,29 @@ pub fn token_bytes(token: u128) -> Vec<u8> {
 /// The payload of a record that opens a channel.
 pub fn opening(token: u128, before: u64) -> Vec<u8> {
     [&token.to_le_bytes()[..], &before.to_le_bytes()].concat()
+}
+
+/// The payload of a record that opens a channel for a pair, of which the network has brought all before `first`, with the epoch
+/// and the number that it goes on with.
+pub fn opening_pair(token: u128, first: u64, epoch: u32, next: u64) -> Vec<u8> {
+    let [low, high] = [token as u64, (token >> 64) as u64];
+    words(&[low, high, first, BEGIN | u64::from(epoch) << 32, low, next])
+}
+
+/// The payload of a record that tells how far the subscriber of a pair is.
+pub fn reached(token: u128, epoch: u32, next: u64) -> Vec<u8> {
+    let [low, high] = [token as u64, (token >> 64) as u64];
+    words(&[low, high, REACHES | u64::from(epoch) << 32, low, next])
+}
+
+/// A statement in a connection.
+pub fn stated(token: u128, kind_and_epoch: u64, number: u64) -> Vec<u8> {
+    [u32::MAX.to_le_bytes().to_vec(), words(&[kind_and_epoch, token as u64, number])].concat()
+}
+
+/// The payload of a record with a sample.
+pub fn sample(number: u64, message: &[u8]) -> Vec<u8> {
+    [&number.to_le_bytes(), message].concat()
 }
 
 pub fn words(words: &[u64]) -> Vec<u8> {

@@ -13,7 +13,8 @@ use runnel::{Context, Publisher, Subscription};
 
 use super::common::{Graph, spin_until, wait_until};
 use super::fake_process::{
-    ASK, END, FakeSession, OPEN, SLOT, hex, opening, small_number, token_bytes, unhex,
+    ASK, END, FakeSession, OPEN_SAMPLES, REACHED, SAMPLE_SLOT, hex, opening_pair, reached, small_number,
+    token_bytes, unhex,
 };
 use super::logged::count_logged;
 use super::raw::{self, Ports, read_frame};
@@ -115,9 +116,7 @@ impl Reader {
     /// The process `me`, which has [subscribed](subscribe_to).
     pub fn of(me: u128, (stream, process, token): (TcpStream, u128, u128)) -> Self {
         let mut session = FakeSession::greet(me, process);
-        session.push(ASK, 0, &token_bytes(token));
-        let open = session.wait_for(OPEN);
-        assert_eq!(open.payload, opening(token, 0));
+        go_over(&mut session, token);
         Self { stream, session, token }
     }
 
@@ -128,13 +127,27 @@ impl Reader {
             scene.talk(1, 5000);
             self.session.map_segments();
             while let Some(record) = self.session.next() {
-                if record.kind == SLOT {
-                    loans.push(record.word(0) & 0xffff_ffff);
+                if record.kind == SAMPLE_SLOT {
+                    loans.push(record.word(1) & 0xffff_ffff);
                 }
             }
             loans.len() >= count
         });
         loans
+    }
+
+    /// The next message of the connection; statements are passed over.
+    pub fn message_of_connection(&mut self) -> Vec<u8> {
+        loop {
+            let mut head = [0; 4];
+            self.stream.read_exact(&mut head).unwrap();
+            let length = u32::from_le_bytes(head);
+            let mut bytes = vec![0; if length == u32::MAX { 24 } else { length as usize }];
+            self.stream.read_exact(&mut bytes).unwrap();
+            if length < u32::MAX {
+                return bytes;
+            }
+        }
     }
 
     /// The session is over, for the reason that is logged, and the link goes on over its connection.
@@ -154,6 +167,16 @@ impl Reader {
     }
 }
 
+/// Asks for a link of which nothing has come, and has it go over; its channel.
+pub fn go_over(session: &mut FakeSession, token: u128) -> u32 {
+    session.push(ASK, 0, &token_bytes(token));
+    let open = session.wait_for(OPEN_SAMPLES);
+    let (epoch, next) = ((open.word(3) >> 32) as u32, open.word(5));
+    assert_eq!(open.payload, opening_pair(token, 1, epoch, 1));
+    session.push(REACHED, 0, &reached(token, epoch, next));
+    open.channel
+}
+
 /// Subscribes by the network as process `me`; the connection, the number of the talker's process, and the link's token.
 pub fn subscribe(scene: &Scene, me: u128) -> (TcpStream, u128, u128) {
     subscribe_to(scene.ports.tcpros, "/data", me)
@@ -161,10 +184,21 @@ pub fn subscribe(scene: &Scene, me: u128) -> (TcpStream, u128, u128) {
 
 /// The same for any topic of a node that listens there.
 pub fn subscribe_to(tcpros: SocketAddr, topic: &str, me: u128) -> (TcpStream, u128, u128) {
+    subscribe_saying(tcpros, topic, me, &[("runnel_delivery", "1")])
+}
+
+/// The same with these fields in its header.
+pub fn subscribe_saying(
+    tcpros: SocketAddr,
+    topic: &str,
+    me: u128,
+    says: &[(&str, &str)],
+) -> (TcpStream, u128, u128) {
     let token = small_number();
     let (process, hidden) = (hex(me), hex(token));
     let fields = [("callerid", "/hostile"), ("topic", topic), ("md5sum", "*"), ("type", "*")];
     let fields = fields.into_iter().chain([("runnel_process", &*process), ("runnel_link", &hidden)]);
+    let fields = fields.chain(says.iter().copied());
     let mut stream = raw::send(tcpros, &ConnectionHeader::new(fields).emit());
     let answer = ConnectionHeader::parse(&read_frame(&mut stream).unwrap()).unwrap();
     (stream, unhex(answer.get("runnel_process").unwrap()), token)

@@ -14,7 +14,8 @@ use runnel::{Context, Publisher, Subscription};
 
 use super::common::{Graph, spin_until, wait_until};
 use super::fake_process::{
-    ASK, FakeSession, MAPPED, OPEN, SLOT, gift, hex, lending, opening, send, small_number, token_bytes, unhex,
+    ASK, BEGIN, FakeSession, MAPPED, OPEN_SAMPLES, SAMPLE, SAMPLE_BEGIN, SAMPLE_SLOT, SKIPS, gift, hex,
+    lending, opening_pair, sample, send, small_number, stated, token_bytes, unhex,
 };
 use super::fake_publisher::FakePublisher;
 use super::raw::framed_text;
@@ -69,6 +70,9 @@ pub struct Writer {
     pub stream: TcpStream,
     pub session: FakeSession,
     pub token: u128,
+    /// The number of its next message.
+    pub next: u64,
+    epoch: u32,
     process: u128,
 }
 
@@ -83,7 +87,7 @@ impl Writer {
         let (stream, token, listener) = link::<M>(fake, process);
         let mut session = FakeSession::greet(process, listener);
         assert_eq!(session.wait_for(ASK).payload, token_bytes(token));
-        Self { stream, session, token, process }
+        Self { stream, session, token, next: 1, epoch: 2, process }
     }
 
     /// One more link of the same two processes, which the listener asks to send by the same session.
@@ -98,8 +102,29 @@ impl Writer {
         while self.stream.read(&mut [0; 4096]).unwrap() > 0 {}
     }
 
+    /// Goes over to channel 1 after so many messages by the connection.
     pub fn open(&mut self, before: u64) {
-        self.session.push(OPEN, 1, &opening(self.token, before));
+        self.next = before.saturating_add(1);
+        self.session.push(OPEN_SAMPLES, 1, &opening_pair(self.token, 1, self.epoch, self.next));
+    }
+
+    /// What opens the connection again, of whose messages the next one has the next number: nothing before it is sent again.
+    pub fn go_back(&mut self) -> Vec<u8> {
+        self.epoch += 1;
+        let begin = stated(self.token, BEGIN | u64::from(self.epoch) << 32, 1);
+        [begin, stated(self.token, SKIPS, self.next)].concat()
+    }
+
+    /// A message by channel 1.
+    pub fn say(&mut self, message: &[u8]) {
+        self.session.push(SAMPLE, 1, &sample(self.next, message));
+        self.next += 1;
+    }
+
+    /// The first bytes of a message by channel 1, with its length before it.
+    pub fn begin(&mut self, bytes: &[u8]) {
+        self.session.push(SAMPLE_BEGIN, 1, &sample(self.next, bytes));
+        self.next += 1;
     }
 
     /// Gives a segment and waits until it is mapped.
@@ -117,7 +142,14 @@ impl Writer {
     }
 
     pub fn lend(&mut self, loan: u32, slot: &Slot) {
-        self.session.push(SLOT, 1, &lending(0, loan, slot.index(), slot.len() as u32));
+        self.lend_slot(loan, slot.index(), slot.len() as u32);
+    }
+
+    /// A message that lies in a slot of the first segment.
+    pub fn lend_slot(&mut self, loan: u32, slot: u32, len: u32) {
+        let lent = lending(0, loan, slot, len);
+        self.session.push(SAMPLE_SLOT, 1, &sample(self.next, &lent));
+        self.next += 1;
     }
 }
 
@@ -127,7 +159,7 @@ fn link<M: Message>(fake: &FakePublisher, me: u128) -> (TcpStream, u128, u128) {
     let (mut stream, asked) = fake.accept_header();
     let process = hex(me);
     let fields = [("callerid", "/fake"), ("md5sum", M::MD5), ("type", M::TYPE)];
-    let fields = fields.into_iter().chain([("runnel_process", &*process)]);
+    let fields = fields.into_iter().chain([("runnel_process", &*process), ("runnel_delivery", "1")]);
     stream.write_all(&ConnectionHeader::new(fields).emit()).unwrap();
     let number = |field: &str| unhex(asked.get(field).unwrap());
     (stream, number("runnel_link"), number("runnel_process"))

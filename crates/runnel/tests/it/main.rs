@@ -32,6 +32,8 @@ mod ros2_pair;
 mod scene;
 #[path = "../common/two_graphs.rs"]
 mod two_graphs;
+#[path = "../common/writer_scene.rs"]
+mod writer_scene;
 
 mod action_peers;
 mod calls;
@@ -62,5 +64,6 @@ mod ros2_strangers;
 mod ros2_two_paths;
 mod services;
 mod sim_time;
+mod statements;
 mod topics;
 mod udpros;

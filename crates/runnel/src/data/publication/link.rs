@@ -3,13 +3,17 @@
 use std::io::IoSlice;
 use std::sync::Arc;
 
+use runnel_core::wire::{NoMemory, try_append};
+use runnel_delivery::{Numbered, PathKind, ReachedError, Statement};
 use runnel_io::segment::Segment;
-use runnel_io::{Reactor, Stream, Token};
+use runnel_io::{Interest, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{LinkStats, SubscriberLink};
-use runnel_ros1::tcpros::{Front, SendQueue};
+use runnel_ros1::tcpros::SendQueue;
 
-use crate::data::way::Way;
+use super::memory_path::{Delivery, Ended, LeftOff, MemoryPath};
+use super::numbers::Numbers;
+use crate::data::way::Channel;
 use crate::frame::{Frame, QueueBound};
 use crate::ipc::{Sender, Unread};
 
@@ -19,19 +23,29 @@ const BATCH: usize = 64;
 /// Slots that wait for one subscriber at most; what waits behind them is copied.
 pub(super) const WAITING_SLOTS: usize = 8;
 
-/// See the module's documentation. What each message touches lies in the middle, from the end of `way` to the beginning
-/// of `queue`.
+/// See the module's documentation. What each message touches comes first.
 #[repr(C)]
 pub(super) struct Link {
+    queue: SendQueue<Frame>,
+    /// Sending failed; the reactor will tell the driver of the end.
+    failed: bool,
+    /// The reactor tells when the connection takes more.
+    watched: bool,
+    /// The messages go by memory meanwhile, and what the connection had begun ends there.
+    memory: Option<Box<MemoryPath>>,
+    /// If both ends understand statements.
+    numbers: Option<Numbers>,
+    stream: Arc<Stream>,
+    stats: Arc<LinkStats>,
     pub(super) conn: ConnId,
+    token: Token,
+    /// The session that the link goes over to once the connection has sent our header.
+    wanted: Option<Arc<Sender>>,
+    /// Messages that were copied for want of memory that the subscriber's process may hold.
+    copied: u64,
     pub(super) subscriber: String,
     /// By what the subscriber's node is known in both graphs, if it is in both.
     pub(super) origin: Option<u64>,
-    way: Way,
-    stats: Arc<LinkStats>,
-    /// Sending failed; the reactor will tell the driver of the end.
-    failed: bool,
-    queue: SendQueue<Frame>,
 }
 
 impl Link {
@@ -42,10 +56,23 @@ impl Link {
         unsent: Vec<u8>,
         bound: QueueBound,
     ) -> Self {
-        let SubscriberLink { conn, subscriber, origin, stats, .. } = link;
-        let way = Way::new(stream, token, unsent.len());
-        let queue = SendQueue::behind(unsent, bound);
-        Self { conn, subscriber, origin, way, stats, failed: false, queue }
+        let SubscriberLink { conn, subscriber, origin, stats, has_statements, same_host, .. } = link;
+        let peer = same_host.filter(|_| has_statements);
+        Self {
+            queue: SendQueue::behind(unsent, bound),
+            failed: false,
+            watched: false,
+            memory: None,
+            numbers: peer.map(|peer| Numbers::new(peer.token)),
+            stream,
+            stats,
+            conn,
+            token,
+            wanted: None,
+            copied: 0,
+            subscriber,
+            origin,
+        }
     }
 
     /// Sends a frame at once if nothing waits, and otherwise lets it wait; how many were dropped for it.
@@ -53,7 +80,16 @@ impl Link {
         if self.failed {
             return 0;
         }
-        self.flush_if_waiting(reactor);
+        if self.memory.is_none() {
+            self.flush_if_waiting(reactor);
+        }
+        // Not before what waits was sent, whose numbers are counted from the last.
+        let number = self.numbers.as_mut().map_or(0, Numbers::take);
+        if let Some(memory) = &mut self.memory {
+            let dropped = memory.offer(number, frame);
+            self.stats.count_dropped(dropped);
+            return dropped;
+        }
         let sent = if self.queue.is_empty() { self.send(frame) } else { 0 };
         if sent == frame.as_ref().len() {
             self.stats.count(1, sent as u64);
@@ -66,8 +102,8 @@ impl Link {
     fn wait_in_line(&mut self, reactor: &Reactor, frame: &Frame, sent: usize) -> u64 {
         // A subscriber that does not take its messages is not to take the slots of others with them.
         let copies = self.queue.len() >= WAITING_SLOTS && matches!(frame, Frame::Slot(_));
-        let frame = if copies { self.way.copy(frame) } else { frame.clone() };
-        let dropped = self.queue.push(frame, sent);
+        self.copied += u64::from(copies);
+        let dropped = self.queue.push(if copies { frame.to_own() } else { frame.clone() }, sent);
         self.stats.count_dropped(dropped);
         self.watch(reactor, true);
         dropped
@@ -75,134 +111,250 @@ impl Link {
 
     /// Sends what waits, as far as it is taken.
     pub(super) fn flush(&mut self, reactor: &Reactor) {
-        while !self.queue.is_empty() && !self.failed {
-            let header = self.way.header_left();
-            let (offered, sent) = if self.is_channel() { self.send_next() } else { self.send_batch() };
-            let completed = self.queue.advance(sent);
-            // The header is none of the messages.
-            self.stats.count(completed, (sent - (header - self.way.header_left())) as u64);
-            if sent < offered {
-                break;
-            }
+        if let Some(memory) = &mut self.memory {
+            memory.flush();
         }
+        while !self.queue.is_empty() && !self.failed && self.send_batch() {}
         self.watch(reactor, !self.queue.is_empty());
+        if self.queue.preamble_left() == 0
+            && let Some(sender) = self.wanted.take()
+        {
+            sender.wake_driver();
+        }
     }
 
     /// The same, with no system call if nothing does.
     pub(super) fn flush_if_waiting(&mut self, reactor: &Reactor) {
-        if !self.queue.is_empty() {
+        if !self.queue.is_empty() || self.memory.as_ref().is_some_and(|memory| !memory.is_sent()) {
             self.flush(reactor);
         }
     }
 
-    /// Has the reactor tell when more is taken, or no longer.
+    /// Has the reactor tell when the connection takes more, or no longer.
     fn watch(&mut self, reactor: &Reactor, watch: bool) {
-        if !self.failed {
-            self.failed = self.way.watch(reactor, watch).is_err();
+        if !self.failed && self.watched != watch {
+            self.watched = watch;
+            let interest = if watch { Interest::Both } else { Interest::Read };
+            self.failed = reactor.modify(&*self.stream, self.token, interest).is_err();
         }
     }
 
-    /// Goes over to a session, where the link is known by `token`; false if that cannot be now.
+    /// Goes over to a session, where the link is known by `token`; false if that cannot be now. The driver is woken when it can:
+    /// by the peer once there is room, or once our header is sent. A message that the connection has begun ends there.
     pub(super) fn go_over(&mut self, reactor: &Reactor, sender: &Arc<Sender>, token: u128) -> bool {
         self.flush(reactor);
-        let gone_over = self.way.go_over(reactor, sender, token);
-        self.stats.set_by_memory(self.is_channel());
+        if self.failed || self.memory.is_some() {
+            return true;
+        }
+        let Some(numbers) = &self.numbers else { return true };
+        if self.queue.preamble_left() > 0 {
+            self.wanted = Some(Arc::clone(sender));
+            return false;
+        }
+        let (bound, unsent) = (self.queue.bound(), self.first_unsent(numbers));
+        let numbered = |(number, message): (u64, &Frame)| {
+            let (bytes, message) = (message.as_ref().len(), message.clone());
+            Numbered { number, bytes, message }
+        };
+        let left_off = LeftOff {
+            network: PathKind::Tcpros,
+            epoch: numbers.epoch,
+            reached: numbers.reached,
+            unsent,
+            waiting: (unsent..).zip(self.queue.iter_unsent()).map(numbered).collect(),
+            next: numbers.next,
+        };
+        let switched = Delivery::switch_to_memory(numbers.id.stream, left_off, bound, false);
+        // The machine refuses no path of a link.
+        let Some((delivery, begin)) = switched else { return true };
+        let Some(number) = sender.open_samples(token, numbers.reached, &begin) else { return false };
+        let channel = Channel { sender: Arc::clone(sender), number };
+        self.queue.forget_unsent();
+        self.state_skip(unsent);
+        let mut memory = MemoryPath::new((self.token, channel), (delivery, bound));
+        memory.stats = Some(Arc::clone(&self.stats));
+        if let Some(numbers) = &mut self.numbers {
+            numbers.epoch = memory.epoch();
+        }
+        self.memory = Some(Box::new(memory));
+        self.stats.set_by_memory(true);
         self.flush(reactor);
-        gone_over
+        true
     }
 
     /// Goes back to the connection, if the link had gone over to this session. `unread` has what the subscriber did not
     /// read of each channel. Without memory for that, the link ends and is made anew.
     pub(super) fn fall_back(&mut self, reactor: &Reactor, sender: &Arc<Sender>, unread: &mut Unread) {
-        let Some(channel) = self.way.channel_of(sender) else { return };
-        self.way.fall_back();
+        let Some(memory) = self.memory.take_if(|memory| memory.is_of(sender)) else { return };
         self.stats.set_by_memory(false);
-        match unread.take_stream(channel).and_then(|bytes| self.queue.send_again(bytes)) {
-            Ok(completed) => {
-                self.stats.count(completed, 0);
-                self.flush(reactor);
-            }
-            // The stream has a hole. The reactor tells of its end.
-            Err(_) => {
-                self.failed = true;
-                self.way.end();
-            }
+        self.copied += memory.copied();
+        if self.go_on(memory.end(unread)).is_err() {
+            // What is missing cannot be stated. The reactor tells of its end.
+            self.failed = true;
+            let _ = self.stream.shutdown();
         }
+        self.flush(reactor);
+    }
+
+    /// The connection goes on with what did not get to the subscriber. What memory had taken of it is not dropped.
+    fn go_on(&mut self, ended: Ended) -> Result<(), NoMemory> {
+        let Ended { begin, taken, messages, .. } = ended;
+        let (Some(numbers), Some(begin)) = (&mut self.numbers, begin) else { return Ok(()) };
+        if let Statement::Begin { epoch, from, .. } = begin {
+            (numbers.epoch, numbers.stated) = (epoch, from);
+        }
+        let mut first = begin.encode_frame().to_vec();
+        let (sent, waiting): (Vec<_>, Vec<_>) =
+            messages.into_iter().partition(|(number, ..)| *number < taken);
+        for (number, _, frame) in sent {
+            numbers.append_skip(&mut first, number)?;
+            try_append(&mut first, frame.as_ref())?;
+            numbers.stated = number + 1;
+        }
+        numbers.append_skip(&mut first, numbers.next - waiting.len() as u64)?;
+        let completed = self.queue.put_first(&first)?;
+        self.stats.count(completed, 0);
+        for (.., frame) in waiting {
+            self.queue.push(frame, 0);
+        }
+        Ok(())
+    }
+
+    /// The subscriber tells how far it is.
+    pub(super) fn reached(&mut self, epoch: u32, next: u64) -> Result<(), ReachedError> {
+        let Some(numbers) = &mut self.numbers else { return Ok(()) };
+        match &mut self.memory {
+            Some(memory) => memory.reached(epoch, next)?,
+            None if epoch > numbers.epoch => return Err(ReachedError::UnknownEpoch(epoch)),
+            None if next > numbers.next => return Err(ReachedError::NotPublished(next)),
+            None => {}
+        }
+        numbers.reached = numbers.reached.max(next);
+        Ok(())
     }
 
     /// Whether messages can be lent to the subscriber.
     pub(super) fn is_channel(&self) -> bool {
-        self.way.is_channel()
+        self.memory.is_some()
     }
 
     /// Has the subscriber's process map memory of which it may be lent messages later; false until it has.
     pub(super) fn give(&self, segments: &[Arc<Segment>]) -> bool {
-        self.way.give(segments)
+        self.memory.as_ref().is_none_or(|memory| memory.session().give(segments))
     }
 
     /// Takes back the memory of messages that the subscriber has read.
     pub(super) fn take_back(&self) {
-        self.way.take_back();
+        self.memory.iter().for_each(|memory| memory.session().take_back_slots());
     }
 
     /// Messages that were copied because the subscriber's process holds as much as it may.
     pub(super) fn copied(&self) -> u64 {
-        self.way.copied()
+        self.copied + self.memory.as_ref().map_or(0, |memory| memory.copied())
     }
 
     pub(super) fn set_bound(&mut self, bound: QueueBound) {
         self.queue.set_bound(bound);
+        self.memory.iter_mut().for_each(|memory| memory.set_bound(bound));
     }
 
     /// Messages that wait.
     pub(super) fn waiting(&self) -> usize {
-        self.queue.len()
+        self.queue.len() + self.memory.as_ref().map_or(0, |memory| memory.waiting())
     }
 
     /// Whether one more message of so many bytes would push out another.
     pub(super) fn is_full(&self, bytes: usize) -> bool {
-        !self.failed && self.queue.is_full(bytes)
+        let is_full = |memory: &MemoryPath| memory.is_full(bytes);
+        !self.failed && self.memory.as_deref().map_or_else(|| self.queue.is_full(bytes), is_full)
     }
 
     /// True if nothing waits that could still go.
     pub(super) fn is_flushed(&self) -> bool {
-        self.queue.is_empty() || self.failed
+        let is_sent = self.memory.as_ref().is_none_or(|memory| memory.is_sent());
+        self.failed || self.queue.is_empty() && is_sent
     }
 
     /// True if nothing is under way to the subscriber, as far as the kernel can tell: what is in memory that it shares is there.
     pub(super) fn is_delivered(&self) -> bool {
-        self.failed || self.way.is_delivered()
+        self.failed || self.is_channel() || self.stream.is_delivered()
+    }
+
+    /// The number of the first message that waits whole for the connection, or of the next one.
+    fn first_unsent(&self, numbers: &Numbers) -> u64 {
+        numbers.next - self.queue.unsent() as u64
+    }
+
+    /// The number of the next message that the connection takes, if messages were dropped before it of which the subscriber is
+    /// still to be told.
+    fn gap(&self) -> Option<u64> {
+        let numbers = self.numbers.as_ref().filter(|_| self.memory.is_none())?;
+        let next = self.first_unsent(numbers);
+        (numbers.stated < next).then_some(next)
+    }
+
+    /// States that none before this number is still to come by the connection, behind a message that it has begun.
+    fn state_skip(&mut self, to: u64) {
+        let Some(numbers) = &mut self.numbers else { return };
+        let mut skip = Vec::new();
+        let appended = numbers.append_skip(&mut skip, to);
+        if skip.is_empty() {
+            return;
+        }
+        match appended.and_then(|()| self.queue.put_first(&skip)) {
+            Ok(completed) => self.stats.count(completed, 0),
+            Err(NoMemory { .. }) => self.failed = true,
+        }
     }
 
     /// Sends a message, as far as it is taken; how many bytes.
     fn send(&mut self, frame: &Frame) -> usize {
-        let sent = self.way.send_frame(frame, 0);
+        let sent = self.stream.send(frame.as_ref());
         self.failed |= sent.is_err();
-        sent.unwrap_or(0)
+        let sent = sent.unwrap_or(0);
+        if sent > 0
+            && let Some(numbers) = &mut self.numbers
+        {
+            numbers.stated = numbers.next;
+        }
+        sent
     }
 
-    /// Sends the message that waits longest: how many bytes it had, and how many were taken.
-    fn send_next(&mut self) -> (usize, usize) {
-        let Some(front) = self.queue.front() else { return (0, 0) };
-        let (offered, sent) = match front {
-            Front::Preamble(bytes) => (bytes.len(), self.way.send_slices(&[IoSlice::new(bytes)])),
-            Front::Message(frame, sent) => (frame.as_ref().len() - sent, self.way.send_frame(frame, sent)),
-        };
-        self.failed |= sent.is_err();
-        (offered, sent.unwrap_or(0))
-    }
-
-    /// Sends many of those that wait at once, likewise.
-    fn send_batch(&mut self) -> (usize, usize) {
+    /// Sends many of those that wait at once. False if not all of them were taken.
+    fn send_batch(&mut self) -> bool {
+        if !self.queue.is_begun()
+            && let Some(to) = self.gap()
+        {
+            self.state_skip(to);
+        }
         let mut slices: [IoSlice<'_>; BATCH] = std::array::from_fn(|_| IoSlice::new(&[]));
         let (mut count, mut offered) = (0, 0);
-        for (place, bytes) in slices.iter_mut().zip(self.queue.slices()) {
+        // What is begun goes before what tells of those that were dropped behind it.
+        let most = if self.gap().is_some() { 1 } else { BATCH };
+        for (place, bytes) in slices.iter_mut().zip(self.queue.slices()).take(most) {
             *place = IoSlice::new(bytes);
             offered += bytes.len();
             count += 1;
         }
-        let sent = self.way.send_slices(&slices[..count]);
+        let sent = match &slices[..count] {
+            [one] => self.stream.send(one),
+            many => self.stream.send_vectored(many),
+        };
         self.failed |= sent.is_err();
-        (offered, sent.unwrap_or(0))
+        let sent = sent.unwrap_or(0);
+        self.note_sent(sent);
+        sent == offered
+    }
+
+    fn note_sent(&mut self, sent: usize) {
+        let has_gap = self.gap().is_some();
+        let preamble = self.queue.preamble_left();
+        let completed = self.queue.advance(sent);
+        // A header and what is stated are none of the messages.
+        self.stats.count(completed, (sent - (preamble - self.queue.preamble_left())) as u64);
+        let unsent = self.queue.unsent() as u64;
+        if let Some(numbers) = self.numbers.as_mut().filter(|_| !has_gap) {
+            numbers.stated = numbers.next - unsent;
+        }
     }
 }

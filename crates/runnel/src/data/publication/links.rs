@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use runnel_core::time::Instant;
+use runnel_delivery::ReachedError;
 use runnel_io::{Datagrams, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::SubscriberLink;
@@ -102,7 +103,17 @@ impl Publication {
         self.count_channels(&state);
     }
 
-    /// The socket of a link takes more.
+    /// The subscriber of a link tells how far it is.
+    ///
+    /// # Errors
+    /// It cannot be there.
+    pub(crate) fn reached_by_link(&self, conn: ConnId, epoch: u32, next: u64) -> Result<(), ReachedError> {
+        let mut state = lock(&self.state);
+        let link = state.links.iter_mut().find(|link| link.conn == conn);
+        link.map_or(Ok(()), |link| link.reached(epoch, next))
+    }
+
+    /// The socket of a link takes more, or its channel.
     pub(crate) fn writable(&self, conn: ConnId) {
         let mut state = lock(&self.state);
         if let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) {

@@ -5,18 +5,33 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use runnel_delivery::ReachedError;
+use runnel_delivery::{PathKind, ReachedError};
 use runnel_io::Token;
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::life::Life;
-use super::memory_link::{Delivery, MemoryLink, is_whole};
+use super::memory_path::{Delivery, LeftOff, MemoryPath, is_whole};
 use super::{Offer, Publication, RtpsWriter, State};
 use crate::data::way::Channel;
 use crate::frame::{Frame, QueueBound};
 use crate::ipc::{SHORTEST, Sender, Unread};
 use crate::linger::Unarrived;
 use crate::sync::lock;
+
+/// Link of one of them.
+pub(super) struct MemoryLink {
+    writer: EntityId,
+    reader: Guid,
+    /// The id of the subscriber's node, if that is in both graphs.
+    origin: Option<u64>,
+    path: MemoryPath,
+}
+
+impl MemoryLink {
+    fn is_of(&self, pair: (EntityId, Guid)) -> bool {
+        (self.writer, self.reader) == pair
+    }
+}
 
 impl Publication {
     /// A subscriber is of this host: what it gets goes by a session from now on, where the pair is known by `token`, no faster
@@ -33,10 +48,18 @@ impl Publication {
         if state.reserved.iter_mut().any(|reserved| !sender.give(reserved.segments())) {
             return false;
         }
-        state.end_memory_link((writer, reader), Vec::new());
+        state.end_memory_link((writer, reader), &mut Unread::default());
         let Some(suspended) = rtps.suspend(reader) else { return true };
         let bound = state.options.bound;
-        let delivery = Delivery::switch_to_memory(token as u64, suspended, bound, waits_for_user);
+        let left_off = LeftOff {
+            network: PathKind::RtpsReliable,
+            epoch: 0,
+            reached: suspended.first_unacknowledged,
+            unsent: suspended.next,
+            waiting: Vec::new(),
+            next: suspended.next,
+        };
+        let delivery = Delivery::switch_to_memory(token as u64, left_off, bound, waits_for_user);
         let opened = delivery.and_then(|(delivery, begin)| {
             let number = sender.open_samples(token, suspended.first_unacknowledged, &begin)?;
             Some((delivery, Channel { sender: Arc::clone(sender), number }))
@@ -45,10 +68,10 @@ impl Publication {
         match opened {
             None => rtps.resume(reader, suspended.next, Vec::new()),
             Some((delivery, channel)) => {
-                let mut link = MemoryLink::new((writer, reader), (key, channel), (delivery, bound));
-                link.origin = state.origin_of(writer, reader);
-                link.life = state.lifespan_of(writer).map(Life::new);
-                state.memory_links.push(link);
+                let mut path = MemoryPath::new((key, channel), (delivery, bound));
+                path.life = state.lifespan_of(writer).map(Life::new);
+                let origin = state.origin_of(writer, reader);
+                state.memory_links.push(MemoryLink { writer, reader, origin, path });
             }
         }
         self.count_memory_links(state);
@@ -65,16 +88,16 @@ impl Publication {
     ) {
         let state = &mut *lock(&self.state);
         let link = state.memory_links.iter().find(|link| link.is_of(pair));
-        let Some(link) = link.filter(|link| Arc::ptr_eq(&link.channel.sender, sender)) else { return };
-        let unread = unread.samples.remove(&link.channel.number).unwrap_or_default();
-        state.end_memory_link(pair, unread);
+        if link.is_some_and(|link| link.path.is_of(sender)) {
+            state.end_memory_link(pair, unread);
+        }
         self.count_memory_links(state);
     }
 
     /// A subscriber gets nothing more in memory, if it did.
     pub(crate) fn leave_memory(&self, pair: (EntityId, Guid)) {
         let state = &mut *lock(&self.state);
-        state.end_memory_link(pair, Vec::new());
+        state.end_memory_link(pair, &mut Unread::default());
         self.count_memory_links(state);
     }
 
@@ -82,7 +105,7 @@ impl Publication {
     pub(crate) fn memory_writable(&self, pair: (EntityId, Guid)) {
         let mut state = lock(&self.state);
         if let Some(link) = state.memory_links.iter_mut().find(|link| link.is_of(pair)) {
-            link.flush();
+            link.path.flush();
         }
     }
 
@@ -93,7 +116,7 @@ impl Publication {
     pub(crate) fn reached(&self, pair: (EntityId, Guid), epoch: u32, next: u64) -> Result<(), ReachedError> {
         let mut state = lock(&self.state);
         let link = state.memory_links.iter_mut().find(|link| link.is_of(pair));
-        link.map_or(Ok(()), |link| link.reached(epoch, next))
+        link.map_or(Ok(()), |link| link.path.reached(epoch, next))
     }
 
     pub(super) fn count_memory_links(&self, state: &State) {
@@ -120,9 +143,11 @@ impl Publication {
             |origin: Option<u64>| of_ros1.clone().any(|of| of == origin) && !offer.reaches(origin);
         // A message that the writer refused has no number, which is then that of the one before.
         let is_due = |link: &&mut MemoryLink| {
-            link.writer == id && link.is_next(number) && !(link.origin.is_some() && is_carried(link.origin))
+            link.writer == id
+                && link.path.is_next(number)
+                && !(link.origin.is_some() && is_carried(link.origin))
         };
-        let dropped = memory_links.iter_mut().filter(is_due).map(|link| link.offer(number, frame)).sum();
+        let dropped = memory_links.iter_mut().filter(is_due).map(|link| link.path.offer(number, frame)).sum();
         self.count_dropped(dropped);
     }
 
@@ -132,7 +157,7 @@ impl Publication {
         if bytes.len() < SHORTEST {
             return None;
         }
-        state.memory_links.iter().for_each(|link| link.channel.sender.take_back_slots());
+        state.memory_links.iter().for_each(|link| link.path.session().take_back_slots());
         let mut slot = self.pool.take(bytes.len())?;
         slot.get_mut(..bytes.len())?.copy_from_slice(bytes);
         Some(Frame::Slot(slot.freeze(bytes.len())))
@@ -156,54 +181,55 @@ impl State {
     }
 
     /// What a subscriber had by a session it gets by the network again, if it had.
-    fn end_memory_link(&mut self, pair: (EntityId, Guid), unread: Vec<(u64, Frame)>) {
+    fn end_memory_link(&mut self, pair: (EntityId, Guid), unread: &mut Unread) {
         let index = self.memory_links.iter().position(|link| link.is_of(pair));
         let Some(link) = index.map(|index| self.memory_links.swap_remove(index)) else { return };
-        let (from, unsent) = link.end(unread);
+        let ended = link.path.end(unread);
         if let Some(writer) = self.writer_of(pair.0) {
-            writer.resume(pair.1, from, unsent);
+            writer.resume(pair.1, ended.from, ended.messages);
         }
     }
 
     /// The subscriber by a session for which one more message of a writer may push out another: how long it is, nobody knows
     /// yet.
     pub(super) fn full_in_memory(&mut self, writer: EntityId) -> Option<String> {
-        self.memory_links.iter_mut().for_each(MemoryLink::flush);
-        let is_full = |link: &&MemoryLink| link.writer == writer && link.has_little_room();
+        self.memory_links.iter_mut().for_each(|link| link.path.flush());
+        let is_full = |link: &&MemoryLink| link.writer == writer && link.path.has_little_room();
         let full = self.memory_links.iter().filter(is_full);
-        full.max_by_key(|link| link.waiting()).map(|link| link.reader.to_string())
+        full.max_by_key(|link| link.path.waiting()).map(|link| link.reader.to_string())
     }
 
     /// True if all that a writer wrote is with the processes of those that get it by sessions.
     pub(super) fn has_arrived_in_memory(&mut self, writer: EntityId) -> bool {
         let mut links = self.memory_links.iter_mut().filter(|link| link.writer == writer);
-        links.all(MemoryLink::has_arrived)
+        links.all(|link| link.path.has_arrived())
     }
 
     /// The subscribers that have yet to read messages from their sessions. What is in a ring counts as one.
     pub(super) fn unarrived_in_memory(&mut self) -> Vec<Unarrived> {
-        let links = self.memory_links.iter_mut().filter_map(|link| (!link.has_arrived()).then_some(link));
+        let links =
+            self.memory_links.iter_mut().filter_map(|link| (!link.path.has_arrived()).then_some(link));
         links
             .map(|link| Unarrived {
                 subscriber: link.reader.to_string(),
-                messages: link.waiting().max(1) as u64,
+                messages: link.path.waiting().max(1) as u64,
             })
             .collect()
     }
 
     pub(super) fn copied_in_memory(&self) -> u64 {
-        self.memory_links.iter().map(|link| link.tally.copied).sum()
+        self.memory_links.iter().map(|link| link.path.copied()).sum()
     }
 
     pub(super) fn set_bound_in_memory(&mut self, bound: QueueBound) {
-        self.memory_links.iter_mut().for_each(|link| link.set_bound(bound));
+        self.memory_links.iter_mut().for_each(|link| link.path.set_bound(bound));
     }
 
     /// Whether all that get messages by sessions have mapped all that is reserved.
     pub(super) fn is_reserved_in_memory(&mut self) -> bool {
         let Self { memory_links, reserved, .. } = self;
         let gives = |reserved: &mut crate::ipc::Reservation| {
-            memory_links.iter().all(|link| link.channel.sender.give(reserved.segments()))
+            memory_links.iter().all(|link| link.path.session().give(reserved.segments()))
         };
         reserved.iter_mut().all(gives)
     }

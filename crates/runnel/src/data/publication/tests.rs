@@ -169,6 +169,7 @@ fn join_datagrams(publication: &Publication, origin: Option<u64>) -> Datagrams {
         answer: Vec::new(),
         datagrams: None,
         same_host: None,
+        has_statements: false,
         origin,
         stats: Arc::default(),
     };

@@ -123,7 +123,7 @@ impl Driver {
     fn comes_in_memory(&self, reader: EntityId, writer: Guid) -> bool {
         let key = self.ros2.neighbours.socket_of(reader, writer);
         let socket = key.and_then(|key| self.sockets.get(key));
-        matches!(socket, Some(Socket::SampleInput(input)) if input.has_channel())
+        matches!(socket, Some(Socket::SampleInput(input)) if input.memory.has_channel())
     }
 }
 

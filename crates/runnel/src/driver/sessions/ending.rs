@@ -173,9 +173,6 @@ impl Driver {
                 }
                 Some(Socket::Served(served)) => served.client.fall_back(&over.sender, &mut unread),
                 Some(Socket::Called(called)) => called.fall_back(&over.sender, &mut unread),
-                Some(Socket::Input(input)) if over.channels.contains(&Some(key)) => {
-                    input.from.stats.set_by_memory(false);
-                }
                 _ => {}
             }
             if matches!(self.sockets.get(key), Some(Socket::Called(_))) {

@@ -3,16 +3,13 @@
 use std::sync::Arc;
 
 use runnel_io::Token;
-use runnel_ros1::tcpros::LENGTH;
 
 use super::LOOKS;
-use crate::driver::sockets::cut;
-use crate::driver::sockets::{Called, Input, Socket};
+use crate::driver::sockets::{Called, Socket};
 use crate::driver::table::Key;
 use crate::driver::{Driver, SCRATCH};
-use crate::ipc::{Heard, Piece, RING, SessionFault};
+use crate::ipc::{Heard, RING, SessionFault};
 use crate::log_output::console;
-use crate::receive_budget::explain;
 
 /// Records taken from one session before others get their turn.
 const BATCH: usize = 256;
@@ -41,6 +38,7 @@ impl Driver {
     pub(in crate::driver) fn look_at_sessions(&mut self) -> bool {
         let mut heard = false;
         if self.sessions.late_since.take().is_some() {
+            heard |= self.read_owed();
             for session in self.sessions.standing.clone() {
                 heard |= self.catch_up(session);
             }
@@ -110,13 +108,15 @@ impl Driver {
         let Some(open) = self.sessions.open.get_mut(session) else { return Ok(false) };
         let Some(record) = open.receiver.peek()? else { return Ok(false) };
         let link = open.link_of(record.channel);
-        if record.is_message()
+        if record.is_sample()
             && let Some(key) = link
             && let Some(Socket::Input(input)) = self.sockets.get_mut(key)
-            && input.reader.is_between_pieces()
+            && let Some(pair) = &mut input.pair
+            && pair.memory.accepts_in_order(open.receiver.number(&record)?)
         {
-            let copy = |into: &mut Vec<u8>| open.receiver.copy(&record, into);
-            input.topic.push_filled(record.len as usize, &input.from, copy);
+            let length = record.len as usize - size_of::<u64>();
+            let copy = |into: &mut Vec<u8>| open.receiver.copy_sample(&record, into);
+            input.topic.push_filled(length, &input.from, copy);
             open.receiver.pass(&record);
             return Ok(true);
         }
@@ -150,13 +150,13 @@ impl Driver {
     ) -> Result<(), SessionFault> {
         let link = self.sessions.open.get(session).and_then(|open| open.link_of(channel));
         match heard {
-            Heard::Stream(piece) => match link {
-                Some(link) if matches!(self.sockets.get(link), Some(Socket::SampleInput(_))) => match piece {
-                    Piece::Bytes(bytes) => self.hear_more_of_sample(link, &bytes)?,
-                    _ => return Err(SessionFault::MessageAmongSamples),
-                },
-                Some(link) => self.hear_piece(link, piece),
-                None => self.let_wait(session, channel, piece),
+            Heard::Stream(bytes) => match link {
+                Some(link) if self.memory_input(link).is_some() => {
+                    let heard = self.hear_more_of_sample(link, &bytes);
+                    self.judge(link, heard)?;
+                }
+                Some(link) => self.hear_piece(link, &bytes),
+                None => self.let_wait(session, channel, bytes),
             },
             Heard::Ask { token } => self.go_over(session, token),
             Heard::Open { token, before } => self.opened(session, channel, token, before)?,
@@ -169,13 +169,15 @@ impl Driver {
             }
             Heard::Skip(skip) => {
                 if let Some(link) = link {
-                    self.hear_skip(link, &skip)?;
+                    let heard = self.hear_skip(link, &skip);
+                    self.judge(link, heard)?;
                 }
             }
             // The channel of a pair that is gone carries nothing.
             Heard::Sample { number, piece } => {
                 if let Some(link) = link {
-                    self.hear_sample(link, number, piece)?;
+                    let heard = self.hear_sample(link, number, piece);
+                    self.judge(link, heard)?;
                 }
             }
             Heard::Close => self.closed(session, channel),
@@ -184,24 +186,11 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes a piece of a link's stream. A link that makes no sense ends, and no other with it: who holds its connection
-    /// can have it make none.
-    pub(super) fn hear_piece(&mut self, link: Key, piece: Piece) {
-        match (self.sockets.get_mut(link), piece) {
-            (Some(Socket::Input(input)), piece) => {
-                if let Err(why) = input.hear(piece) {
-                    self.misbehaved(link, &why);
-                }
-            }
-            (Some(Socket::Served(_)), Piece::Bytes(bytes)) => {
-                self.sockets.requests(link, &bytes, &mut self.effects)
-            }
-            (Some(Socket::Called(_)), Piece::Bytes(bytes)) => {
-                self.sockets.responses(link, &bytes, &mut self.effects)
-            }
-            (Some(Socket::Served(_) | Socket::Called(_)), _) => {
-                self.misbehaved(link, "a topic's message came by the channel of a service");
-            }
+    /// Takes a piece of the stream of a service's link.
+    pub(super) fn hear_piece(&mut self, link: Key, bytes: &[u8]) {
+        match self.sockets.get(link) {
+            Some(Socket::Served(_)) => self.sockets.requests(link, bytes, &mut self.effects),
+            Some(Socket::Called(_)) => self.sockets.responses(link, bytes, &mut self.effects),
             // The link is gone, which the peer is about to learn.
             _ => {}
         }
@@ -265,6 +254,7 @@ impl Driver {
                 console::debug!("publisher [{}]: its messages come by shared memory", input.from.publisher);
             }
             Some(Socket::SampleInput(input)) => {
+                input.from.stats.set_by_memory(true);
                 console::debug!("publisher [{}]: its messages come by shared memory", input.from.publisher);
             }
             Some(Socket::Called(Called { meeting: Some(meeting), .. })) => {
@@ -302,19 +292,5 @@ impl Driver {
         let position = |driver: &Self| Some(driver.sessions.open.get(session)?.receiver.position());
         let Some(begun) = position(self) else { return };
         while position(self).is_some_and(|at| at - begun < RING as u64) && self.hear(session) {}
-    }
-}
-
-impl Input {
-    /// Takes a piece of the stream that comes by a session. A whole message cannot be within another.
-    fn hear(&mut self, piece: Piece) -> Result<(), String> {
-        let is_between_pieces = self.reader.is_between_pieces();
-        match piece {
-            Piece::Bytes(bytes) => return cut(self, &bytes).map_err(explain),
-            _ if !is_between_pieces => return Err("a message was put into the middle of another".into()),
-            Piece::Lent(lent) => self.topic.push_lent(lent.skip(LENGTH), &self.from),
-            Piece::Message(message) => self.topic.push(message, &self.from),
-        }
-        Ok(())
     }
 }

@@ -1,22 +1,18 @@
-//! Links whose channel was opened before their connection had given all that went by it. What comes by the channel waits
+//! Links of services whose channel was opened before their connection had given all that went by it. What comes by the channel waits
 //! here until then, and holds up no other link of the session.
 //!
 //! A connection that never gives it is not what it seems: somebody between the two ends may have joined it to another. So
 //! such a link ends alone, and is made anew; the session stands.
 
 use std::cmp::Ordering;
-use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
+use super::link_delivery::PATIENCE;
 use crate::driver::Driver;
 use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
-use crate::ipc::Piece;
-
-/// How long a link may wait: what was sent on one host has arrived.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Bytes that may wait for the links of one session, [`OVERHEAD`] included.
 const MOST_BYTES: usize = 16 << 20;
@@ -38,7 +34,7 @@ struct Late {
     /// Bytes of the link's stream that its connection is to give first.
     before: u64,
     since: Instant,
-    pieces: Vec<Piece>,
+    pieces: Vec<Vec<u8>>,
     /// Bytes of those.
     bytes: usize,
 }
@@ -97,10 +93,10 @@ impl Driver {
     }
 
     /// A piece of a stream came by a channel that carries no link yet, or none any more.
-    pub(super) fn let_wait(&mut self, session: Key, channel: u32, piece: Piece) {
+    pub(super) fn let_wait(&mut self, session: Key, channel: u32, piece: Vec<u8>) {
         let Some(open) = self.sessions.open.get_mut(session) else { return };
         let Some(late) = open.late.0.iter_mut().find(|late| late.channel == Some(channel)) else { return };
-        late.bytes += OVERHEAD + piece.own_bytes();
+        late.bytes += OVERHEAD + piece.len();
         late.pieces.push(piece);
         if let Some(link) = open.late.beyond_bound() {
             self.give_up(session, link, "too much waits for what its connection is to give first");
@@ -108,7 +104,7 @@ impl Driver {
     }
 
     /// Has links that wait looked at in the next turn, one of them since then.
-    fn look_later(&mut self, since: Instant) {
+    pub(super) fn look_later(&mut self, since: Instant) {
         let first = self.sessions.late_since.map_or(since, |other| other.min(since));
         self.sessions.late_since = Some(first);
     }
@@ -161,7 +157,6 @@ impl Driver {
     /// Bytes of a link's stream that have come over its connection; `None` for a link on which nothing comes.
     pub(super) fn received(&self, link: Key) -> Option<u64> {
         match self.sockets.get(link)? {
-            Socket::Input(input) => Some(input.received),
             Socket::Served(served) => Some(served.received),
             Socket::Called(called) => Some(called.received),
             _ => None,
@@ -172,7 +167,7 @@ impl Driver {
     fn go_on(&mut self, session: Key, link: Key) {
         let late = self.sessions.open.get_mut(session).and_then(|open| open.late.take(link));
         let Some(late) = late else { return };
-        late.pieces.into_iter().for_each(|piece| self.hear_piece(link, piece));
+        late.pieces.iter().for_each(|piece| self.hear_piece(link, piece));
         if let Some(channel) = late.channel {
             self.carries(session, channel, link);
         }
@@ -181,10 +176,8 @@ impl Driver {
     /// Ends a link that waits, with what waits for it.
     fn give_up(&mut self, session: Key, link: Key, why: &str) {
         let late = self.sessions.open.get_mut(session).and_then(|open| open.late.take(link));
-        let Some(late) = late else { return };
-        let messages = late.pieces.iter().filter(|piece| !matches!(piece, Piece::Bytes(_))).count();
-        if let Some(Socket::Input(input)) = self.sockets.get(link) {
-            input.topic.lose(messages as u64, &input.from);
+        if late.is_none() {
+            return;
         }
         self.misbehaved(link, why);
     }

@@ -46,13 +46,14 @@ impl Driver {
     }
 
     fn is_of_samples(&self, session: Key, channel: u32, heard: &Heard) -> bool {
-        if matches!(heard, Heard::OpenSamples { .. } | Heard::Sample { .. } | Heard::Skip(_)) {
-            return true;
+        let is_pair = |key: Key| matches!(self.sockets.get(key), Some(Socket::SampleInput(_)));
+        if let Heard::OpenSamples { token, .. } = heard {
+            return self.sessions.links.get(token).is_some_and(|key| is_pair(*key));
         }
+        let is_carried =
+            matches!(heard, Heard::Stream(_) | Heard::Sample { .. } | Heard::Skip(_) | Heard::Close);
         let link = self.sessions.open.get(session).and_then(|open| open.link_of(channel));
-        let is_pair = link.is_some_and(|link| matches!(self.sockets.get(link), Some(Socket::SampleInput(_))));
-        let is_carried = matches!(heard, Heard::Stream(_) | Heard::Close);
-        is_carried && (is_pair || self.sessions.put_off.has(session, channel))
+        is_carried && (link.is_some_and(is_pair) || self.sessions.put_off.has(session, channel))
     }
 
     /// Does what was put off, once all that came before it has been handed out.

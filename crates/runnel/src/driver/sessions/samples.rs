@@ -1,5 +1,6 @@
-//! Pairs of the ROS 2 graph that come by sessions: what the two ends ask of each other, and the records of a pair's channel.
-//! [`delivery`](super::delivery) puts in order what RTPS and the channel bring.
+//! Pairs that come by sessions: what the two ends ask of each other, and the records of a pair's channel.
+//! [`delivery`](super::delivery) puts in order what RTPS and the channel bring, and [`link_delivery`](super::link_delivery) what a
+//! connection of ROS 1 and the channel bring.
 
 use std::sync::Arc;
 
@@ -9,8 +10,8 @@ use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE};
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::Session;
-use super::delivery::PairDelivery;
 use super::hearing::MOST_CHANNELS;
+use super::pair_delivery::PairDelivery;
 use crate::data::{LinkInfo, Publication, TopicInput};
 use crate::driver::Driver;
 use crate::driver::sockets::Socket;
@@ -32,15 +33,39 @@ pub(in crate::driver) struct SampleInput {
     pub(in crate::driver) meeting: LocalPeerId,
     /// It keeps all: the writer waits for its user.
     waits_for_user: bool,
+    pub(in crate::driver) memory: MemoryInput,
+    /// Somebody waits for signs of life, or for samples by a deadline.
+    pub(super) is_watched: bool,
+    /// A session stands that is to be asked once the pair has settled.
+    pub(super) asks_later: bool,
+}
+
+/// What the subscriber of a pair has to do with memory that another process shares.
+#[derive(Default)]
+pub(in crate::driver) struct MemoryInput {
     channel: Option<Channel>,
     /// From the first sample of a channel until all that came by it is with the user.
     pub(super) delivery: Option<Box<PairDelivery>>,
-    /// Somebody waits for signs of life, or for samples by a deadline.
-    pub(super) is_watched: bool,
-    /// There was no room to tell the writer of this.
+    /// What the publisher is still to be told.
     pub(super) untold: Option<Statement>,
-    /// A session stands that is to be asked once the pair has settled.
-    pub(super) asks_later: bool,
+}
+
+impl MemoryInput {
+    /// Whether samples come by the session.
+    pub(in crate::driver) fn has_channel(&self) -> bool {
+        self.channel.is_some()
+    }
+
+    fn is_between_samples(&self) -> bool {
+        self.channel.as_ref().is_some_and(|channel| channel.pieces.is_between_pieces())
+    }
+
+    /// Whether the sample of this number, which the channel has brought, goes to the subscription at once.
+    #[inline]
+    pub(super) fn accepts_in_order(&mut self, number: u64) -> bool {
+        let is_between = self.is_between_samples();
+        self.delivery.as_mut().is_some_and(|delivery| is_between && delivery.accept_in_order(number))
+    }
 }
 
 /// What a pair comes by.
@@ -75,10 +100,8 @@ impl SampleInput {
             meeting,
             waits_for_user: rtps.keeps_all(reader),
             rtps,
-            channel: None,
-            delivery: None,
+            memory: MemoryInput::default(),
             is_watched: false,
-            untold: None,
             asks_later: false,
         }
     }
@@ -88,11 +111,6 @@ impl SampleInput {
         self.waits_for_user
     }
 
-    /// Whether its samples come by the session.
-    pub(in crate::driver) fn has_channel(&self) -> bool {
-        self.channel.is_some()
-    }
-
     pub(super) fn pair(&self) -> (EntityId, Guid) {
         (self.reader, self.writer)
     }
@@ -100,9 +118,7 @@ impl SampleInput {
     /// Whether the sample of this number, which the channel has brought, goes to the subscription at once.
     #[inline]
     pub(super) fn accepts_in_order(&mut self, number: u64) -> bool {
-        let Some(delivery) = &mut self.delivery else { return false };
-        let is_between = self.channel.as_ref().is_some_and(|channel| channel.pieces.is_between_pieces());
-        is_between && !self.from.follows_ros1() && delivery.accept_in_order(number)
+        !self.from.follows_ros1() && self.memory.accepts_in_order(number)
     }
 
     /// A sample of the channel went to the subscription.
@@ -171,7 +187,37 @@ impl Driver {
             Some(Socket::SampleOutput(output)) if process == Some(output.meeting.process) => {
                 output.publication.reached(output.pair(), epoch, next).map_err(SessionFault::Reached)
             }
+            Some(Socket::Output(output)) if process == output.meeting.map(|peer| peer.process) => {
+                // Who holds its connection can have the two ends count differently: that is no fault of the session's.
+                if let (Some(key), Err(why)) =
+                    (key, output.publication.reached_by_link(output.conn, epoch, next))
+                {
+                    self.misbehaved(key, &why.to_string());
+                }
+                Ok(())
+            }
             _ => Ok(()),
+        }
+    }
+
+    /// What a link to a publisher, or a pair, has to do with memory.
+    pub(super) fn memory_input(&mut self, key: Key) -> Option<&mut MemoryInput> {
+        match self.sockets.get_mut(key)? {
+            Socket::SampleInput(input) => Some(&mut input.memory),
+            Socket::Input(input) => Some(&mut input.pair.as_mut()?.memory),
+            _ => None,
+        }
+    }
+
+    /// Judges what came of a record of a pair: a link that makes no sense ends, and no other with it, since who holds its
+    /// connection can have it make none.
+    pub(super) fn judge(&mut self, link: Key, heard: Result<(), SessionFault>) -> Result<(), SessionFault> {
+        match heard {
+            Err(why) if matches!(self.sockets.get(link), Some(Socket::Input(_))) => {
+                self.misbehaved(link, &why.to_string());
+                Ok(())
+            }
+            heard => heard,
         }
     }
 
@@ -193,21 +239,26 @@ impl Driver {
         self.closed(session, channel);
         let Some(process) = self.sessions.open.get(session).map(|open| open.process) else { return Ok(()) };
         let Some(key) = self.sessions.links.get(&token).copied() else { return Ok(()) };
-        let Some(Socket::SampleInput(input)) = self.sockets.get(key) else { return Ok(()) };
-        if input.meeting.process != process {
-            return Ok(());
-        }
-        if input.channel.is_some() {
+        let is_of_peer = self.meeting_of(key).is_some_and(|peer| peer.process == process);
+        let Some(memory) = self.memory_input(key).filter(|_| is_of_peer) else { return Ok(()) };
+        if memory.has_channel() {
             self.forget_channel_of(session, key);
             self.stops_coming(key);
         }
         self.carries(session, channel, key);
-        self.receive_from_network_first(key, from);
-        if let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) {
-            input.channel = Some(Channel { pieces: FrameReader::new(MAX_MESSAGE), begun: 0 });
-            input.from.stats.set_by_memory(true);
+        if matches!(self.sockets.get(key), Some(Socket::SampleInput(_))) {
+            self.receive_from_network_first(key, from);
         }
-        self.begin_delivery(key, first_unacknowledged, begin)
+        if let Some(memory) = self.memory_input(key) {
+            memory.channel = Some(Channel { pieces: FrameReader::new(MAX_MESSAGE), begun: 0 });
+        }
+        match self.sockets.get(key) {
+            Some(Socket::Input(_)) => {
+                let begun = self.begin_link_delivery(key, begin);
+                self.judge(key, begun)
+            }
+            _ => self.begin_delivery(key, first_unacknowledged, begin),
+        }
     }
 
     /// What was sent before by the network of this host lies in our sockets.
@@ -225,11 +276,11 @@ impl Driver {
 
     /// A sample has come, or its beginning.
     pub(super) fn hear_sample(&mut self, key: Key, number: u64, piece: Piece) -> Result<(), SessionFault> {
-        let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else {
-            self.misbehaved(key, "a sample of ROS 2 came by the channel of a link of ROS 1");
+        let Some(memory) = self.memory_input(key) else {
+            self.misbehaved(key, "a sample came by the channel of a link that has none");
             return Ok(());
         };
-        let (Some(channel), Some(delivery)) = (&mut input.channel, &input.delivery) else { return Ok(()) };
+        let (Some(channel), Some(delivery)) = (&mut memory.channel, &memory.delivery) else { return Ok(()) };
         if !channel.pieces.is_between_pieces() {
             return Err(SessionFault::SampleWithinSample);
         }
@@ -245,16 +296,20 @@ impl Driver {
     }
 
     /// Whether a part of a sample of a pair was read.
-    pub(super) fn is_within_sample(&self, key: Key) -> bool {
-        let Some(Socket::SampleInput(input)) = self.sockets.get(key) else { return false };
-        input.channel.as_ref().is_some_and(|channel| !channel.pieces.is_between_pieces())
+    pub(super) fn is_within_sample(&mut self, key: Key) -> bool {
+        let Some(memory) = self.memory_input(key) else { return false };
+        memory.has_channel() && !memory.is_between_samples()
     }
 
     /// More of a sample that comes in pieces.
     pub(super) fn hear_more_of_sample(&mut self, key: Key, mut bytes: &[u8]) -> Result<(), SessionFault> {
-        let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return Ok(()) };
-        let Some(channel) = &mut input.channel else { return Ok(()) };
-        let whole = channel.pieces.take(&mut bytes, || input.topic.spare());
+        let (memory, topic) = match self.sockets.get_mut(key) {
+            Some(Socket::SampleInput(input)) => (Some(&mut input.memory), &input.topic),
+            Some(Socket::Input(input)) => (input.pair.as_mut().map(|pair| &mut pair.memory), &input.topic),
+            _ => return Ok(()),
+        };
+        let Some(channel) = memory.and_then(|memory| memory.channel.as_mut()) else { return Ok(()) };
+        let whole = channel.pieces.take(&mut bytes, || topic.spare());
         let (whole, number) = (whole.map_err(SessionFault::SampleLength)?, channel.begun);
         if !bytes.is_empty() {
             return Err(SessionFault::SampleTooLong);
@@ -264,11 +319,21 @@ impl Driver {
 
     /// Nothing more comes by a pair's channel: what is next comes by the network.
     pub(in crate::driver) fn stops_coming(&mut self, key: Key) {
-        let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return };
-        if input.channel.take().is_some() {
-            input.from.stats.set_by_memory(false);
-            input.untold = None;
-            self.return_to_network(key);
+        let Some(memory) = self.memory_input(key) else { return };
+        if memory.channel.take().is_none() {
+            return;
+        }
+        memory.untold = None;
+        match self.sockets.get(key) {
+            Some(Socket::SampleInput(input)) => {
+                input.from.stats.set_by_memory(false);
+                self.return_to_network(key);
+            }
+            Some(Socket::Input(input)) => {
+                input.from.stats.set_by_memory(false);
+                self.return_to_connection(key);
+            }
+            _ => {}
         }
     }
 

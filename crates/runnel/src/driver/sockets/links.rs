@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use runnel_io::{Interest, Token, clock};
 use runnel_ros1::node::{PublisherLink, SubscriberLink};
-use runnel_ros1::tcpros::{FrameError, FrameReader};
+use runnel_ros1::tcpros::FrameReader;
 
 use super::Sockets;
 use super::socket::{Input, Output, Served, Socket};
 use crate::data::{LinkInfo, Publication, TopicInput};
 use crate::driver::effect::{Effect, Effects, Peer, Source};
+use crate::driver::sessions::{LinkFault, LinkPair};
 use crate::driver::table::Key;
-use crate::receive_budget::explain;
 
 /// Of a message under way at least this much is received into its own memory instead of through the common buffer.
 const DIRECT: usize = 16 * 1024;
@@ -30,11 +30,13 @@ impl Sockets {
         let Socket::Control(control) = place else { return false };
         topic.join(from);
         let accepted = self.frame_budget.accepted(topic.fixed_len(from));
+        let pair = link.same_host.filter(|_| link.has_statements);
         let input = Input {
             engine: control.engine,
             conn: link.conn,
             stream: Arc::clone(&control.stream),
-            reader: FrameReader::accepting(accepted),
+            pair: pair.map(|peer| Box::new(LinkPair::new(peer.token))),
+            reader: FrameReader::accepting(accepted).with_statements(link.has_statements),
             claim: self.frame_budget.claim(control.peer.ip()),
             topic,
             from: Arc::clone(from),
@@ -77,12 +79,14 @@ impl Sockets {
         let Some(Socket::Input(input)) = self.table.get_mut(key) else { return };
         let direct = input.reader.room().is_some_and(|room| room.len() >= DIRECT);
         let ended = if direct { read_direct(input) } else { read_through(input, &mut scratch) };
+        let has_untold = input.has_untold();
         self.scratch = scratch;
+        effects.extend(has_untold.then_some(Effect::PublisherUntold { key }));
         match ended {
             Ok(()) => {}
             Err(End::Closed) => self.ended(key, None, effects),
             Err(End::Failed(error)) => self.ended(key, Some(error.to_string()), effects),
-            Err(End::Misbehaved(error)) => self.misbehaved(key, explain(error), effects),
+            Err(End::Misbehaved(fault)) => self.misbehaved(key, fault.to_string(), effects),
         }
     }
 
@@ -90,13 +94,16 @@ impl Sockets {
     pub(in crate::driver) fn messages(&mut self, key: Key, bytes: &[u8], effects: &mut Effects) {
         let Some(Socket::Input(input)) = self.table.get_mut(key) else { return };
         input.received += bytes.len() as u64;
-        if let Err(error) = cut(input, bytes) {
-            self.misbehaved(key, explain(error), effects);
+        if let Err(fault) = cut(input, bytes) {
+            self.misbehaved(key, fault.to_string(), effects);
         }
     }
 
     /// What comes by a link makes no sense: it ends, and the log says whose it was.
     pub(in crate::driver) fn misbehaved(&mut self, key: Key, why: String, effects: &mut Effects) {
+        if let Some(Socket::Input(input)) = self.get_mut(key) {
+            input.lose_held();
+        }
         if let Some((engine, peer)) = self.get(key).and_then(Socket::peer) {
             effects.push_back(Effect::PeerTrouble { engine, peer, why: why.clone() });
         }
@@ -138,12 +145,12 @@ impl Socket {
 enum End {
     Closed,
     Failed(io::Error),
-    Misbehaved(FrameError),
+    Misbehaved(LinkFault),
 }
 
-impl From<FrameError> for End {
-    fn from(error: FrameError) -> Self {
-        Self::Misbehaved(error)
+impl From<LinkFault> for End {
+    fn from(fault: LinkFault) -> Self {
+        Self::Misbehaved(fault)
     }
 }
 
@@ -152,7 +159,7 @@ fn read_direct(input: &mut Input) -> Result<(), End> {
     let count = received(input.stream.recv(room))?;
     input.received += count as u64;
     if let Some(message) = input.reader.arrived(count) {
-        input.topic.push(message, &input.from);
+        input.hear_message(message)?;
     }
     input.update_claim();
     Ok(())
@@ -176,11 +183,10 @@ fn received(result: io::Result<Option<usize>>) -> Result<usize, End> {
 }
 
 /// Cuts bytes into messages and hands those on that are complete.
-pub(in crate::driver) fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), FrameError> {
-    let Input { reader, topic, from, .. } = input;
+fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), LinkFault> {
     while !bytes.is_empty() {
-        if let Some(message) = reader.take(&mut bytes, || topic.spare())? {
-            topic.push(message, from);
+        if let Some(part) = input.reader.take_part(&mut bytes, || input.topic.spare())? {
+            input.hear_part(part)?;
         }
     }
     input.update_claim();

@@ -65,13 +65,12 @@ impl Attacker {
             len: 1 << (third % 20),
         };
         let [low, high] = lending.to_words();
-        // 15 and 16 are kinds that nobody writes.
+        // 1, 3, 15 and 16 are kinds that nobody writes.
         let kind = 1 + what % 16;
         // A statement, whose kind may not be one that there is.
         let kind_and_epoch = (1 + u64::from(channel) % 5) | u64::from(second % 4) << 32;
         let says = [kind_and_epoch, 2, number(first, second)];
         let words: &[u64] = match kind {
-            kinds::SLOT => &[low, high],
             kinds::SAMPLE_SLOT => &[first.into(), low, high],
             kinds::ASK => &[2, 0],
             kinds::OPEN | kinds::ASK_SAMPLES => &[2, 0, number(first, second)],

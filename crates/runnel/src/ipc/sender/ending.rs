@@ -7,7 +7,7 @@ use runnel_core::wire::{NoMemory, try_reserve};
 use runnel_io::segment::Slot;
 
 use super::{BAD_POSITION, Sender, State};
-use crate::frame::{Frame, LENGTH};
+use crate::frame::Frame;
 use crate::ipc::outbox::RING;
 use crate::ipc::record::{Lending, kind};
 use crate::ipc::ring::RingReader;
@@ -16,9 +16,9 @@ use crate::sync::lock;
 /// What each channel had on the way when the peer stopped reading.
 #[derive(Default)]
 pub(crate) struct Unread {
-    /// Bytes of streams. A stream that there is no memory for has a hole.
+    /// Bytes of the streams of services. A stream that there is no memory for has a hole.
     pub(crate) streams: LiteMap<u32, Result<Vec<u8>, NoMemory>>,
-    /// Samples of the ROS 2 graph with their numbers. The last one may have been sent in part. One that there is no memory for
+    /// Samples with their numbers. The last one may have been sent in part. One that there is no memory for
     /// is left out.
     pub(crate) samples: LiteMap<u32, Vec<(u64, Frame)>>,
 }
@@ -101,19 +101,10 @@ impl Sender {
             && let Ok(Some(record)) = reader.peek(ring)
         {
             let (channel, number) = (record.channel, reader.first_word(ring, &record));
-            // With the length before it, and up to a whole word.
-            let most = LENGTH + (record.len as usize).next_multiple_of(8);
+            // Up to a whole word.
+            let most = (record.len as usize).next_multiple_of(8);
             match record.kind {
-                kind::MESSAGE => unread.stream(channel, most, |stream| {
-                    stream.extend_from_slice(&record.len.to_le_bytes());
-                    reader.copy(ring, &record, stream);
-                }),
                 kind::BYTES => unread.bytes_of(channel, most, |bytes| reader.copy(ring, &record, bytes)),
-                kind::SLOT => {
-                    if let Some(slot) = given_up(state, reader.words(ring, &record)) {
-                        unread.stream(channel, slot.len(), |stream| stream.extend_from_slice(&slot));
-                    }
-                }
                 kind::SAMPLE => {
                     let mut bytes = record.len.saturating_sub(8).to_le_bytes().to_vec();
                     reader.copy_behind_word(ring, &record, &mut bytes);

@@ -57,12 +57,7 @@ impl Sender {
     }
 
     /// Lends a slot to the peer, if that can be.
-    pub(super) fn lend(
-        &self,
-        state: &mut State,
-        (channel, number): (u32, Option<u64>),
-        slot: &Slot,
-    ) -> Offered {
+    pub(super) fn lend(&self, state: &mut State, (channel, number): (u32, u64), slot: &Slot) -> Offered {
         self.take_back(state);
         let segment = match self.known(state, slot.segment()) {
             Known::Mapped(number) => number,
@@ -72,10 +67,8 @@ impl Sender {
         let Some(loan) = state.loans.lend(slot, self.pool.share()) else { return Offered::TooMuch };
         let lending = Lending { segment, loan: loan.into(), slot: slot.index(), len: slot.len() as u32 };
         let [first, second] = lending.to_words().map(u64::to_le_bytes);
-        let pushed = match number.map(u64::to_le_bytes) {
-            Some(number) => self.push(state, (kind::SAMPLE_SLOT, channel), &[&number, &first, &second]),
-            None => self.push(state, (kind::SLOT, channel), &[&first, &second]),
-        };
+        let number = number.to_le_bytes();
+        let pushed = self.push(state, (kind::SAMPLE_SLOT, channel), &[&number, &first, &second]);
         if !pushed {
             let _ = state.loans.give_back(loan.into());
         }

@@ -1,39 +1,39 @@
-//! Link of one ROS 2 subscriber that reads its messages in shared memory: the sender of the delivery machine, and the channel
-//! that takes what that sends.
+//! One subscriber that reads its messages in memory that both processes share: the sender of the delivery machine, and the
+//! channel that takes what that sends.
 //!
-//! There is one as long as memory carries the pair. Before and after, the participant's writer holds what the sender would: the
-//! link begins with what [`Writer::suspend`](crate::rtps::Writer::suspend) gives, and ends with what
-//! [`Rtps::resume`](crate::rtps::Rtps::resume) takes.
+//! There is one as long as memory carries the pair. Before and after, the network's own queue holds what the sender would: that
+//! of a link of ROS 1, or the writer of the participant. So it begins where the network [left off](LeftOff), and ends with what
+//! the network goes on with ([`Ended`]).
+
+use std::sync::Arc;
 
 use runnel_delivery::{
     Credit, Numbered, Path, PathId, PathKind, QueuePolicy, ReachedError, SendAction, Sender, SenderSnapshot,
     Statement, StreamId,
 };
 use runnel_io::{Token, clock};
-use runnel_rtps::wire::{EntityId, Guid};
+use runnel_ros1::node::LinkStats;
 
 use super::life::Life;
 use super::link::WAITING_SLOTS;
 use crate::data::way::Channel;
 use crate::frame::{Frame, LENGTH, QueueBound};
-use crate::ipc::Tally;
-use crate::rtps::{Returned, Suspended};
+use crate::ipc::{self, Tally, Unread};
+use crate::rtps::Returned;
 
 /// The sender's names of the two paths.
-const RTPS: PathId = PathId(0);
+const NETWORK: PathId = PathId(0);
 const MEMORY: PathId = PathId(1);
 
 /// See the module's documentation.
-pub(super) struct MemoryLink {
-    pub(super) writer: EntityId,
-    pub(super) reader: Guid,
-    /// The id of the subscriber's node, if that is in both graphs.
-    pub(super) origin: Option<u64>,
+pub(super) struct MemoryPath {
     /// By which the driver is told when the channel takes more.
-    pub(super) token: Token,
-    pub(super) channel: Channel,
-    pub(super) tally: Tally,
+    token: Token,
+    channel: Channel,
+    tally: Tally,
     pub(super) life: Option<Life>,
+    /// Of a link of ROS 1.
+    pub(super) stats: Option<Arc<LinkStats>>,
     bound: QueueBound,
     delivery: Delivery,
     /// A message of which the channel has taken a part, and how many bytes.
@@ -44,39 +44,68 @@ pub(super) struct MemoryLink {
     end: Option<u64>,
 }
 
+/// What the network has of a pair that goes over to memory.
+pub(super) struct LeftOff {
+    /// What the network is to the pair.
+    pub(super) network: PathKind,
+    /// The greatest epoch that the subscriber knows.
+    pub(super) epoch: u32,
+    /// The subscriber is known to have all before this number.
+    pub(super) reached: u64,
+    /// The number of the first message that the network has not taken.
+    pub(super) unsent: u64,
+    /// Those that wait from there on.
+    pub(super) waiting: Vec<Numbered<Frame>>,
+    /// The number of the next message.
+    pub(super) next: u64,
+}
+
+/// What memory has of a pair that goes back to the network.
+pub(super) struct Ended {
+    /// What opens the network again.
+    pub(super) begin: Option<Statement>,
+    /// The number after the last message that memory had taken.
+    pub(super) taken: u64,
+    /// The number of the first message that is to be sent, or of the next one.
+    pub(super) from: u64,
+    /// The messages that did not get to the subscriber.
+    pub(super) messages: Vec<Returned>,
+}
+
 /// A pair's sender, which is about to have its messages go by memory.
 pub(super) struct Delivery(Sender<Frame>);
 
 impl Delivery {
-    /// Goes on where RTPS was suspended. `stream` is what both ends name the pair by. Gives the statement that opens the channel.
+    /// Goes on where the network left off. `stream` is what both ends name the pair by. Gives the statement that opens the
+    /// channel.
     pub(super) fn switch_to_memory(
         stream: u64,
-        suspended: Suspended,
+        left_off: LeftOff,
         bound: QueueBound,
         waits_for_user: bool,
     ) -> Option<(Self, Statement)> {
-        let Suspended { first_unacknowledged, next } = suspended;
+        let LeftOff { network, epoch, reached, unsent, waiting, next } = left_off;
         let snapshot = SenderSnapshot {
             id: StreamId { stream, subscription: 0 },
             next_number: next,
-            epoch: 0,
-            reached: first_unacknowledged,
-            from: first_unacknowledged,
-            taken: next,
+            epoch,
+            reached,
+            from: reached,
+            taken: unsent,
             is_settled: false,
             dropped: 0,
-            messages: Vec::new(),
+            messages: waiting,
         };
         let mut sender = Sender::resume(snapshot, policy(bound), bound.bytes, Credit::DEFAULT);
         if waits_for_user {
             sender.pace();
         }
-        sender.path_up(Path::new(RTPS, PathKind::RtpsReliable)).ok()?;
-        // RTPS carries the pair already, and puts in order what it carries.
-        sender.reached(sender.epoch(), first_unacknowledged).ok()?;
+        sender.path_up(Path::new(NETWORK, network)).ok()?;
+        // The network carries the pair already, and keeps the order of what it carries.
+        sender.reached(sender.epoch(), reached).ok()?;
         sender.path_up(Path::new(MEMORY, PathKind::SharedMemory)).ok()?;
         sender.switch_path(MEMORY).ok()?;
-        // What is skipped on RTPS is what its writer holds.
+        // What is skipped on the network is what its queue or its writer left out, which state it.
         let begin = std::iter::from_fn(|| sender.poll_action()).find_map(|action| match action {
             SendAction::Begin { path: MEMORY, statement } => Some(statement),
             _ => None,
@@ -90,19 +119,31 @@ fn policy(bound: QueueBound) -> QueuePolicy {
     QueuePolicy::KeepLast { depth: bound.messages }
 }
 
-impl MemoryLink {
-    pub(super) fn new(
-        (writer, reader): (EntityId, Guid),
-        (token, channel): (Token, Channel),
-        (delivery, bound): (Delivery, QueueBound),
-    ) -> Self {
-        let (origin, life, tally) = (None, None, Tally::default());
+impl MemoryPath {
+    pub(super) fn new((token, channel): (Token, Channel), (delivery, bound): (Delivery, QueueBound)) -> Self {
+        let (life, stats, tally) = (None, None, Tally::default());
         let (begun, skip, end) = (None, None, None);
-        Self { writer, reader, origin, token, channel, tally, life, bound, delivery, begun, skip, end }
+        Self { token, channel, tally, life, stats, bound, delivery, begun, skip, end }
     }
 
-    pub(super) fn is_of(&self, pair: (EntityId, Guid)) -> bool {
-        (self.writer, self.reader) == pair
+    /// Whether it goes by this session.
+    pub(super) fn is_of(&self, sender: &Arc<ipc::Sender>) -> bool {
+        Arc::ptr_eq(&self.channel.sender, sender)
+    }
+
+    /// The session that it goes by.
+    pub(super) fn session(&self) -> &ipc::Sender {
+        &self.channel.sender
+    }
+
+    /// The greatest epoch begun.
+    pub(super) fn epoch(&self) -> u32 {
+        self.delivery.0.epoch()
+    }
+
+    /// Messages that were copied because the subscriber's process holds as much as it may.
+    pub(super) fn copied(&self) -> u64 {
+        self.tally.copied
     }
 
     /// Whether this is the number of a message that it has yet to get.
@@ -112,7 +153,9 @@ impl MemoryLink {
 
     /// Sends a message at once if nothing waits, and otherwise lets it wait; how many were dropped for it.
     pub(super) fn offer(&mut self, number: u64, frame: &Frame) -> u64 {
-        self.flush();
+        if self.life.is_some() || !self.is_steady() {
+            self.flush();
+        }
         self.end = None;
         let waiting = self.waiting();
         if let Some(life) = &mut self.life {
@@ -141,7 +184,9 @@ impl MemoryLink {
         }
         self.delivery.0.carried_until(MEMORY, number + 1);
         let bytes = frame.as_ref().len();
-        if sent < bytes {
+        if sent == bytes {
+            self.count(bytes);
+        } else {
             self.begun = Some((Numbered { number, bytes, message: self.frame_to_queue(frame) }, sent));
             self.wait();
         }
@@ -151,6 +196,13 @@ impl MemoryLink {
     fn send(&mut self, number: u64, frame: &Frame, sent: usize) -> usize {
         let channel = (self.channel.number, number);
         self.channel.sender.send_sample(channel, frame, sent, &mut self.tally)
+    }
+
+    /// A message was sent whole.
+    fn count(&self, bytes: usize) {
+        if let Some(stats) = &self.stats {
+            stats.count(1, bytes as u64);
+        }
     }
 
     fn frame_to_queue(&mut self, frame: &Frame) -> Frame {
@@ -198,8 +250,10 @@ impl MemoryLink {
         if sent < message.bytes {
             self.begun = Some((message, sent));
             self.wait();
+            return false;
         }
-        self.begun.is_none()
+        self.count(message.bytes);
+        true
     }
 
     /// False if the channel does not take all of it.
@@ -210,6 +264,7 @@ impl MemoryLink {
             self.skip = None;
         }
         if sent == message.bytes {
+            self.count(sent);
             return true;
         }
         match sent {
@@ -259,17 +314,21 @@ impl MemoryLink {
         self.delivery.0.set_policy(policy(bound), bound.bytes);
     }
 
+    /// True if all went to the session.
+    pub(super) fn is_sent(&self) -> bool {
+        self.begun.is_none() && self.delivery.0.queue_len() == 0
+    }
+
     /// True if the subscriber's process has read all: what it leaves in the ring when it parts from a writer is lost.
     pub(super) fn has_arrived(&mut self) -> bool {
         let sender = &self.channel.sender;
-        let is_sent = self.begun.is_none() && self.delivery.0.queue_len() == 0;
-        is_sent && sender.is_read(*self.end.get_or_insert_with(|| sender.written()))
+        self.is_sent() && sender.is_read(*self.end.get_or_insert_with(|| sender.written()))
     }
 
-    /// The link ends. What did not get to the subscriber, of which its channel still had `unread`; and the number from which on
-    /// it has nothing.
-    pub(super) fn end(mut self, unread: Vec<(u64, Frame)>) -> (u64, Vec<Returned>) {
+    /// Memory carries the pair no longer. `unread` has what the subscriber did not read of each channel.
+    pub(super) fn end(mut self, unread: &mut Unread) -> Ended {
         // Of what a falsified position gives, what makes no sense is left out, here and by the sender.
+        let unread = unread.samples.remove(&self.channel.number).unwrap_or_default();
         let unread = unread.into_iter().filter(|(_, frame)| is_whole(frame.as_ref()));
         let mut returned: Vec<Numbered<Frame>> = Vec::new();
         for (number, message) in unread {
@@ -280,7 +339,12 @@ impl MemoryLink {
         let begun = self.begun.take().map(|(message, _)| message);
         returned.extend(begun.filter(|begun| returned.last().is_none_or(|last| last.number < begun.number)));
         self.delivery.0.path_down(MEMORY, returned);
-        let SenderSnapshot { next_number, messages, .. } = self.delivery.0.snapshot();
+        // It comes before all messages.
+        let begin = std::iter::from_fn(|| self.delivery.0.poll_action()).find_map(|action| match action {
+            SendAction::Begin { path: NETWORK, statement } => Some(statement),
+            _ => None,
+        });
+        let SenderSnapshot { next_number, taken, messages, .. } = self.delivery.0.snapshot();
         let from = messages.first().map_or(next_number, |first| first.number);
         let mut life = self.life.take();
         let first = life.as_mut().map_or(0, |life| life.pass(clock::monotonic()));
@@ -289,7 +353,7 @@ impl MemoryLink {
         // Whoever holds it longer is not to hold memory that is shared.
         let unsent =
             unsent.map(|message| (message.number, written(message.number), message.message.to_own()));
-        (from, unsent.collect())
+        Ended { begin, taken, from, messages: unsent.collect() }
     }
 }
 

@@ -1,0 +1,330 @@
+//! Order of the messages of a link of ROS 1 while its connection and a channel of memory bring them.
+//!
+//! ```text
+//!                   OPEN_SAMPLES: Begin                            all before it has come by the connection: Reached
+//!  connection alone ───────────────────► those of memory are held ─────────────────────────────► memory alone
+//!      ▲                                        │ the session ends                                   │ the session ends
+//!      │ Begin on the connection, all is here   ▼                                                    │
+//!      └────────────────────────── the connection brings what memory did not ◄───────────────────────┘
+//! ```
+//! Both ends count the messages of the connection from 1, or from what was stated there last. While it alone carries the link and
+//! nothing is held, there is no receiver.
+//!
+//! A connection that never brings what is said to have gone there is not what it seems: somebody between the two ends may have
+//! joined it to another. So such a link ends alone, and is made anew; the session stands.
+
+use std::fmt;
+use std::time::Duration;
+
+use runnel_delivery::{PathKind, ReceiveAction, Statement, StreamId};
+use runnel_io::clock;
+use runnel_ros1::tcpros::{FrameError, Part, STATEMENT};
+
+use super::pair_delivery::PairDelivery;
+use super::samples::MemoryInput;
+use crate::driver::Driver;
+use crate::driver::sockets::{Input, Socket};
+use crate::driver::table::Key;
+use crate::ipc::{Piece, SessionFault};
+use crate::receive_budget::explain;
+
+/// How long a link may wait: what was sent on one host has arrived.
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Reads of one connection before others get their turn.
+const READS: usize = 64;
+
+/// What a link to a publisher that understands statements has beside its connection.
+pub(in crate::driver) struct LinkPair {
+    id: StreamId,
+    /// The epoch of the last Begin on the connection. The first is that of both headers.
+    epoch: u32,
+    /// The number of the next message on the connection.
+    next: u64,
+    pub(super) memory: MemoryInput,
+}
+
+/// What is wrong with what came by the connection of a link.
+#[derive(Debug)]
+pub(in crate::driver) enum LinkFault {
+    Frame(FrameError),
+    Pair(SessionFault),
+    /// It brought messages that are to come by memory.
+    TooMuch,
+}
+
+impl From<FrameError> for LinkFault {
+    fn from(error: FrameError) -> Self {
+        Self::Frame(error)
+    }
+}
+
+impl fmt::Display for LinkFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Frame(error) => f.write_str(&explain(*error)),
+            Self::Pair(fault) => fault.fmt(f),
+            Self::TooMuch => f.write_str("its connection gave more than is said to have gone there"),
+        }
+    }
+}
+
+impl LinkPair {
+    /// A link of which nothing has come.
+    pub(in crate::driver) fn new(token: u128) -> Self {
+        let id = StreamId { stream: token as u64, subscription: 0 };
+        Self { id, epoch: 1, next: 1, memory: MemoryInput::default() }
+    }
+
+    /// What the publisher is told of how far this end is.
+    fn reached(&self) -> Statement {
+        let receiver = self.memory.delivery.as_ref().map(|delivery| &delivery.receiver);
+        let (epoch, next) =
+            receiver.map_or((self.epoch, self.next), |receiver| (receiver.epoch(), receiver.next()));
+        Statement::Reached { id: self.id, epoch, next }
+    }
+
+    /// The receiver, which is made if there is none.
+    fn receiving(&mut self) -> Result<&mut PairDelivery, SessionFault> {
+        if self.memory.delivery.is_none() {
+            let delivery = PairDelivery::new(self.id, PathKind::Tcpros, (self.epoch, self.next), false);
+            self.memory.delivery = Some(Box::new(delivery.map_err(SessionFault::Delivery)?));
+        }
+        self.memory.delivery.as_deref_mut().ok_or(SessionFault::UnexpectedStatement)
+    }
+
+    /// Whether the connection has brought messages that memory is to bring.
+    fn gave_too_much(&self) -> bool {
+        let Some(delivery) = &self.memory.delivery else { return false };
+        self.memory.has_channel() && self.epoch < delivery.receiver.epoch() && self.next > delivery.first
+    }
+
+    /// Whether the connection still owes messages of before memory.
+    fn waits_for_connection(&self) -> bool {
+        self.memory.delivery.as_ref().is_some_and(|delivery| delivery.waits_for_network())
+    }
+
+    /// A link that its connection alone carries, with nothing held, needs no receiver.
+    fn settle(&mut self) {
+        let is_settled = |delivery: &PairDelivery| {
+            let receiver = &delivery.receiver;
+            let is_newest = self.epoch >= receiver.epoch();
+            is_newest && receiver.held() == 0 && receiver.next() == self.next
+        };
+        if !self.memory.has_channel() && self.memory.delivery.as_deref().is_some_and(is_settled) {
+            self.memory.delivery = None;
+        }
+    }
+}
+
+impl Input {
+    /// The connection has brought a message or a statement.
+    pub(in crate::driver) fn hear_part(&mut self, part: Part) -> Result<(), LinkFault> {
+        match part {
+            Part::Message(message) => self.hear_message(message),
+            Part::Statement(bytes) => self.hear_statement(&bytes).map_err(LinkFault::Pair),
+        }
+    }
+
+    /// The connection has brought a message.
+    pub(in crate::driver) fn hear_message(&mut self, message: Vec<u8>) -> Result<(), LinkFault> {
+        let Some(pair) = &mut self.pair else {
+            self.topic.push(message, &self.from);
+            return Ok(());
+        };
+        let number = pair.next;
+        pair.next += 1;
+        if pair.gave_too_much() {
+            return Err(LinkFault::TooMuch);
+        }
+        match &mut pair.memory.delivery {
+            None => self.topic.push(message, &self.from),
+            Some(delivery) => {
+                delivery.message_of_network(number, message);
+                self.give_due();
+            }
+        }
+        Ok(())
+    }
+
+    /// The connection says which messages it brings.
+    fn hear_statement(&mut self, bytes: &[u8; STATEMENT]) -> Result<(), SessionFault> {
+        let statement = Statement::parse(bytes).map_err(SessionFault::Statement)?;
+        let Some(pair) = self.pair.as_mut().filter(|pair| statement.id() == pair.id) else {
+            return Err(SessionFault::UnexpectedStatement);
+        };
+        match statement {
+            Statement::Begin { epoch, from, .. } => {
+                pair.receiving()?.begin_network(epoch, from).map_err(SessionFault::Delivery)?;
+                (pair.epoch, pair.next) = (epoch, from);
+            }
+            Statement::Skip { to, .. } => {
+                let lost = to.saturating_sub(pair.next);
+                pair.next = pair.next.max(to);
+                match &mut pair.memory.delivery {
+                    None => self.topic.lose(lost, &self.from),
+                    Some(delivery) => delivery.skip_of_network(to),
+                }
+            }
+            Statement::Reached { .. } | Statement::Number { .. } => {
+                return Err(SessionFault::UnexpectedStatement);
+            }
+        }
+        self.give_due();
+        Ok(())
+    }
+
+    /// Gives the subscriptions what is due.
+    fn give_due(&mut self) {
+        let Some(pair) = &mut self.pair else { return };
+        while let Some(delivery) = &mut pair.memory.delivery
+            && let Some(action) = delivery.receiver.poll_action()
+        {
+            match action {
+                ReceiveAction::Deliver { message: Piece::Lent(lent), .. } => {
+                    self.topic.push_lent(lent, &self.from);
+                }
+                ReceiveAction::Deliver { message: Piece::Message(bytes) | Piece::Bytes(bytes), .. } => {
+                    self.topic.push(bytes, &self.from);
+                }
+                ReceiveAction::Lost { count, .. } => self.topic.lose(count, &self.from),
+                ReceiveAction::Reached { statement, .. } => pair.memory.untold = Some(statement),
+                // No path of a link is read before another one, or closed.
+                ReceiveAction::DrainPath { path } => delivery.receiver.path_drained(path),
+                ReceiveAction::Close { .. } => {}
+            }
+        }
+        pair.settle();
+    }
+
+    /// The link ends: what is held is the user's, whatever is missing before it.
+    pub(in crate::driver) fn finish_delivery(&mut self) {
+        let delivery = self.pair.as_mut().and_then(|pair| pair.memory.delivery.as_mut());
+        if let Some(delivery) = delivery {
+            delivery.skip_of_network(delivery.position);
+            self.give_due();
+        }
+    }
+
+    /// The link makes no sense: what is held of it while its connection owes something is lost.
+    pub(in crate::driver) fn lose_held(&mut self) {
+        if !self.owes() {
+            return;
+        }
+        let delivery = self.pair.as_mut().and_then(|pair| pair.memory.delivery.take());
+        let held = delivery.map_or(0, |delivery| delivery.receiver.held());
+        self.topic.lose(held as u64, &self.from);
+    }
+
+    fn owes(&self) -> bool {
+        self.pair.as_ref().is_some_and(|pair| pair.waits_for_connection())
+    }
+
+    /// Something that the publisher is to be told.
+    pub(in crate::driver) fn has_untold(&self) -> bool {
+        self.pair.as_ref().is_some_and(|pair| pair.memory.untold.is_some())
+    }
+}
+
+impl Driver {
+    /// A link comes by memory from now on, as a Begin says.
+    pub(super) fn begin_link_delivery(&mut self, key: Key, begin: &Statement) -> Result<(), SessionFault> {
+        let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return Ok(()) };
+        let (Statement::Begin { epoch, from, .. }, Some(pair)) = (*begin, &mut input.pair) else {
+            return Ok(());
+        };
+        let delivery = pair.receiving()?;
+        if epoch <= delivery.receiver.epoch() {
+            self.misbehaved(key, "it was opened twice in shared memory");
+            return Ok(());
+        }
+        delivery.begin_memory((epoch, from), false).map_err(SessionFault::Delivery)?;
+        if pair.gave_too_much() {
+            self.misbehaved(key, &LinkFault::TooMuch.to_string());
+            return Ok(());
+        }
+        self.deliver_link(key);
+        self.sessions.owed.push((key, clock::monotonic()));
+        self.read_owed();
+        Ok(())
+    }
+
+    /// Gives the subscriptions of a link what is due.
+    pub(super) fn deliver_link(&mut self, key: Key) {
+        let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
+        input.give_due();
+        self.settle_link(key);
+    }
+
+    /// Tells the publisher of a link what it is to be told.
+    pub(in crate::driver) fn settle_link(&mut self, key: Key) {
+        if let Some(Socket::Input(input)) = self.sockets.get(key)
+            && input.has_untold()
+        {
+            self.tell_untold(key);
+        }
+    }
+
+    /// A channel of a link has ended: its connection carries on.
+    pub(super) fn return_to_connection(&mut self, key: Key) {
+        let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
+        if let Some(delivery) = input.pair.as_mut().and_then(|pair| pair.memory.delivery.as_mut()) {
+            delivery.end_memory();
+        }
+        self.deliver_link(key);
+    }
+
+    /// A session stands with the publisher of a link: that is told how far this end is, and asked to send by it.
+    pub(super) fn ask_for_link(&mut self, session: Key, key: Key, token: u128) {
+        let Some(Socket::Input(input)) = self.sockets.get(key) else { return };
+        let Some(reached) = input.pair.as_ref().map(|pair| pair.reached()) else { return };
+        let Some(session) = self.sessions.open.get_mut(session) else { return };
+        if !session.sender.tell_reached(token, &reached) || !session.sender.ask(token) {
+            session.unasked.push(token);
+        }
+    }
+
+    /// Reads from connections what links wait for that go by memory already, and ends those that have waited too long. True if
+    /// there was anything.
+    pub(super) fn read_owed(&mut self) -> bool {
+        if std::mem::replace(&mut self.sessions.reads_owed, true) {
+            // Links that are being read already are not read within that: then they have their turn later.
+            return false;
+        }
+        let mut any = false;
+        for (key, since) in std::mem::take(&mut self.sessions.owed) {
+            if self.still_owes(key) {
+                if clock::monotonic().since(since) < PATIENCE {
+                    self.sessions.owed.push((key, since));
+                    continue;
+                }
+                self.misbehaved(key, "its connection did not give what is said to have gone there");
+            }
+            any = true;
+        }
+        self.sessions.reads_owed = false;
+        self.look_at_owed_later();
+        any
+    }
+
+    fn look_at_owed_later(&mut self) {
+        let first = self.sessions.owed.iter().map(|(_, since)| *since).min();
+        first.into_iter().for_each(|since| self.look_later(since));
+    }
+
+    /// Reads a connection, as long as it brings something that is owed.
+    fn still_owes(&mut self, key: Key) -> bool {
+        for _ in 0..READS {
+            let Some(Socket::Input(input)) = self.sockets.get(key) else { return false };
+            let before = input.received;
+            if !input.owes() {
+                return false;
+            }
+            self.readable(key);
+            if matches!(self.sockets.get(key), Some(Socket::Input(input)) if input.received == before) {
+                return true;
+            }
+        }
+        matches!(self.sockets.get(key), Some(Socket::Input(input)) if input.owes())
+    }
+}

@@ -1,0 +1,195 @@
+//! What the two ends of a link of ROS 1 state of its messages, if both say that they understand it.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use crate::common::{Graph, spin_until, wait_until};
+use crate::fake_process::{
+    ASK, BEGIN, FakeSession, POSITION, SAMPLE, SKIPS, sample, small_number, stated, token_bytes,
+};
+use crate::fake_publisher::FakePublisher;
+use crate::ipc_scene::{Reader, number_in, numbered, subscribe_saying, subscribe_to};
+use crate::raw::{Ports, framed_text};
+use crate::writer_scene::{Scene, Writer};
+use runnel::core::Message;
+use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
+use runnel::{Context, Publisher};
+
+/// Bytes of a message, of which a few hundred fill a connection.
+const LONG: usize = 50_000;
+
+/// A talker that keeps two messages for a subscriber that is slow.
+fn talker(graph: &Graph) -> (Context, Publisher<UInt8MultiArray>, Ports) {
+    let context = graph.context();
+    let talker = context.create_node("talker").unwrap().create_publisher("data", 2).unwrap();
+    let ports = Ports::of(&graph.context(), "/talker", "/data");
+    (context, talker, ports)
+}
+
+/// The next frame of a connection: a message, or the kind and the number of a statement.
+fn next_frame(stream: &mut TcpStream) -> Result<Vec<u8>, (u64, u64)> {
+    let mut head = [0; 4];
+    stream.read_exact(&mut head).unwrap();
+    let length = u32::from_le_bytes(head);
+    let mut bytes = vec![0; if length == u32::MAX { 24 } else { length as usize }];
+    stream.read_exact(&mut bytes).unwrap();
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    if length == u32::MAX { Err((number(0), number(16))) } else { Ok(bytes) }
+}
+
+/// Publishes until so many messages were dropped, which is more than two of them; how many those were.
+fn publish_too_much(talker: &Publisher<UInt8MultiArray>, first: u32, dropped: u64) -> u32 {
+    let mut next = first;
+    while talker.dropped() < dropped {
+        talker.publish(numbered(next, LONG)).unwrap();
+        next += 1;
+    }
+    next
+}
+
+#[test]
+fn messages_that_were_dropped_for_a_connection_are_stated_between_those_that_were_not() {
+    let graph = Graph::new();
+    let (_context, talker, ports) = talker(&graph);
+    let (mut stream, _, _) = subscribe_to(ports.tcpros, "/data", small_number());
+    wait_until("it is joined", || talker.subscription_count() == 1);
+    let (mut published, mut counted, mut stated) = (0, 1, 0);
+    // It falls behind again and again: each time what follows is counted from what was stated.
+    for round in 1..=3 {
+        published = publish_too_much(&talker, published, 20 * round);
+        loop {
+            match next_frame(&mut stream) {
+                Ok(message) => {
+                    assert_eq!(u64::from(number_in(&message[12..])) + 1, counted, "round {round}");
+                    counted += 1;
+                }
+                Err((kind, number)) => {
+                    assert!(kind == SKIPS && number > counted, "statement {kind} of {number} at {counted}");
+                    (counted, stated) = (number, stated + number - counted);
+                }
+            }
+            if counted > u64::from(published) {
+                break;
+            }
+        }
+        assert_eq!(stated, talker.dropped(), "round {round}");
+    }
+}
+
+#[test]
+fn a_subscriber_that_says_nothing_of_statements_gets_none_and_stays_on_the_network() {
+    for says in [&[][..], &[("runnel_delivery", "2")]] {
+        let graph = Graph::new();
+        let (_context, talker, ports) = talker(&graph);
+        let me = small_number();
+        let (mut stream, process, token) = subscribe_saying(ports.tcpros, "/data", me, says);
+        wait_until("it is joined", || talker.subscription_count() == 1);
+        let mut session = FakeSession::greet(me, process);
+        session.push(ASK, 0, &token_bytes(token));
+        wait_until("it is read", || session.told(POSITION) == session.written);
+        let published = publish_too_much(&talker, 0, 20);
+        let mut last = None;
+        while last != Some(published - 1) {
+            let message = next_frame(&mut stream).expect("a message, and no statement");
+            last = Some(number_in(&message[12..]));
+        }
+        assert_eq!((talker.shared_memory_count(), session.next().is_none()), (0, true), "{says:?}");
+    }
+}
+
+#[test]
+fn messages_that_a_publisher_states_as_dropped_are_lost() {
+    let scene = Scene::new();
+    let mut writer = Writer::new(&scene.fake);
+    let skip = |to: u64| stated(writer.token, SKIPS, to);
+    // What was skipped already is nothing new.
+    let bytes = [framed_text("first"), skip(5), skip(3), framed_text("fifth"), skip(7)].concat();
+    writer.stream.write_all(&bytes).unwrap();
+    scene.hears("fifth");
+    spin_until(&scene.far, "those after it are lost", || scene.subscription.lost() == 4);
+    // By memory likewise.
+    writer.open(6);
+    writer.say(&framed_text("seventh")[4..]);
+    writer.next += 10;
+    writer.say(&framed_text("eighteenth")[4..]);
+    scene.hears("eighteenth");
+    assert_eq!(scene.subscription.lost(), 14);
+    assert_eq!(*scene.heard.lock().unwrap(), ["first", "fifth", "seventh", "eighteenth"]);
+    scene.is_undisturbed();
+}
+
+#[test]
+fn what_a_connection_sends_again_after_memory_is_heard_once() {
+    let scene = Scene::new();
+    let mut writer = Writer::new(&scene.fake);
+    writer.open(0);
+    (1..=3).for_each(|number| writer.say(&framed_text(&format!("message {number}"))[4..]));
+    scene.hears("message 3");
+    // It was stopped, and the publisher cannot know what it has read.
+    let begin = stated(writer.token, BEGIN | 3 << 32, 2);
+    let again = (2..=4).map(|number| framed_text(&format!("message {number}")));
+    writer.stream.write_all(&[vec![begin], again.collect()].concat().concat()).unwrap();
+    scene.hears("message 4");
+    assert_eq!(
+        *scene.heard.lock().unwrap(),
+        (1..=4).map(|number| format!("message {number}")).collect::<Vec<_>>()
+    );
+    assert_eq!(scene.subscription.lost(), 0);
+    // What still comes by memory meanwhile is not heard before what the connection owes.
+    writer.session.push(SAMPLE, 1, &sample(4, &framed_text("by memory as well")[4..]));
+    writer.stream.write_all(&framed_text("message 5")).unwrap();
+    scene.hears("message 5");
+    assert!(!scene.heard.lock().unwrap().iter().any(|heard| heard == "by memory as well"));
+    scene.is_undisturbed();
+}
+
+#[test]
+fn a_publisher_that_says_nothing_of_statements_is_not_asked_to_go_by_memory() {
+    let scene = Scene::new();
+    let silent = FakePublisher::new(&scene.graph, "/silent", "/talk");
+    let me = small_number();
+    let (mut stream, asked) = silent.accept_header();
+    assert_eq!(asked.get("runnel_delivery"), Some("1"));
+    let process = crate::fake_process::hex(me);
+    let fields = [("callerid", "/silent"), ("md5sum", Text::MD5), ("type", "std_msgs/String")];
+    let fields = fields.into_iter().chain([("runnel_process", &*process)]);
+    let header = runnel::ros1::header::ConnectionHeader::new(fields).emit();
+    stream.write_all(&[header, framed_text("by the network")].concat()).unwrap();
+    let listener = crate::fake_process::unhex(asked.get("runnel_process").unwrap());
+    let mut session = FakeSession::greet(me, listener);
+    session.push(ASK, 0, &token_bytes(7));
+    wait_until("the session is read", || session.told(POSITION) == session.written);
+    scene.hears("by the network");
+    assert!(session.next().is_none());
+    scene.is_undisturbed();
+}
+
+#[test]
+fn a_link_that_goes_over_while_much_is_under_way_loses_and_doubles_nothing() {
+    let graph = Graph::new();
+    let (_context, talker, ports) = talker(&graph);
+    let me = small_number();
+    let linked = subscribe_to(ports.tcpros, "/data", me);
+    wait_until("it is joined", || talker.subscription_count() == 1);
+    publish_too_much(&talker, 0, 20);
+    // What waited goes by memory, and what the connection had begun ends there.
+    let token = linked.2;
+    let mut session = FakeSession::greet(me, linked.1);
+    session.push(ASK, 0, &token_bytes(token));
+    let open = session.wait_for(crate::fake_process::OPEN_SAMPLES);
+    let mut reader = Reader { stream: linked.0, session, token };
+    let (from, mut counted) = (open.word(5), 1);
+    while counted < from {
+        match next_frame(&mut reader.stream) {
+            Ok(message) => {
+                assert_eq!(u64::from(number_in(&message[12..])) + 1, counted);
+                counted += 1;
+            }
+            Err((kind, number)) => {
+                assert!(kind == SKIPS && number > counted);
+                counted = number;
+            }
+        }
+    }
+    assert_eq!(counted, from);
+}
