@@ -11,7 +11,7 @@ use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{LinkStats, SubscriberLink};
 use runnel_ros1::tcpros::SendQueue;
 
-use super::memory_path::{Delivery, Ended, LeftOff, MemoryPath};
+use super::memory_path::{Delivery, Ended, LeftOff, MemoryPath, WAITING_SLOTS};
 use super::numbers::Numbers;
 use crate::data::way::Channel;
 use crate::frame::{Frame, QueueBound};
@@ -19,9 +19,6 @@ use crate::ipc::{Sender, Unread};
 
 /// Frames given to the kernel in one call.
 const BATCH: usize = 64;
-
-/// Slots that wait for one subscriber at most; what waits behind them is copied.
-pub(super) const WAITING_SLOTS: usize = 8;
 
 /// See the module's documentation. What each message touches comes first.
 #[repr(C)]

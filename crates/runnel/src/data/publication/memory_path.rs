@@ -15,11 +15,13 @@ use runnel_io::{Token, clock};
 use runnel_ros1::node::LinkStats;
 
 use super::life::Life;
-use super::link::WAITING_SLOTS;
 use crate::data::way::Channel;
 use crate::frame::{Frame, LENGTH, QueueBound};
 use crate::ipc::{self, Tally, Unread};
 use crate::rtps::Returned;
+
+/// Slots that wait for one subscriber at most; what waits behind them is copied.
+pub(super) const WAITING_SLOTS: usize = 8;
 
 /// The sender's names of the two paths.
 const NETWORK: PathId = PathId(0);
