@@ -21,6 +21,9 @@ use tempfile::TempDir;
 /// Between two looks at the files: the pace at which the robot's world goes on. Nobody waits for anything by it.
 const PERIOD: Duration = Duration::from_millis(2);
 
+/// How far the robot's world goes on at most between two looks: where the host stands still, so does the robot.
+const LONGEST_STEP: Duration = Duration::from_millis(20);
+
 /// Steps with which a motor turns its wheel once.
 const STEPS_A_TURN: f64 = 400.0;
 
@@ -81,9 +84,11 @@ fn live(files: &mut Files, ended: &AtomicBool, laps: &AtomicU32) -> io::Result<(
     let mut robot = Robot::new(Pose::default(), beginning.seed);
     let mut operator = Operator::new(&track, beginning).expect("places to sample floor and line");
     let mut meter = LapMeter::new(track.course().length());
-    let started = Instant::now();
+    let (mut lived, mut looked) = (Duration::ZERO, Instant::now());
     while !ended.load(Ordering::Relaxed) {
-        robot.advance_to(started.elapsed().as_secs_f64());
+        lived += looked.elapsed().min(LONGEST_STEP);
+        looked = Instant::now();
+        robot.advance_to(lived.as_secs_f64());
         // Nobody presses a switch before somebody has powered motors or lamps.
         let leds = files.leds()?;
         robot.set_leds(leds.unwrap_or_default());
