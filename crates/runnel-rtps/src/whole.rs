@@ -14,9 +14,9 @@ use core::net::{IpAddr, SocketAddr};
 use core::ops::Deref;
 use runnel_core::time::Instant;
 
-/// A participant with its user's writers: each is told at once what concerns it.
+/// A participant with its user's writers. Each update of a writer is applied at once.
 ///
-/// What only looks is asked of the [`Participant`] that this derefs to.
+/// Getters are those of the [`Participant`] that this derefs to.
 #[derive(Debug)]
 pub struct WholeParticipant<P> {
     participant: Participant,

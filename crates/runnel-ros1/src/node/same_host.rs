@@ -23,7 +23,7 @@ pub(super) fn announce_statements(header: &mut ConnectionHeader) {
     header.push(DELIVERY, "1");
 }
 
-/// Whether whoever sent the header says so.
+/// Whether the sender of the header says so.
 pub(super) fn says_statements(header: &ConnectionHeader) -> bool {
     header.get(DELIVERY) == Some("1")
 }

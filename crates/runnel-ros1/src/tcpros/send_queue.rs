@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_first_goes_behind_a_message_that_is_begun_and_before_all_others() {
+    fn bytes_put_first_follow_a_message_that_is_begun_and_precede_all_others() {
         let mut queue = queue(2, 1000);
         let frames: Vec<_> = ["a", "b", "c"].iter().map(|text| framed(text)).collect();
         queue.push(frames[0].clone(), 2);

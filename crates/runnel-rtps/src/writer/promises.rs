@@ -4,7 +4,7 @@ use core::time::Duration;
 use runnel_core::qos::{Liveliness, QoS};
 use runnel_core::time::Instant;
 
-/// A deadline is missed no more often than this: whoever asks for less would have nothing else done.
+/// The shortest period of a deadline or lease that is watched: a shorter one would take all time of the process.
 pub(crate) const SHORTEST_PERIOD: Duration = Duration::from_micros(100);
 
 /// See the module's documentation.

@@ -52,7 +52,7 @@ impl WriterUpdate {
         }
     }
 
-    /// The reader that has told what it has.
+    /// The reader whose ACKNACK this is.
     pub fn acknowledged(&self) -> Option<Guid> {
         match self.change {
             Change::Acknowledged(reader, _) => Some(reader),
