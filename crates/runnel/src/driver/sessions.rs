@@ -26,6 +26,8 @@ mod pair_delivery;
 mod processes;
 mod put_off;
 mod samples;
+#[cfg(test)]
+mod tests;
 mod versions;
 
 use std::collections::{HashMap, VecDeque};

@@ -26,7 +26,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(1);
 /// What a session that ends waits for: that the other end has read what it finds.
 pub(super) struct Ending {
     /// Until when.
-    until: Instant,
+    pub(super) until: Instant,
     /// When that is looked at next, and the pause after it.
     look: Instant,
     pause: Duration,

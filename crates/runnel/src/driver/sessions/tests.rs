@@ -1,0 +1,77 @@
+//! What sessions keep of links that are gone.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use runnel_io::clock;
+use runnel_msgs::std_msgs::Empty;
+use runnel_testkit::namespace::require_private_network;
+
+use crate::{Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, Subscription};
+
+/// Longer than anything here takes; only a failure waits for it.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A talker and a listener, each in a context of its own, whose link of ROS 1 goes by shared memory.
+struct Scene {
+    talker: Node,
+    talking: Context,
+    publisher: Publisher<Empty>,
+    subscription: Option<Subscription>,
+    listening: Context,
+    _master: Context,
+}
+
+fn context(arguments: Vec<String>) -> Context {
+    let options = ContextOptions::default().signals(false).arguments(arguments);
+    Context::with_options(options.graphs(Graphs::Ros1).ipc(true)).unwrap()
+}
+
+impl Scene {
+    fn new() -> Self {
+        require_private_network();
+        let master = context(Vec::new());
+        let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0))).unwrap().to_string();
+        let [talking, listening] = [(), ()].map(|()| context(vec![format!("__master:={uri}")]));
+        let talker = talking.create_node("talker").unwrap();
+        let publisher = talker.create_publisher("nothing", 1).unwrap();
+        let listener = listening.create_node("listener").unwrap();
+        let subscription = listener.create_subscription("nothing", 1, |_: &Empty| {}).unwrap();
+        let goes_by_memory = || subscription.shared_memory_count() == 1;
+        let scene = Self { talker, talking, publisher, subscription: None, listening, _master: master };
+        scene.spin_until("memory carries the link", goes_by_memory);
+        assert_eq!(scene.talker.inner.driver().sessions.links.len(), 1);
+        Self { subscription: Some(subscription), ..scene }
+    }
+
+    #[track_caller]
+    fn spin_until(&self, what: &str, done: impl Fn() -> bool) {
+        let deadline = clock::monotonic() + LONG;
+        while !done() {
+            assert!(clock::monotonic() < deadline, "still not: {what}");
+            self.talking.spin_once(Duration::from_millis(1)).unwrap();
+            self.listening.spin_once(Duration::from_millis(1)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn sessions_forget_a_link_whose_subscriber_left() {
+    let mut scene = Scene::new();
+    scene.subscription = None;
+    scene.spin_until("the subscriber leaves", || scene.publisher.subscription_count() == 0);
+    assert_eq!(scene.talker.inner.driver().sessions.links.len(), 0);
+}
+
+#[test]
+fn session_that_ends_waits_no_longer_once_its_last_link_is_gone() {
+    let scene = Scene::new();
+    let mut driver = scene.talker.inner.driver();
+    let link = *driver.sessions.links.values().next().unwrap();
+    let session = driver.session_of(link).unwrap();
+    driver.end_session(session, None);
+    driver.remove_socket(link);
+    driver.settle();
+    let ending = driver.sessions.open.get(session).and_then(|open| open.ending.as_ref());
+    assert!(ending.is_none_or(|ending| ending.until <= clock::monotonic()));
+}
