@@ -1,23 +1,52 @@
-//! What components of the driver want done by others. The loop takes these one at a time and hands each to the component that
-//! it concerns ([`super::turn`]), so that no component calls another.
+//! What components of the driver want done by others, and when they have something to do themselves. The loop takes these one at
+//! a time and hands each to the component that it concerns ([`super::turn`]), so that no component calls another.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use runnel_core::local_peer::LocalPeerId;
+use runnel_core::time::Instant;
+use runnel_core::timers::Timers;
 use runnel_io::Stream;
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Port, ServiceLinkId};
-use runnel_rtps::wire::EntityId;
+use runnel_rtps::wire::{EntityId, GuidPrefix};
 
 use super::nodes::NodeKey;
 use super::ros1::CallAnswer;
 use super::table::Key;
 use crate::data::TopicInput;
 
-/// Effects in the order in which they arose.
-pub(super) type Effects = VecDeque<Effect>;
+/// What is to be done: effects in the order in which they arose, and deadlines.
+#[derive(Default)]
+pub(super) struct Effects {
+    pub(super) queue: VecDeque<Effect>,
+    pub(super) deadlines: Timers<Deadline>,
+}
+
+/// What a component has to do at some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Deadline {
+    /// An engine of ROS 1 has something to do.
+    Engine(Key),
+    /// Listeners that paused accept again.
+    Accept,
+    /// Messages that arrive too slowly are given up, once the sockets have been read.
+    IncompleteFrames,
+    /// It is looked at whether the other end of a session that ends has read.
+    EndingSession(Key),
+    /// A process of this host is met again.
+    Process(u128),
+    /// The greeting on a connection is late.
+    Greeting(Key),
+    /// An endpoint is looked at whose deadline or lease is watched.
+    WatchedEndpoint(u64),
+    /// A participant of this host is told again who this process is.
+    Neighbour(GuidPrefix),
+    /// Complaints no longer wait for the names of nodes.
+    Complaints,
+}
 
 /// See the module's documentation.
 pub(super) enum Effect {
@@ -49,6 +78,24 @@ pub(super) enum Effect {
     ReaderMade { reader: EntityId },
     /// A service has answered.
     Answered { engine: Key, link: ServiceLinkId, answer: CallAnswer },
+}
+
+impl Effects {
+    pub(super) fn push_back(&mut self, effect: Effect) {
+        self.queue.push_back(effect);
+    }
+
+    pub(super) fn extend(&mut self, effects: impl IntoIterator<Item = Effect>) {
+        self.queue.extend(effects);
+    }
+
+    pub(super) fn schedule(&mut self, deadline: Deadline, at: Instant) {
+        self.deadlines.schedule(deadline, at);
+    }
+
+    pub(super) fn cancel(&mut self, deadline: Deadline) {
+        self.deadlines.cancel(&deadline);
+    }
 }
 
 impl Effect {

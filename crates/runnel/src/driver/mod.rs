@@ -107,7 +107,7 @@ impl Driver {
             nodes: Nodes::default(),
             endpoints: Endpoints::default(),
             watches: Watches::default(),
-            effects: Effects::new(),
+            effects: Effects::default(),
             events: Events::default(),
             stop,
             simulation,
@@ -140,7 +140,7 @@ impl Driver {
     /// Removes an engine and closes all its sockets.
     fn remove_engine(&mut self, key: Key) -> Option<Slot> {
         self.sockets.remove_engine(key, &mut self.effects);
-        self.ros1.remove(key)
+        self.ros1.remove(key, &mut self.effects)
     }
 
     /// Works on an engine, which is asked afterwards what is to be done.

@@ -6,13 +6,13 @@ mod engine;
 use std::collections::{HashMap, VecDeque};
 
 use runnel_core::time::Instant;
-use runnel_core::timers::Timers;
 use runnel_io::clock;
 use runnel_ros1::net::Transmit;
 use runnel_ros1::node::NodeEvent;
 use runnel_ros1::rpc::{CallError, CallId};
 use runnel_ros1::xmlrpc::Value;
 
+use super::effect::{Deadline, Effects};
 use super::nodes::NodeKey;
 use super::table::{Key, Table};
 use super::throttle::Throttle;
@@ -24,8 +24,6 @@ pub(crate) use engine::{Engine, Notice, Verbs};
 #[derive(Default)]
 pub(super) struct Ros1 {
     engines: Table<Slot>,
-    /// When they have something to do.
-    deadlines: Timers<Key>,
     /// Engines that may ask for something.
     unserved: VecDeque<Key>,
 }
@@ -58,8 +56,8 @@ impl Ros1 {
     }
 
     /// Removes an engine.
-    pub(super) fn remove(&mut self, key: Key) -> Option<Slot> {
-        self.deadlines.cancel(&key);
+    pub(super) fn remove(&mut self, key: Key, effects: &mut Effects) -> Option<Slot> {
+        effects.cancel(Deadline::Engine(key));
         self.engines.remove(key)
     }
 
@@ -85,31 +83,22 @@ impl Ros1 {
         Some(result)
     }
 
-    /// When an engine has something to do.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.deadlines.next_deadline()
-    }
-
-    /// Has engines do what is due.
-    pub(super) fn handle_timeout(&mut self, now: Instant) {
-        for key in self.deadlines.take_due(now) {
-            self.with(key, |engine, now| engine.verbs().handle_timeout(now));
-        }
+    /// Has an engine do what is due.
+    pub(super) fn handle_timeout(&mut self, key: Key) {
+        self.with(key, |engine, now| engine.verbs().handle_timeout(now));
     }
 
     /// What an engine says next. One that has been worked on is asked until it says nothing more; those that are worked on
     /// meanwhile have their turn afterwards, since a peer can make that as many as it likes.
-    pub(super) fn poll(&mut self) -> Option<(Key, Saying)> {
+    pub(super) fn poll(&mut self, effects: &mut Effects) -> Option<(Key, Saying)> {
         while let Some(key) = self.unserved.front().copied() {
             if let Some(saying) = self.engines.get_mut(key).and_then(Slot::poll) {
                 return Some((key, saying));
             }
             self.unserved.pop_front();
             match self.engines.get_mut(key).and_then(|slot| slot.engine.verbs().poll_timeout()) {
-                Some(at) => self.deadlines.schedule(key, at),
-                None => {
-                    self.deadlines.cancel(&key);
-                }
+                Some(at) => effects.schedule(Deadline::Engine(key), at),
+                None => effects.cancel(Deadline::Engine(key)),
             }
         }
         None

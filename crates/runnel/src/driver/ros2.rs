@@ -50,7 +50,7 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 /// What the driver keeps for the ROS 2 graph.
 pub(super) struct Ros2 {
     settings: Option<Ros2Settings>,
-    rtps: Option<Arc<Rtps>>,
+    pub(super) rtps: Option<Arc<Rtps>>,
     writers: HashMap<EntityId, WriterEnd>,
     readers: HashMap<EntityId, ReaderEnd>,
     /// Subscriptions that have readers as publishers tell their types.
@@ -136,10 +136,6 @@ impl Ros2 {
         }
     }
 
-    pub(super) fn rtps(&self) -> Option<&Arc<Rtps>> {
-        self.rtps.as_ref()
-    }
-
     /// True while samples are being handed out.
     pub(super) fn is_handing_out(&self) -> bool {
         self.handing_out
@@ -159,11 +155,10 @@ impl Ros2 {
         self.settings.as_ref().map(|settings| settings.enclave.clone())
     }
 
-    /// When something is to be done.
+    /// When the participant has something to do: other threads work on it, too, so that it keeps its deadline itself.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let rtps = self.rtps.as_ref()?;
-        let ours = [self.neighbours.deadline(), self.going_over.deadline(), self.complaints.deadline()];
-        ours.into_iter().chain([rtps.deadline()]).flatten().min()
+        rtps.deadline().into_iter().chain(self.going_over.deadline()).min()
     }
 
     /// Says what somebody in the graph did, as long as nobody does it all the time.
@@ -294,11 +289,7 @@ impl Driver {
             self.fill_rooms();
         }
         self.take_ros2_events();
-        if self.ros2.neighbours.deadline().is_some_and(|at| at <= now) {
-            self.tell_neighbours(now);
-        }
         self.ros2.going_over.serve(now);
-        self.ros2.say_what_is_due(now, &mut self.effects);
     }
 
     fn ros2_event(&mut self, event: Event) {

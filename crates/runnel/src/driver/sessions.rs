@@ -37,12 +37,12 @@ use std::time::Duration;
 
 use runnel_core::local_peer::{LocalIdentity, LocalPeerId};
 use runnel_core::time::Instant;
-use runnel_core::timers::Timers;
 use runnel_io::memory::SharedWords;
 use runnel_io::unix::Packets;
 use runnel_io::{Doorbell, Ringer, Token, clock};
 
 use super::Driver;
+use super::effect::Deadline;
 use super::sockets::{Socket, Sockets};
 use super::table::{Key, Table};
 use super::throttle::Throttle;
@@ -88,7 +88,7 @@ pub(super) struct Sessions {
     listens: bool,
     open: Table<Session>,
     /// Those, to be looked at one after the other.
-    standing: Vec<Key>,
+    pub(super) standing: Vec<Key>,
     /// Those whose other end may still read.
     ending: Vec<Key>,
     /// Sockets of sessions that stand or are being made, by the process at the other end.
@@ -97,7 +97,6 @@ pub(super) struct Sessions {
     links: HashMap<u128, Key>,
     /// Processes that were met, and the pause before they are met again.
     again: HashMap<u128, Duration>,
-    timers: Timers<Timer>,
     /// Processes with which there can be no session.
     other_versions: Processes,
     /// Processes that made no session, of which the log has said why.
@@ -114,17 +113,6 @@ pub(super) struct Sessions {
     /// With messages, since the reactor was looked at.
     turns: u32,
     throttle: Throttle,
-}
-
-/// What is to be done at some time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Timer {
-    /// It is looked at whether the other end of a session that ends has read.
-    Ending(Key),
-    /// A process is met again.
-    Meet(u128),
-    /// The greeting on a connection is late.
-    Greeting(Key),
 }
 
 /// A session that stands.
@@ -205,7 +193,6 @@ impl Sessions {
             peers: HashMap::new(),
             links: HashMap::new(),
             again: HashMap::new(),
-            timers: Timers::new(),
             other_versions: Processes::default(),
             refused: Processes::default(),
             late_since: None,
@@ -216,16 +203,6 @@ impl Sessions {
             turns: 0,
             throttle: Throttle::default(),
         }
-    }
-
-    /// True if there is none that stands.
-    pub(super) fn is_empty(&self) -> bool {
-        self.standing.is_empty()
-    }
-
-    /// When something is to be done.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.timers.next_deadline()
     }
 
     /// A wait, cut short where a link does not wait longer for what its connection still has.
@@ -305,7 +282,7 @@ impl Driver {
 
     /// A session stands: links with the other process go over to it.
     fn stands(&mut self, session: Key, process: u128) {
-        self.sessions.timers.cancel(&Timer::Meet(process));
+        self.effects.cancel(Deadline::Process(process));
         let links: Vec<(u128, Key)> = self.sessions.links.iter().map(|(token, key)| (*token, *key)).collect();
         for (token, key) in links {
             if self.meeting_of(key).is_some_and(|meeting| meeting.process == process) {

@@ -45,7 +45,7 @@ pub(super) struct Sockets {
     /// Which addresses of hosts are taken.
     family: Family,
     /// Listeners that wait for descriptors to become free.
-    paused: Option<(Instant, Vec<Key>)>,
+    paused: Vec<Key>,
     /// What is logged about that.
     accepting: Throttle,
     /// Memory of incomplete messages of ROS 1, and when to look whether they make progress.
@@ -69,7 +69,7 @@ impl Sockets {
             scratch: Vec::new(),
             table: Table::default(),
             conns: HashMap::new(),
-            paused: None,
+            paused: Vec::new(),
             accepting: Throttle::default(),
             frame_budget: FrameBudget::new(settings.receive),
             frame_check: None,
@@ -99,11 +99,6 @@ impl Sockets {
     /// The socket of an engine's connection.
     pub(super) fn key_of(&self, engine: Key, conn: ConnId) -> Option<Key> {
         self.conns.get(&(engine, conn)).copied()
-    }
-
-    /// When something is to be done.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.resumes_at().into_iter().chain(self.frame_check).min()
     }
 
     /// Has an engine listen.
@@ -229,7 +224,9 @@ impl Sockets {
 
     /// The buffer, for somebody who works on this component while it is read. To be given back.
     fn take_scratch(&mut self) -> Vec<u8> {
-        self.prepare_scratch();
+        if self.scratch.is_empty() {
+            self.prepare_scratch();
+        }
         std::mem::take(&mut self.scratch)
     }
 }

@@ -64,7 +64,7 @@ impl Driver {
         if !offer.announce() {
             return Ok(());
         }
-        self.watch_endpoint(offer);
+        self.watches.add(offer, &mut self.effects);
         if places.ros2 {
             self.endpoints.offer(key, &topic.name, offer, publication, &mut self.effects);
             let owner = (key, self.nodes.origin(key));
@@ -131,7 +131,7 @@ impl Driver {
             return Err(type_conflict(topic, has));
         }
         input.add(Arc::clone(core), &self.origins_by_ros2(key, &topic.name));
-        self.watch_endpoint(core);
+        self.watches.add(core, &mut self.effects);
         // Of what the publishers of this process keep for those who come later it gets as much as it asks for in ROS 2,
         // and the last message if it asks for nothing there.
         let asks_first = places.ros2 && qos.is_latching();

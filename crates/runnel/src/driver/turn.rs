@@ -4,11 +4,10 @@
 //!
 //! 1. wait for the reactor, or for records in the rings of sessions, which are taken while it waits;
 //! 2. each socket that is ready, in the order of the reactor;
-//! 3. host names that have been looked up;
-//! 4. what is due: engines of ROS 1, listeners that paused, sessions;
-//! 5. messages that arrive too slowly are given up;
-//! 6. endpoints whose deadlines and leases are watched;
-//! 7. the ROS 2 participant.
+//! 3. host names that have been looked up, by threads that wake the loop;
+//! 4. what is [due](Deadline), in the order of the deadlines; messages that arrive too slowly are given up then, after all that
+//!    had come was read;
+//! 5. the ROS 2 participant.
 //!
 //! After each step the driver settles: it does what has come of the step until nothing is left ([`Driver::settle`]). So does
 //! a thread that has worked on the driver between turns, when it lets go.
@@ -20,7 +19,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::{Events, clock};
 
-use super::effect::Effect;
+use super::effect::{Deadline, Effect};
 use super::sockets::Socket;
 use super::table::Key;
 use super::{Driver, LOOK, Turned};
@@ -31,18 +30,18 @@ impl Driver {
         let until = if until == Some(LOOK) { until } else { self.next_deadline(until) };
         let mut events = std::mem::take(&mut self.events);
         let waited = self.wait(&mut events, until);
-        self.settle();
         let all_ready_at = self.sockets.all_ready_at(&events);
         let mut turned = Turned { served: matches!(waited, Ok(true)), woken: events.woken() };
-        // What sessions brought.
-        self.bound_incomplete_frames();
+        // Of what sessions brought.
+        self.sockets.bound_incomplete_frames(&mut self.effects);
+        self.settle();
         for ready in events.iter() {
             turned.served = true;
             let key = Key::from_bits(ready.token.0);
             if ready.readable {
                 self.readable(key);
+                self.sockets.bound_incomplete_frames(&mut self.effects);
                 self.settle();
-                self.bound_incomplete_frames();
             }
             if ready.writable {
                 self.writable(key);
@@ -50,12 +49,11 @@ impl Driver {
             }
         }
         self.events = events;
-        self.sockets.finish_lookups(&mut self.effects);
-        self.settle();
-        self.serve_deadlines();
-        self.sockets.check_incomplete_frames(all_ready_at, &mut self.effects);
-        self.settle();
-        self.serve_watches();
+        if turned.woken {
+            self.sockets.finish_lookups(&mut self.effects);
+            self.settle();
+        }
+        self.serve_deadlines(all_ready_at);
         self.serve_ros2(&mut turned);
         self.settle();
         waited.map(|_| turned)
@@ -67,7 +65,7 @@ impl Driver {
         if until == Some(LOOK) {
             return self.wait_here(events, Some(Duration::ZERO));
         }
-        let rtps = self.ros2.rtps().cloned();
+        let rtps = self.ros2.rtps.clone();
         let sleeps = rtps.as_ref().is_none_or(|rtps| rtps.fall_asleep(until));
         let left = || until.map(|at| self.ros2.leisurely(at, at.since(clock::monotonic())));
         let waited = self.wait_here(events, if sleeps { left() } else { Some(Duration::ZERO) });
@@ -78,7 +76,7 @@ impl Driver {
     }
 
     fn wait_here(&mut self, events: &mut Events, wait: Option<Duration>) -> io::Result<bool> {
-        if self.sessions.is_empty() {
+        if self.sessions.standing.is_empty() {
             return self.sockets.reactor.wait(events, wait).map(|()| false);
         }
         let mut heard = self.look_at_sessions();
@@ -102,24 +100,36 @@ impl Driver {
 
     /// When something is to be done, at the latest then.
     fn next_deadline(&self, until: Option<Instant>) -> Option<Instant> {
-        let (ros1, ros2, sockets) = (self.ros1.deadline(), self.ros2.deadline(), self.sockets.deadline());
-        [until, ros1, ros2, sockets, self.sessions.deadline(), self.watches.next()]
-            .into_iter()
-            .flatten()
-            .min()
+        [until, self.effects.deadlines.next_deadline(), self.ros2.deadline()].into_iter().flatten().min()
     }
 
-    fn serve_deadlines(&mut self) {
-        let deadlines = [self.ros1.deadline(), self.sockets.resumes_at(), self.sessions.deadline()];
-        if deadlines.iter().all(Option::is_none) {
+    /// Does what is due. By `all_ready_at` bytes had to come to be read in this turn, if it read every socket.
+    fn serve_deadlines(&mut self, all_ready_at: Option<Instant>) {
+        let Some(first) = self.effects.deadlines.next_deadline() else { return };
+        let now = clock::monotonic();
+        if first > now {
             return;
         }
-        let now = clock::monotonic();
-        self.ros1.handle_timeout(now);
-        self.settle();
-        self.sockets.resume_accepting(now);
-        self.serve_sessions(now);
-        self.settle();
+        for deadline in self.effects.deadlines.take_due(now) {
+            self.meet_deadline(deadline, now, all_ready_at);
+            self.settle();
+        }
+    }
+
+    fn meet_deadline(&mut self, deadline: Deadline, now: Instant, all_ready_at: Option<Instant>) {
+        match deadline {
+            Deadline::Engine(engine) => self.ros1.handle_timeout(engine),
+            Deadline::Accept => self.sockets.resume_accepting(),
+            Deadline::IncompleteFrames => {
+                self.sockets.check_incomplete_frames(all_ready_at, &mut self.effects);
+            }
+            Deadline::EndingSession(session) => self.ending_due(now, session),
+            Deadline::Process(process) => self.meet_again(now, process),
+            Deadline::Greeting(key) => self.greeting_due(key),
+            Deadline::WatchedEndpoint(number) => self.watches.look(number, now, &mut self.effects),
+            Deadline::Neighbour(participant) => self.tell_neighbour(participant, now),
+            Deadline::Complaints => self.ros2.say_what_is_due(now, &mut self.effects),
+        }
     }
 
     pub(super) fn readable(&mut self, key: Key) {
@@ -148,18 +158,13 @@ impl Driver {
         self.sockets.writable(key, &mut self.effects);
     }
 
-    fn bound_incomplete_frames(&mut self) {
-        self.sockets.bound_incomplete_frames(&mut self.effects);
-        self.settle();
-    }
-
     /// Does what components want of one another, and what engines say, until nothing is left.
     pub(crate) fn settle(&mut self) {
         loop {
-            while let Some(effect) = self.effects.pop_front() {
+            while let Some(effect) = self.effects.queue.pop_front() {
                 self.apply(effect);
             }
-            let Some((engine, saying)) = self.ros1.poll() else { break };
+            let Some((engine, saying)) = self.ros1.poll(&mut self.effects) else { break };
             self.said(engine, saying);
         }
     }
@@ -199,7 +204,7 @@ impl Driver {
                     .for_each(|node| node.warn_of_peer(format_args!("{line}")));
             }
             // All that has changed is told at once.
-            Effect::NodesChanged if self.effects.iter().any(Effect::is_nodes_changed) => {}
+            Effect::NodesChanged if self.effects.queue.iter().any(Effect::is_nodes_changed) => {}
             Effect::NodesChanged => self.ros2.tell_of_nodes(&self.nodes),
             Effect::ParticipantWorked => self.take_ros2_events(),
             Effect::ReaderMade { reader } => self.begin_room(reader),

@@ -5,58 +5,35 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use runnel_core::time::Instant;
-use runnel_core::timers::Timers;
 use runnel_io::clock;
 
-use super::Driver;
+use super::effect::{Deadline, Effects};
 use crate::data::Watched;
 
 /// See the module's documentation.
 #[derive(Default)]
 pub(super) struct Watches {
     endpoints: BTreeMap<u64, Weak<dyn Watched>>,
-    /// When each is to be looked at, by number.
-    due: Timers<u64>,
     last_number: u64,
 }
 
 impl Watches {
-    /// When something is to be looked at.
-    pub(super) fn next(&self) -> Option<Instant> {
-        self.due.next_deadline()
-    }
-
-    fn add(&mut self, at: Instant, endpoint: Weak<dyn Watched>) {
-        self.last_number += 1;
-        self.endpoints.insert(self.last_number, endpoint);
-        self.due.schedule(self.last_number, at);
-    }
-
-    /// Looks at what is due, and forgets what is gone.
-    fn look(&mut self, now: Instant) {
-        for number in self.due.take_due(now) {
-            let endpoint = self.endpoints.get(&number).and_then(Weak::upgrade);
-            match endpoint.and_then(|endpoint| endpoint.look(now)) {
-                Some(next) => self.due.schedule(number, next),
-                None => _ = self.endpoints.remove(&number),
-            }
-        }
-    }
-}
-
-impl Driver {
     /// An endpoint is looked at from now on.
-    pub(super) fn watch_endpoint<W: Watched + 'static>(&mut self, endpoint: &Arc<W>) {
-        let now = clock::monotonic();
-        if let Some(at) = endpoint.look(now) {
-            let what: Weak<W> = Arc::downgrade(endpoint);
-            self.watches.add(at, what);
+    pub(super) fn add<W: Watched + 'static>(&mut self, endpoint: &Arc<W>, effects: &mut Effects) {
+        if let Some(at) = endpoint.look(clock::monotonic()) {
+            let endpoint: Weak<W> = Arc::downgrade(endpoint);
+            self.last_number += 1;
+            self.endpoints.insert(self.last_number, endpoint);
+            effects.schedule(Deadline::WatchedEndpoint(self.last_number), at);
         }
     }
 
-    pub(super) fn serve_watches(&mut self) {
-        if self.watches.next().is_some() {
-            self.watches.look(clock::monotonic());
+    /// Looks at the endpoint of this number, and forgets it if it is gone.
+    pub(super) fn look(&mut self, number: u64, now: Instant, effects: &mut Effects) {
+        let endpoint = self.endpoints.get(&number).and_then(Weak::upgrade);
+        match endpoint.and_then(|endpoint| endpoint.look(now)) {
+            Some(next) => effects.schedule(Deadline::WatchedEndpoint(number), next),
+            None => _ = self.endpoints.remove(&number),
         }
     }
 }

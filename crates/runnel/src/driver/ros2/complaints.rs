@@ -9,7 +9,7 @@ use runnel_ros1::told::told;
 use runnel_rtps::wire::{Guid, GuidPrefix};
 
 use super::Ros2;
-use crate::driver::effect::{Effect, Effects};
+use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::nodes::NodeKey;
 
 /// How long a name is waited for: programs that have no ROS never tell one.
@@ -27,16 +27,9 @@ struct Complaint {
     until: Instant,
 }
 
-/// Those that wait.
+/// Those that wait, all of them equally long.
 #[derive(Default)]
 pub(super) struct Complaints(Vec<Complaint>);
-
-impl Complaints {
-    /// When the next is said whether or not a name has come. All wait equally long, so it is the first.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.0.first().map(|complaint| complaint.until)
-    }
-}
 
 impl Ros2 {
     /// Has a node say something of an endpoint, between whose halves its node is named.
@@ -51,14 +44,17 @@ impl Ros2 {
         let until = clock::monotonic() + PATIENCE;
         let complaint = Complaint { node, about, before, after, until };
         let waits = self.graph.node_of(about).is_none() && self.complaints.0.len() < MOST_WAITING;
-        if waits { self.complaints.0.push(complaint) } else { effects.push_back(self.say(complaint)) }
+        if waits {
+            effects.deadlines.schedule_if_earlier(Deadline::Complaints, until);
+            self.complaints.0.push(complaint);
+        } else {
+            effects.push_back(self.say(complaint));
+        }
     }
 
-    /// Says what is due.
-    pub(super) fn say_what_is_due(&mut self, now: Instant, effects: &mut Effects) {
-        if self.complaints.deadline().is_some_and(|at| at <= now) {
-            self.say_those(|complaint| complaint.until <= now, effects);
-        }
+    /// Says what has waited long enough for a name.
+    pub(in crate::driver) fn say_what_is_due(&mut self, now: Instant, effects: &mut Effects) {
+        self.say_those(|complaint| complaint.until <= now, effects);
     }
 
     /// A participant has told of its nodes: of some endpoints it may tell later, by the next of its words.
@@ -82,6 +78,10 @@ impl Ros2 {
     fn say_those(&mut self, is_said: impl Fn(&Complaint) -> bool, effects: &mut Effects) {
         let said: Vec<Complaint> = self.complaints.0.extract_if(.., |complaint| is_said(complaint)).collect();
         effects.extend(said.into_iter().map(|complaint| self.say(complaint)));
+        match self.complaints.0.first() {
+            Some(complaint) => effects.schedule(Deadline::Complaints, complaint.until),
+            None => effects.cancel(Deadline::Complaints),
+        }
     }
 
     fn say(&self, Complaint { node, about, before, after, .. }: Complaint) -> Effect {

@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use runnel_core::local_peer::LocalPeerId;
 use runnel_core::time::Instant;
-use runnel_core::timers::Timers;
 use runnel_io::{clock, host};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
 
 use crate::driver::Driver;
+use crate::driver::effect::Deadline;
 use crate::driver::sessions::{PairDelivery, SampleInput, SampleOutput};
 use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
@@ -34,8 +34,6 @@ const HEAD: [u8; 5] = [0, 1, 0, 0, 1];
 #[derive(Default)]
 pub(super) struct Neighbours {
     known: HashMap<GuidPrefix, Neighbour>,
-    /// When each is told again.
-    due: Timers<GuidPrefix>,
 }
 
 /// See the module's documentation.
@@ -95,11 +93,6 @@ fn token(secret: u128, reader: EntityId, writer: EntityId) -> u128 {
 }
 
 impl Neighbours {
-    /// When somebody is to be told again.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.due.next_deadline()
-    }
-
     /// What stands for a pair among the driver's sockets.
     pub(super) fn socket_of(&self, local: EntityId, remote: Guid) -> Option<Key> {
         self.known.get(&remote.prefix)?.pairs.get(&(local, remote)).copied().flatten()
@@ -123,7 +116,7 @@ impl Driver {
         if !is_ours || VendorId([first, second]) != VendorId::RUNNEL || !self.has_sessions() {
             return;
         }
-        let is_told = self.ros2.neighbours.due.deadline(&remote.prefix).is_some();
+        let is_told = self.effects.deadlines.deadline(&Deadline::Neighbour(remote.prefix)).is_some();
         let Some(neighbour) = self.ros2.neighbours.get_or_add(remote.prefix) else { return };
         neighbour.pairs.insert((local, remote), None);
         if neighbour.theirs.is_some() {
@@ -159,7 +152,7 @@ impl Driver {
 
     /// A participant is gone.
     pub(super) fn neighbour_lost(&mut self, participant: GuidPrefix) {
-        self.ros2.neighbours.due.cancel(&participant);
+        self.effects.cancel(Deadline::Neighbour(participant));
         let gone = self.ros2.neighbours.known.remove(&participant);
         let pairs = gone.into_iter().flat_map(|neighbour| neighbour.pairs.into_values().flatten());
         pairs.for_each(|key| self.end_pair(key));
@@ -187,7 +180,7 @@ impl Driver {
             };
         }
         if stage.knows {
-            self.ros2.neighbours.due.cancel(&participant);
+            self.effects.cancel(Deadline::Neighbour(participant));
         }
         let Some(neighbour) = self.ros2.neighbours.get_or_add(participant) else { return };
         let changed = told.process != 0 && neighbour.theirs != Some(told);
@@ -247,19 +240,12 @@ impl Driver {
         Some((Socket::SampleOutput(output), meeting))
     }
 
-    /// Tells those again that have not said that they know.
-    pub(super) fn tell_neighbours(&mut self, now: Instant) {
-        for participant in self.ros2.neighbours.due.take_due(now) {
-            self.tell_neighbour(participant, now);
-        }
-    }
-
-    fn tell_neighbour(&mut self, participant: GuidPrefix, now: Instant) {
-        let process = self.own_process();
-        let Neighbours { known, due } = &mut self.ros2.neighbours;
-        let Some(neighbour) = known.get_mut(&participant) else { return };
+    /// Tells a participant who this process is, and again until it has said that it knows.
+    pub(in crate::driver) fn tell_neighbour(&mut self, participant: GuidPrefix, now: Instant) {
+        let process = self.own_process().filter(|_| self.ros2.rtps.is_some());
+        let Some(neighbour) = self.ros2.neighbours.known.get_mut(&participant) else { return };
         if process.is_some() && !neighbour.pairs.is_empty() {
-            due.schedule(participant, now + neighbour.pause);
+            self.effects.schedule(Deadline::Neighbour(participant), now + neighbour.pause);
         }
         neighbour.pause = (neighbour.pause * 2).min(LONGEST_PAUSE);
         let stage = Stage { knows: neighbour.theirs.is_some(), asks: true };

@@ -15,7 +15,7 @@ use crate::ros2_graph::{
 impl Driver {
     /// What is known of the ROS 2 graph; `None` if the process is not there.
     pub(crate) fn ros2_graph(&self) -> Option<Ros2Graph> {
-        let rtps = self.ros2.rtps()?;
+        let rtps = self.ros2.rtps.as_ref()?;
         let mut graph = Ros2Graph::default();
         let mut nodes = HashMap::new();
         let own = rtps.prefix();

@@ -11,8 +11,9 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
-use super::{FIRST_PAUSE, LONGEST_PAUSE, Session, Sessions, Timer};
+use super::{FIRST_PAUSE, LONGEST_PAUSE, Session, Sessions};
 use crate::driver::Driver;
+use crate::driver::effect::Deadline;
 use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::ipc::{SessionFault, Unread};
@@ -82,7 +83,7 @@ impl Driver {
         let _ = open.packets.shutdown();
         let _ = self.sockets.reactor.remove(&*open.packets);
         let ending = open.ending.insert(Ending::new(clock::monotonic()));
-        self.sessions.timers.schedule(Timer::Ending(session), ending.deadline());
+        self.effects.schedule(Deadline::EndingSession(session), ending.deadline());
         let (process, socket, over) = (open.process, open.sockets[0], open.sender.is_over());
         self.sessions.standing.retain(|other| *other != session);
         self.sessions.ending.push(session);
@@ -139,7 +140,7 @@ impl Driver {
             && let Some(ending) = self.sessions.open.get_mut(session).and_then(|open| open.ending.as_mut())
         {
             ending.until = clock::monotonic();
-            self.sessions.timers.schedule(Timer::Ending(session), ending.deadline());
+            self.effects.schedule(Deadline::EndingSession(session), ending.deadline());
         }
     }
 
@@ -154,7 +155,7 @@ impl Driver {
         over.receiver.tell_gone_on();
         let (fault, unread) = over.sender.finish();
         self.sessions.ending.retain(|other| *other != session);
-        self.sessions.timers.cancel(&Timer::Ending(session));
+        self.effects.cancel(Deadline::EndingSession(session));
         self.sessions.peers.remove(&over.process);
         self.remove_socket(over.sockets[1]);
         fault.into_iter().for_each(|why| self.sessions.warn_of_end(why));
@@ -185,7 +186,7 @@ impl Driver {
     pub(super) fn plan_to_meet_again(&mut self, process: u128, since: Instant) {
         if !self.has_links_with(process) || self.sessions.other_versions.has(process) {
             self.sessions.again.remove(&process);
-            self.sessions.timers.cancel(&Timer::Meet(process));
+            self.effects.cancel(Deadline::Process(process));
             return;
         }
         let now = clock::monotonic();
@@ -194,32 +195,22 @@ impl Driver {
             _ => FIRST_PAUSE,
         };
         self.sessions.again.insert(process, pause);
-        self.sessions.timers.schedule(Timer::Meet(process), now + pause);
+        self.effects.schedule(Deadline::Process(process), now + pause);
     }
 
-    /// Does what is due: ends sessions whose other end took too long, meets processes again, ends connections on which nobody
-    /// has greeted in time.
-    pub(in crate::driver) fn serve_sessions(&mut self, now: Instant) {
-        for timer in self.sessions.timers.take_due(now) {
-            match timer {
-                Timer::Ending(session) => self.ending_due(now, session),
-                Timer::Meet(process) => self.meet_again(now, process),
-                Timer::Greeting(key) => self.greeting_due(key),
-            }
-        }
-    }
-
-    fn ending_due(&mut self, now: Instant, session: Key) {
+    /// It is looked at whether the other end has read, and for how long yet.
+    pub(in crate::driver) fn ending_due(&mut self, now: Instant, session: Key) {
         let ending = self.sessions.open.get_mut(session).and_then(|open| open.ending.as_mut());
         let Some(ending) = ending else { return };
         if ending.is_late(now) {
             return self.go_on_without(session);
         }
-        self.sessions.timers.schedule(Timer::Ending(session), ending.deadline());
+        self.effects.schedule(Deadline::EndingSession(session), ending.deadline());
         self.end_if_read(session);
     }
 
-    fn meet_again(&mut self, now: Instant, process: u128) {
+    /// A process is met again with which there are links.
+    pub(in crate::driver) fn meet_again(&mut self, now: Instant, process: u128) {
         if !self.sessions.again.contains_key(&process) {
             return;
         }

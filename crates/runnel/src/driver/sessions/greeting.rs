@@ -10,8 +10,9 @@ use runnel_io::memory::{ForeignWords, SharedWords};
 use runnel_io::unix::{Packets, Place, Received, folder};
 use runnel_io::{Doorbell, Interest, PacketListener, Ringer, Token, clock, host};
 
-use super::{MOST_SESSIONS, Session, Timer};
+use super::{MOST_SESSIONS, Session};
 use crate::driver::Driver;
+use crate::driver::effect::Deadline;
 use crate::driver::sockets::ACCEPT_BATCH;
 use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
@@ -134,7 +135,7 @@ impl Driver {
             match listener.accept() {
                 Ok(Some(packets)) => self.greeted_by(packets),
                 Ok(None) => return,
-                Err(error) => return self.sockets.pause_accepting(key, &error),
+                Err(error) => return self.sockets.pause_accepting(key, &error, &mut self.effects),
             }
         }
     }
@@ -204,7 +205,7 @@ impl Driver {
         if self.sockets.reactor.add(&*packets, Token(key.to_bits()), Interest::Read).is_err() {
             return self.remove_socket(key);
         }
-        self.sessions.timers.schedule(Timer::Greeting(key), clock::monotonic() + DEADLINE);
+        self.effects.schedule(Deadline::Greeting(key), clock::monotonic() + DEADLINE);
         process.into_iter().for_each(|process| {
             self.sessions.peers.insert(process, key);
         });
@@ -367,7 +368,7 @@ impl Driver {
                 *place = socket;
             }
         }
-        self.sessions.timers.cancel(&Timer::Greeting(key));
+        self.effects.cancel(Deadline::Greeting(key));
         self.sessions.peers.insert(process, key);
         self.sessions.refused.remove(process);
         self.sessions.standing.push(session);
@@ -382,7 +383,7 @@ impl Driver {
     }
 
     pub(super) fn end_greeting(&mut self, key: Key) {
-        self.sessions.timers.cancel(&Timer::Greeting(key));
+        self.effects.cancel(Deadline::Greeting(key));
         let process = self.greeted_at(key);
         self.remove_socket(key);
         if let Some(process) = process {
@@ -393,7 +394,7 @@ impl Driver {
     }
 
     /// Nobody has greeted on a connection in time.
-    pub(super) fn greeting_due(&mut self, key: Key) {
+    pub(in crate::driver) fn greeting_due(&mut self, key: Key) {
         if matches!(self.sockets.get(key), Some(Socket::Greeting(_))) {
             self.end_greeting(key);
         }

@@ -11,7 +11,7 @@ use runnel_ros1::tcpros::IncompleteFrame;
 
 use super::Sockets;
 use super::socket::{DatagramInput, Socket};
-use crate::driver::effect::{Effect, Effects};
+use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::Key;
 use crate::receive_budget::{FrameClaim, ReceiveBudget, loser};
 
@@ -56,6 +56,9 @@ impl Sockets {
 
     /// Gives up messages until the others have enough memory, and sees to it that one which makes no progress is noticed.
     pub(in crate::driver) fn bound_incomplete_frames(&mut self, effects: &mut Effects) {
+        if !self.frame_budget.is_used() {
+            return;
+        }
         while self.frame_budget.is_short() {
             let now = clock::monotonic();
             let keys = self.keys();
@@ -66,7 +69,7 @@ impl Sockets {
             self.give_up_frame(key, short, effects);
         }
         if self.frame_check.is_none() && self.frame_budget.is_used() {
-            self.frame_check = Some(clock::monotonic() + self.frame_budget.limits().timeout);
+            self.check_frames_at(Some(clock::monotonic() + self.frame_budget.limits().timeout), effects);
         }
     }
 
@@ -85,11 +88,10 @@ impl Sockets {
         all_ready_at: Option<Instant>,
         effects: &mut Effects,
     ) {
-        let Some(now) = all_ready_at else { return };
+        let Some(now) = all_ready_at.filter(|now| self.frame_check.is_some_and(|due| due <= *now)) else {
+            return self.check_frames_at(self.frame_check, effects);
+        };
         let timeout = self.frame_budget.limits().timeout;
-        if self.frame_check.is_none_or(|due| now < due) {
-            return;
-        }
         let mut next: Option<Instant> = None;
         for key in self.keys() {
             let claim = self.get(key).and_then(Socket::claim);
@@ -102,7 +104,15 @@ impl Sockets {
                 next = Some(next.map_or(deadline, |next| next.min(deadline)));
             }
         }
-        self.frame_check = next;
+        self.check_frames_at(next, effects);
+    }
+
+    fn check_frames_at(&mut self, at: Option<Instant>, effects: &mut Effects) {
+        self.frame_check = at;
+        match at {
+            Some(at) => effects.schedule(Deadline::IncompleteFrames, at),
+            None => effects.cancel(Deadline::IncompleteFrames),
+        }
     }
 
     /// Gives up the message that a link is receiving, and with it the link, unless that goes on behind it.

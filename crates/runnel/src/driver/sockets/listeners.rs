@@ -3,12 +3,11 @@
 use std::io;
 use std::time::Duration;
 
-use runnel_core::time::Instant;
 use runnel_io::{Interest, Token, clock};
 
 use super::Sockets;
 use super::socket::Socket;
-use crate::driver::effect::{Effect, Effects};
+use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::Key;
 use crate::log_output::console;
 
@@ -29,30 +28,27 @@ impl Sockets {
                     effects.push_back(Effect::Accepted { engine, port, stream, peer });
                 }
                 Ok(None) => return,
-                Err(error) => return self.pause_accepting(key, &error),
+                Err(error) => return self.pause_accepting(key, &error, effects),
             }
         }
     }
 
     /// Without free descriptors a listener would be ready for ever: it is left alone for a moment.
-    pub(in crate::driver) fn pause_accepting(&mut self, key: Key, error: &io::Error) {
+    pub(in crate::driver) fn pause_accepting(&mut self, key: Key, error: &io::Error, effects: &mut Effects) {
         let pause = ACCEPT_PAUSE.as_millis();
         let what = format_args!("cannot accept connections, trying again in {pause} ms: {error}");
         self.accepting.warn(clock::monotonic(), what, |line| console::error!("{line}"));
         self.watch_listener(key, Interest::Nothing);
-        let until = clock::monotonic() + ACCEPT_PAUSE;
-        self.paused.get_or_insert((until, Vec::new())).1.push(key);
+        if self.paused.is_empty() {
+            effects.schedule(Deadline::Accept, clock::monotonic() + ACCEPT_PAUSE);
+        }
+        self.paused.push(key);
     }
 
-    /// When listeners are looked at that were left alone.
-    pub(in crate::driver) fn resumes_at(&self) -> Option<Instant> {
-        self.paused.as_ref().map(|(at, _)| *at)
-    }
-
-    /// Listeners that were left alone are looked at again, once it is time.
-    pub(in crate::driver) fn resume_accepting(&mut self, now: Instant) {
-        let Some((_, keys)) = self.paused.take_if(|(at, _)| *at <= now) else { return };
-        keys.into_iter().for_each(|key| self.watch_listener(key, Interest::Read));
+    /// Listeners that were left alone are looked at again.
+    pub(in crate::driver) fn resume_accepting(&mut self) {
+        let paused = std::mem::take(&mut self.paused);
+        paused.into_iter().for_each(|key| self.watch_listener(key, Interest::Read));
     }
 
     fn watch_listener(&self, key: Key, interest: Interest) {
