@@ -132,7 +132,7 @@ impl Shared {
         }
         self.linger.close();
         // A handle that some thread keeps may outlive the program's own end.
-        self.turning.driver().leave_host();
+        self.turning.driver().sessions.leave_host();
         self.turning.driver().leave_ros2();
         if !closed.unwrap_or(false) {
             console::warning!("the master did not confirm within a second that all is unregistered");

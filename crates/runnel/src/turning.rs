@@ -276,7 +276,7 @@ impl Turning {
 
     /// The context is over: the keeper ends, though maybe not before the process does. What would outlast that goes now.
     pub(crate) fn end(&self) {
-        self.driver().leave_host();
+        self.driver().sessions.leave_host();
         self.driver().leave_ros2();
         self.ended.store(true, Ordering::SeqCst);
         self.driver.wake();

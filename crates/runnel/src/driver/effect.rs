@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use runnel_core::local_peer::LocalPeerId;
 use runnel_core::time::Instant;
 use runnel_core::timers::Timers;
 use runnel_io::Stream;
@@ -17,6 +16,7 @@ use super::nodes::NodeKey;
 use super::ros1::CallAnswer;
 use super::table::Key;
 use crate::data::TopicInput;
+use crate::ipc::{Sender, Unread};
 
 /// What is to be done: effects in the order in which they arose, and deadlines.
 #[derive(Default)]
@@ -30,8 +30,9 @@ pub(super) struct Effects {
 pub(super) enum Deadline {
     /// An engine of ROS 1 has something to do.
     Engine(Key),
-    /// Listeners that paused accept again.
+    /// Listeners that paused accept again: those of engines, and those for other processes of this host.
     Accept,
+    AcceptProcesses,
     /// Messages that arrive too slowly are given up, once the sockets have been read.
     IncompleteFrames,
     /// It is looked at whether the other end of a session that ends has read.
@@ -62,12 +63,22 @@ pub(super) enum Effect {
     Unresolved { engine: Key, conn: ConnId, why: String },
     /// The connection of a link has ended, which still has its socket: what its session brings is to be taken first.
     LinkEnded { key: Key, why: Option<String> },
+    /// A link makes no sense.
+    Misbehaved { link: Key, why: &'static str },
     /// What has come by a link is something that its publisher is to be told of.
     PublisherUntold { key: Key },
     /// Something is to be logged about a peer.
     PeerTrouble { engine: Key, peer: Peer, why: String },
     /// A link is gone whose other end may be of this host.
-    Parted { key: Key, peer: LocalPeerId },
+    Parted { key: Key },
+    /// There are records of a session, or room for more.
+    BellRang { session: Key },
+    /// The publisher of a link is to be asked to send by a session.
+    AskPublisher { session: Key, link: Key },
+    /// What a link carries is to go by a session.
+    SwitchPath { session: Key, link: Key, token: u128 },
+    /// A session is over: its links go back to their connections, with what the other end has not read.
+    SessionOver { sender: Arc<Sender>, unread: Unread },
     /// A node has something to say of a peer.
     NodeTrouble { node: NodeKey, line: String },
     /// Others are to be told of the nodes of this process, which have changed or have other endpoints.

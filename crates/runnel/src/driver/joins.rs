@@ -3,10 +3,12 @@
 
 use std::sync::Arc;
 
+use runnel_core::local_peer::LocalPeerId;
 use runnel_ros1::node::{PublisherLink, ServiceClientLink, ServiceServerLink, SubscriberLink};
 
 use super::Driver;
 use super::ros1::ServiceInfo;
+use super::sessions::OtherEnd;
 use super::table::Key;
 use crate::data::LinkInfo;
 use crate::log_output::console;
@@ -38,7 +40,7 @@ impl Driver {
         console::debug!("topic {}: publisher [{}] joined", link.topic, from.publisher);
         self.ros1_joined(&from);
         self.sockets.messages(key, &link.rest, &mut self.effects);
-        self.meet(key, link.same_host);
+        self.meet(key, OtherEnd::Publisher, link.same_host);
     }
 
     /// A link to a subscriber stands.
@@ -52,7 +54,7 @@ impl Driver {
         let meeting = link.same_host;
         console::debug!("topic {}: subscriber [{}] joined", link.topic, link.subscriber);
         if self.sockets.join_subscriber(key, &publication, link) {
-            self.meet(key, meeting);
+            self.meet(key, OtherEnd::Receiver, meeting);
         }
     }
 
@@ -63,7 +65,7 @@ impl Driver {
         let Some(service) = service else { return self.link_ended(key, None) };
         let meeting = link.same_host;
         if self.sockets.join_client(key, service, link, &mut self.effects) {
-            self.meet(key, meeting);
+            self.meet(key, OtherEnd::Receiver, meeting);
         }
     }
 
@@ -87,6 +89,13 @@ impl Driver {
             None => self.call_ended(engine, linked.link, Ok(Ok(Vec::new()))),
         }
         self.sockets.responses(key, &linked.rest, &mut self.effects);
-        self.meet(key, linked.same_host);
+        self.meet(key, OtherEnd::Service, linked.same_host);
+    }
+
+    /// A link stands whose other end may be of this host.
+    fn meet(&mut self, key: Key, other_end: OtherEnd, peer: Option<LocalPeerId>) {
+        if let Some(peer) = peer {
+            self.sessions.meet(key, other_end, peer, &mut self.effects);
+        }
     }
 }

@@ -67,7 +67,7 @@ pub(crate) struct Driver {
     sockets: Sockets,
     ros1: Ros1,
     ros2: Ros2,
-    sessions: Sessions,
+    pub(crate) sessions: Sessions,
     pub(crate) nodes: Nodes,
     endpoints: Endpoints,
     watches: Watches,
@@ -100,10 +100,10 @@ impl Driver {
         settings: &Settings,
     ) -> Self {
         Self {
+            sessions: Sessions::new(Arc::clone(&reactor), settings.ipc.clone(), pool),
             sockets: Sockets::new(reactor, settings),
             ros1: Ros1::default(),
             ros2: Ros2::new(settings.ros2.clone()),
-            sessions: Sessions::new(settings.ipc.clone(), pool),
             nodes: Nodes::default(),
             endpoints: Endpoints::default(),
             watches: Watches::default(),

@@ -18,11 +18,14 @@
 
 mod delivery;
 mod ending;
+mod finding;
 mod greeting;
 mod hearing;
 mod late;
 mod link_delivery;
+mod meeting;
 mod pair_delivery;
+mod pairs;
 mod processes;
 mod put_off;
 mod samples;
@@ -35,29 +38,27 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runnel_core::local_peer::{LocalIdentity, LocalPeerId};
+use runnel_core::local_peer::LocalPeerId;
 use runnel_core::time::Instant;
 use runnel_io::memory::SharedWords;
 use runnel_io::unix::Packets;
-use runnel_io::{Doorbell, Ringer, Token, clock};
+use runnel_io::{Doorbell, PacketListener, Reactor, Ringer, clock};
 
-use super::Driver;
-use super::effect::Deadline;
-use super::sockets::{Socket, Sockets};
-use super::table::{Key, Table};
+use super::table::{Key, Owner, Table};
 use super::throttle::Throttle;
 use crate::environment::IpcSettings;
 use crate::ipc::{Pool, Receiver, Sender, awake};
 use crate::log_output::console;
 use ending::Ending;
-pub(super) use greeting::Greeting;
+use greeting::Greeting;
 use late::LateLinks;
 use link_delivery::PATIENCE;
 pub(super) use link_delivery::{LinkFault, LinkPair};
+pub(super) use meeting::OtherEnd;
 pub(super) use pair_delivery::PairDelivery;
+pub(super) use pairs::{SampleInput, SampleOutput};
 use processes::Processes;
 use put_off::PutOff;
-pub(super) use samples::{SampleInput, SampleOutput};
 
 /// Processes that may have a session with this one at a time, those that are being greeted included.
 const MOST_SESSIONS: usize = 256;
@@ -75,7 +76,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
 /// All sessions of a driver.
-pub(super) struct Sessions {
+pub(crate) struct Sessions {
+    reactor: Arc<Reactor>,
+    /// What the reactor tells of, and what stands for pairs of the ROS 2 graph.
+    pub(super) entries: Table<Entry>,
     /// `None` if links stay on the network.
     settings: Option<IpcSettings>,
     /// Memory for long messages.
@@ -93,8 +97,9 @@ pub(super) struct Sessions {
     ending: Vec<Key>,
     /// Sockets of sessions that stand or are being made, by the process at the other end.
     peers: HashMap<u128, Key>,
-    /// Sockets of links whose other end may be of this host, by token.
+    /// Links and pairs whose other end may be of this host, by token, and what is known of each.
     links: HashMap<u128, Key>,
+    met: HashMap<Key, Met>,
     /// Processes that were met, and the pause before they are met again.
     again: HashMap<u128, Duration>,
     /// Processes with which there can be no session.
@@ -107,12 +112,45 @@ pub(super) struct Sessions {
     put_off: PutOff,
     /// Pairs that wait for samples of RTPS.
     draining: Vec<Key>,
-    /// Links that wait for messages of their connections, since when, and whether these are being read.
+    /// Links that wait for messages of their connections, and since when.
     owed: Vec<(Key, Instant)>,
-    reads_owed: bool,
     /// With messages, since the reactor was looked at.
     turns: u32,
     throttle: Throttle,
+}
+
+/// What stands for one key of the component.
+pub(super) enum Entry {
+    /// Accepts other processes of this host.
+    Listener(PacketListener),
+    /// Another process of this host is about to greet on it.
+    Greeting(Greeting),
+    /// Stands for the other end of a session: carries descriptors, and tells of its end.
+    Session(Key),
+    /// The doorbell of a session.
+    Bell(Key),
+    /// The bell by which threads of this process wake the driver for sessions.
+    OwnBell { _doorbell: Doorbell },
+    /// A writer of another process in the ROS 2 graph, which may be of this host; no descriptor.
+    SampleInput(SampleInput),
+    /// A reader of another process, likewise.
+    SampleOutput(SampleOutput),
+    /// Is about to be another.
+    Nothing,
+}
+
+/// A link or a pair whose other end may be of this host.
+struct Met {
+    peer: LocalPeerId,
+    other_end: OtherEnd,
+}
+
+/// Whether the network is to be read before the next record of a session is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Network {
+    NotBefore,
+    Unread,
+    Read,
 }
 
 /// A session that stands.
@@ -133,11 +171,12 @@ pub(super) struct Session {
     early: VecDeque<(u128, bool)>,
     /// Pairs whose writers could not be told how far their readers are.
     untold: Vec<Key>,
-    /// Links that wait for what their connections still have, and whether these are being read.
+    /// Links that wait for what their connections still have.
     late: LateLinks,
-    catching_up: bool,
     /// Its records are being worked on.
     hearing: bool,
+    /// Whether the network comes before its next record.
+    network: Network,
     since: Instant,
     /// The session ends, but the peer may still read what it finds.
     ending: Option<Ending>,
@@ -171,8 +210,8 @@ impl Session {
             early: VecDeque::new(),
             untold: Vec::new(),
             late: LateLinks::default(),
-            catching_up: false,
             hearing: false,
+            network: Network::NotBefore,
             since: clock::monotonic(),
             ending: None,
         }
@@ -180,8 +219,10 @@ impl Session {
 }
 
 impl Sessions {
-    pub(super) fn new(settings: Option<IpcSettings>, pool: Arc<Pool>) -> Self {
+    pub(super) fn new(reactor: Arc<Reactor>, settings: Option<IpcSettings>, pool: Arc<Pool>) -> Self {
         Self {
+            reactor,
+            entries: Table::of(Owner::Sessions),
             settings,
             pool,
             page: None,
@@ -192,6 +233,7 @@ impl Sessions {
             ending: Vec::new(),
             peers: HashMap::new(),
             links: HashMap::new(),
+            met: HashMap::new(),
             again: HashMap::new(),
             other_versions: Processes::default(),
             refused: Processes::default(),
@@ -199,7 +241,6 @@ impl Sessions {
             put_off: PutOff::default(),
             draining: Vec::new(),
             owed: Vec::new(),
-            reads_owed: false,
             turns: 0,
             throttle: Throttle::default(),
         }
@@ -212,11 +253,31 @@ impl Sessions {
     }
 
     /// The session with a process, if it stands.
-    fn session_with(&self, process: u128, sockets: &Sockets) -> Option<Key> {
-        match self.peers.get(&process).and_then(|key| sockets.get(*key)) {
-            Some(Socket::Session(session)) => Some(*session),
+    fn session_with(&self, process: u128) -> Option<Key> {
+        match self.peers.get(&process).and_then(|key| self.entries.get(*key)) {
+            Some(Entry::Session(session)) => Some(*session),
             _ => None,
         }
+    }
+
+    /// The session with the process at the other end of a link.
+    pub(super) fn session_of(&self, link: Key) -> Option<Key> {
+        self.session_with(self.peer_of(link)?.process)
+    }
+
+    /// How a link finds its other end on this host.
+    pub(super) fn peer_of(&self, link: Key) -> Option<LocalPeerId> {
+        self.met.get(&link).map(|met| met.peer)
+    }
+
+    /// What is sent by a session.
+    pub(super) fn sender(&self, session: Key) -> Option<Arc<Sender>> {
+        self.open.get(session).map(|open| Arc::clone(&open.sender))
+    }
+
+    /// Closes what stands for a key.
+    fn remove(&mut self, key: Key) {
+        self.entries.remove(key);
     }
 
     /// Logs what a peer did, unless there is too much of it.
@@ -247,110 +308,5 @@ impl Sessions {
         self.page.iter().for_each(|page| {
             awake::wake_up(page.words());
         });
-    }
-}
-
-impl Driver {
-    /// Who this process is for others of its host, for one more node: with a secret of its own, since each counts its
-    /// links.
-    pub(crate) fn same_host(&mut self) -> Option<LocalIdentity> {
-        self.listen_for_processes();
-        let identity = &mut self.sessions.settings.as_mut()?.identity;
-        identity.secret = identity.secret.wrapping_add(1);
-        Some(identity.clone())
-    }
-
-    /// A link stands whose other end may be of this host.
-    pub(super) fn meet(&mut self, key: Key, meeting: Option<LocalPeerId>) {
-        let Some(LocalPeerId { process, token }) = meeting else { return };
-        self.sessions.links.insert(token, key);
-        match self.sessions.peers.get(&process).and_then(|key| self.sockets.get(*key)) {
-            Some(Socket::Session(session)) => self.ask(*session, key, token),
-            Some(_) => {}
-            None => self.connect_process(process),
-        }
-    }
-
-    /// A link is gone.
-    pub(super) fn part(&mut self, key: Key, LocalPeerId { process, token }: LocalPeerId) {
-        // Another link may be known by that token already.
-        if self.sessions.links.get(&token) == Some(&key) {
-            self.sessions.links.remove(&token);
-        }
-        self.hurry_ending(process);
-    }
-
-    /// A session stands: links with the other process go over to it.
-    fn stands(&mut self, session: Key, process: u128) {
-        self.effects.cancel(Deadline::Process(process));
-        let links: Vec<(u128, Key)> = self.sessions.links.iter().map(|(token, key)| (*token, *key)).collect();
-        for (token, key) in links {
-            if self.meeting_of(key).is_some_and(|meeting| meeting.process == process) {
-                self.ask(session, key, token);
-            }
-        }
-    }
-
-    fn meeting_of(&self, key: Key) -> Option<LocalPeerId> {
-        self.sockets.get(key).and_then(Socket::meeting)
-    }
-
-    /// Whoever has asked for a link asks to have it by a session as well.
-    fn ask(&mut self, session: Key, key: Key, token: u128) {
-        let samples = match self.sockets.get_mut(key) {
-            Some(Socket::Input(_)) => return self.ask_for_link(session, key, token),
-            Some(Socket::SampleOutput(_)) => return self.go_over_if_asked(session, token),
-            Some(Socket::SampleInput(input)) if input.memory.delivery.is_some() => {
-                return input.asks_later = true;
-            }
-            Some(Socket::SampleInput(input)) => Some(input.waits_for_user()),
-            Some(Socket::Called(_)) => None,
-            _ => return,
-        };
-        let Some(session) = self.sessions.open.get_mut(session) else { return };
-        let asked = match samples {
-            Some(waits_for_user) => session.sender.ask_samples(token, waits_for_user),
-            None => session.sender.ask(token),
-        };
-        if !asked {
-            session.unasked.push(token);
-        }
-    }
-
-    /// Whether this process has sessions at all.
-    pub(super) fn has_sessions(&self) -> bool {
-        self.sessions.settings.is_some()
-    }
-
-    /// By what other processes of this host find this one.
-    pub(super) fn own_process(&mut self) -> Option<u128> {
-        self.listen_for_processes();
-        self.sessions.settings.as_ref().map(|settings| settings.identity.process)
-    }
-
-    /// Some thread has found room for links that wait.
-    pub(super) fn own_bell_rang(&mut self) {
-        self.sessions.standing.clone().into_iter().for_each(|session| self.bell_rang(session));
-    }
-
-    /// The doorbell of a session has rung: there are records, or there is room.
-    pub(super) fn bell_rang(&mut self, session: Key) {
-        if self.sessions.ending.contains(&session) {
-            return self.end_if_read(session);
-        }
-        self.hear(session);
-        let Some(open) = self.sessions.open.get_mut(session) else { return };
-        let (unasked, unopened) = (std::mem::take(&mut open.unasked), std::mem::take(&mut open.unopened));
-        let (untold, waiting) = (std::mem::take(&mut open.untold), open.sender.ready_links());
-        untold.into_iter().for_each(|key| self.tell_untold(key));
-        for token in unasked {
-            if let Some(key) = self.sessions.links.get(&token).copied() {
-                self.ask(session, key, token);
-            }
-        }
-        unopened.into_iter().for_each(|token| self.go_over(session, token));
-        for Token(bits) in waiting {
-            self.writable(Key::from_bits(bits));
-        }
     }
 }

@@ -9,6 +9,7 @@ mod incomplete;
 mod links;
 mod listeners;
 mod lookups;
+mod paths;
 mod services;
 mod socket;
 
@@ -29,6 +30,7 @@ use crate::environment::Settings;
 use crate::receive_budget::FrameBudget;
 pub(super) use listeners::ACCEPT_BATCH;
 use lookups::Lookups;
+pub(super) use paths::Given;
 pub(super) use socket::{Called, Control, DatagramInput, DatagramOutput, Input, Output, Socket};
 
 /// Bytes read from a socket at once.
@@ -129,7 +131,6 @@ impl Sockets {
             Some(Socket::Control(_)) => self.control_writable(key, effects),
             Some(Socket::Output(output)) => output.publication.writable(output.conn),
             Some(Socket::DatagramOutput(_)) => self.datagram_output_refused(key, effects),
-            Some(Socket::SampleOutput(output)) => output.publication.memory_writable(output.pair()),
             Some(Socket::Served(served)) => served.client.writable(),
             Some(Socket::Called(_)) => self.flush_request(key, effects),
             _ => {}
@@ -156,7 +157,6 @@ impl Sockets {
             | Socket::DatagramInput(DatagramInput { topic, from, .. }) => topic.leave(from),
             Socket::Output(Output { publication, conn, .. })
             | Socket::DatagramOutput(DatagramOutput { publication, conn, .. }) => publication.leave(*conn),
-            Socket::SampleOutput(output) => output.publication.leave_memory(output.pair()),
             // Requests that wait hold the socket open, whose end would be told again and again.
             Socket::Served(served) => drop(self.reactor.remove(&*served.stream)),
             _ => {}
@@ -164,7 +164,7 @@ impl Sockets {
         if let Some(of) = socket.conn() {
             self.conns.remove(&of);
         }
-        effects.extend(socket.meeting().map(|peer| Effect::Parted { key, peer }));
+        effects.extend(socket.meeting().map(|_| Effect::Parted { key }));
     }
 
     /// Closes all sockets of an engine, which is gone.

@@ -1,4 +1,4 @@
-//! Things under small numbers that are never given twice.
+//! Things under small numbers that are never given twice, each of one component.
 
 /// A key of a [`Table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,11 +17,31 @@ impl Key {
     pub(crate) fn from_bits(bits: u64) -> Self {
         Self { index: bits as u32, generation: (bits >> 32) as u32 }
     }
+
+    /// The component in whose table it is.
+    pub(crate) fn owner(self) -> Owner {
+        match self.generation >> OWNER_SHIFT {
+            0 => Owner::Sockets,
+            _ => Owner::Sessions,
+        }
+    }
 }
+
+/// The component in whose table a key is, of those that the reactor gives keys of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Owner {
+    Sockets = 0,
+    Sessions = 1,
+}
+
+/// The bit of a generation that says whose it is; the highest one stays free for the reactor's own token.
+const OWNER_SHIFT: u32 = 30;
 
 /// A vector whose places are used again under new keys.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
+    owner: Owner,
     places: Vec<Place<T>>,
     free: Vec<u32>,
 }
@@ -36,15 +56,20 @@ struct Place<T> {
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { places: Vec::new(), free: Vec::new() }
+        Self::of(Owner::Sockets)
     }
 }
 
 impl<T> Table<T> {
+    /// One whose keys are told from those of another component.
+    pub(crate) fn of(owner: Owner) -> Self {
+        Self { owner, places: Vec::new(), free: Vec::new() }
+    }
+
     /// Adds what `make` makes of its key.
     pub(crate) fn insert_with(&mut self, make: impl FnOnce(Key) -> T) -> Key {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place { generation: 0, value: None });
+            self.places.push(Place { generation: (self.owner as u32) << OWNER_SHIFT, value: None });
             (self.places.len() - 1) as u32
         });
         let place = &mut self.places[index as usize];
@@ -69,7 +94,8 @@ impl<T> Table<T> {
             return None;
         }
         let removed = value.take()?;
-        *generation = generation.wrapping_add(1) & 0x7fff_ffff;
+        let owner = *generation >> OWNER_SHIFT << OWNER_SHIFT;
+        *generation = owner | (*generation + 1) & !(u32::MAX << OWNER_SHIFT);
         self.free.push(key.index);
         Some(removed)
     }
@@ -100,5 +126,16 @@ mod tests {
         assert_eq!(table.remove(first), None);
         assert_eq!(Key::from_bits(second.to_bits()), second);
         assert_eq!(table.keys(), [second]);
+    }
+
+    #[test]
+    fn keys_of_components_differ() {
+        let (mut sockets, mut sessions) = (Table::default(), Table::of(Owner::Sessions));
+        for round in 0..3 {
+            let (socket, session) = (sockets.insert_with(|_| 's'), sessions.insert_with(|_| 't'));
+            assert_eq!((socket.owner(), session.owner()), (Owner::Sockets, Owner::Sessions), "{round}");
+            assert_eq!((sockets.get(session), sessions.get(socket)), (None, None));
+            assert_eq!((sockets.remove(socket), sessions.remove(session)), (Some('s'), Some('t')));
+        }
     }
 }

@@ -20,8 +20,9 @@ use runnel_core::time::Instant;
 use runnel_io::{Events, clock};
 
 use super::effect::{Deadline, Effect};
+use super::sessions::Entry;
 use super::sockets::Socket;
-use super::table::Key;
+use super::table::{Key, Owner};
 use super::{Driver, LOOK, Turned};
 
 impl Driver {
@@ -123,9 +124,10 @@ impl Driver {
             Deadline::IncompleteFrames => {
                 self.sockets.check_incomplete_frames(all_ready_at, &mut self.effects);
             }
-            Deadline::EndingSession(session) => self.ending_due(now, session),
-            Deadline::Process(process) => self.meet_again(now, process),
-            Deadline::Greeting(key) => self.greeting_due(key),
+            Deadline::AcceptProcesses => self.sessions.resume_accepting(),
+            Deadline::EndingSession(session) => self.sessions.ending_due(now, session, &mut self.effects),
+            Deadline::Process(process) => self.sessions.meet_again(now, process, &mut self.effects),
+            Deadline::Greeting(key) => self.sessions.greeting_due(key, &mut self.effects),
             Deadline::WatchedEndpoint(number) => self.watches.look(number, now, &mut self.effects),
             Deadline::Neighbour(participant) => self.tell_neighbour(participant, now),
             Deadline::Complaints => self.ros2.say_what_is_due(now, &mut self.effects),
@@ -133,12 +135,10 @@ impl Driver {
     }
 
     pub(super) fn readable(&mut self, key: Key) {
+        if key.owner() == Owner::Sessions {
+            return self.sessions_readable(key);
+        }
         match self.sockets.get(key) {
-            Some(Socket::PacketListener(_)) => self.packets_accepted(key),
-            Some(Socket::Greeting(_)) => self.greeting_readable(key),
-            Some(Socket::Session(session)) => self.session_readable(*session),
-            Some(Socket::Bell(session)) => self.bell_rang(*session),
-            Some(Socket::OwnBell { .. }) => self.own_bell_rang(),
             Some(Socket::Rtps(socket)) => {
                 let socket = Arc::clone(socket);
                 self.rtps_readable(&socket);
@@ -154,8 +154,25 @@ impl Driver {
         }
     }
 
+    fn sessions_readable(&mut self, key: Key) {
+        match self.sessions.entries.get(key) {
+            Some(&Entry::Bell(session)) => self.bell_rang(session),
+            Some(&Entry::Session(session)) => self.session_readable(session),
+            Some(Entry::Listener(_)) => self.sessions.packets_accepted(key, &mut self.effects),
+            Some(Entry::Greeting(_)) => self.sessions.greeting_readable(key, &mut self.effects),
+            // Some thread has found room for links that wait.
+            Some(Entry::OwnBell { .. }) => {
+                self.sessions.standing.clone().into_iter().for_each(|session| self.bell_rang(session));
+            }
+            _ => {}
+        }
+    }
+
     pub(super) fn writable(&mut self, key: Key) {
-        self.sockets.writable(key, &mut self.effects);
+        match key.owner() {
+            Owner::Sockets => self.sockets.writable(key, &mut self.effects),
+            Owner::Sessions => self.sessions.writable(key),
+        }
     }
 
     /// Does what components want of one another, and what engines say, until nothing is left.
@@ -194,9 +211,20 @@ impl Driver {
                 self.with_engine(engine, |engine, now| engine.verbs().handle_unresolved(now, conn, &why));
             }
             Effect::LinkEnded { key, why } => self.link_ended(key, why),
+            Effect::Misbehaved { link, why } => self.misbehaved(link, why),
             Effect::PublisherUntold { key } => self.settle_link(key),
             Effect::PeerTrouble { engine, peer, why } => self.peer_trouble(engine, &peer, &why),
-            Effect::Parted { key, peer } => self.part(key, peer),
+            Effect::Parted { key } => self.sessions.part(key, &mut self.effects),
+            Effect::BellRang { session } => self.bell_rang(session),
+            Effect::AskPublisher { session, link } => {
+                if let Some(reached) = self.sockets.reached(link) {
+                    self.sessions.ask_publisher(session, link, &reached);
+                }
+            }
+            Effect::SwitchPath { session, link, token } => self.switch_path(session, link, token),
+            Effect::SessionOver { sender, unread } => {
+                self.sockets.fall_back(&sender, unread, &mut self.effects);
+            }
             Effect::NodeTrouble { node, line } => {
                 self.nodes
                     .get_mut(node)
@@ -209,6 +237,13 @@ impl Driver {
             Effect::ParticipantWorked => self.take_ros2_events(),
             Effect::ReaderMade { reader } => self.begin_room(reader),
             Effect::Answered { engine, link, answer } => self.call_ended(engine, link, answer),
+        }
+    }
+
+    fn switch_path(&mut self, session: Key, link: Key, token: u128) {
+        let Some(sender) = self.sessions.sender(session) else { return };
+        if !self.sockets.switch_path(link, &sender, token, &mut self.effects) {
+            self.sessions.go_over_later(session, token);
         }
     }
 

@@ -9,7 +9,6 @@
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use crate::driver::Driver;
-use crate::driver::sockets::Socket;
 use crate::ros2_graph::{EndpointLinks, Gid};
 
 /// What question and answer begin with: the encapsulation of their bytes, and which of them it is.
@@ -121,9 +120,8 @@ impl Driver {
     }
 
     fn comes_in_memory(&self, reader: EntityId, writer: Guid) -> bool {
-        let key = self.ros2.neighbours.socket_of(reader, writer);
-        let socket = key.and_then(|key| self.sockets.get(key));
-        matches!(socket, Some(Socket::SampleInput(input)) if input.memory.has_channel())
+        let key = self.ros2.neighbours.key_of(reader, writer);
+        key.is_some_and(|key| self.sessions.comes_by_memory(key))
     }
 }
 

@@ -9,7 +9,7 @@
 //! endpoints. The reader asks by it to have the pair by the session of the two processes, as for links of ROS 1.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::hash_map;
 use std::time::Duration;
 
 use runnel_core::local_peer::LocalPeerId;
@@ -19,8 +19,7 @@ use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
 
 use crate::driver::Driver;
 use crate::driver::effect::Deadline;
-use crate::driver::sessions::{PairDelivery, SampleInput, SampleOutput};
-use crate::driver::sockets::Socket;
+use crate::driver::sessions::{Entry, OtherEnd, PairDelivery, SampleInput, SampleOutput};
 use crate::driver::table::Key;
 
 /// The pause until it is told again, at first and at most.
@@ -44,7 +43,7 @@ struct Neighbour {
     theirs: Option<Told>,
     /// The pause before it is told again.
     pause: Duration,
-    /// The pairs with its endpoints, and what stands for each among the driver's sockets.
+    /// The pairs with its endpoints, and what stands for each in the sessions.
     pairs: HashMap<(EntityId, Guid), Option<Key>>,
 }
 
@@ -93,13 +92,13 @@ fn token(secret: u128, reader: EntityId, writer: EntityId) -> u128 {
 }
 
 impl Neighbours {
-    /// What stands for a pair among the driver's sockets.
-    pub(super) fn socket_of(&self, local: EntityId, remote: Guid) -> Option<Key> {
+    /// What stands for a pair in the sessions.
+    pub(super) fn key_of(&self, local: EntityId, remote: Guid) -> Option<Key> {
         self.known.get(&remote.prefix)?.pairs.get(&(local, remote)).copied().flatten()
     }
 
     fn get_or_add(&mut self, participant: GuidPrefix) -> Option<&mut Neighbour> {
-        if let Entry::Vacant(place) = self.known.entry(participant) {
+        if let hash_map::Entry::Vacant(place) = self.known.entry(participant) {
             let random = || host::random().ok().map(u128::from);
             let ours = random()? << 64 | random()?;
             place.insert(Neighbour { ours, theirs: None, pause: FIRST_PAUSE, pairs: HashMap::new() });
@@ -113,7 +112,7 @@ impl Driver {
     pub(super) fn pair_met(&mut self, local: EntityId, remote: Guid) {
         let is_ours = self.ros2.readers.contains_key(&local) || self.ros2.writers.contains_key(&local);
         let [first, second, ..] = remote.prefix.0;
-        if !is_ours || VendorId([first, second]) != VendorId::RUNNEL || !self.has_sessions() {
+        if !is_ours || VendorId([first, second]) != VendorId::RUNNEL || !self.sessions.are_possible() {
             return;
         }
         let is_told = self.effects.deadlines.deadline(&Deadline::Neighbour(remote.prefix)).is_some();
@@ -136,11 +135,11 @@ impl Driver {
     }
 
     fn end_pair(&mut self, key: Key) {
-        if matches!(self.sockets.get(key), Some(Socket::SampleInput(_))) {
+        if let Some(Entry::SampleInput(_)) = self.sessions.entries.get(key) {
             self.receive_to_the_end(key);
             self.finish_delivery(key);
         }
-        self.remove_socket(key);
+        self.sessions.remove_pair(key, &mut self.effects);
     }
 
     /// An endpoint of ours is gone.
@@ -163,17 +162,15 @@ impl Driver {
         let named = self.ros2.readers.get(&reader).and_then(|end| end.links.get(&writer)).cloned();
         let neighbour = self.ros2.neighbours.known.get(&writer.prefix);
         let key = neighbour.and_then(|neighbour| neighbour.pairs.get(&(reader, writer)).copied().flatten());
-        if let (Some(named), Some(Socket::SampleInput(input))) =
-            (named, key.and_then(|key| self.sockets.get_mut(key)))
-        {
-            input.from = named;
+        if let (Some(named), Some(key)) = (named, key) {
+            self.sessions.rename_publisher(key, &named);
         }
     }
 
     /// A participant has told us alone something.
     pub(super) fn neighbour_told(&mut self, participant: GuidPrefix, bytes: &[u8]) {
         let Some((told, stage)) = Told::from_bytes(bytes) else { return };
-        if !self.has_sessions() {
+        if !self.sessions.are_possible() {
             // It need not tell again.
             return if stage.asks {
                 self.tell(participant, Told { process: 0, secret: 0 }, ANSWER)
@@ -186,7 +183,7 @@ impl Driver {
         let changed = told.process != 0 && neighbour.theirs != Some(told);
         let ours = neighbour.ours;
         if stage.asks
-            && let Some(process) = self.own_process()
+            && let Some(process) = self.sessions.own_process()
         {
             self.tell(participant, Told { process, secret: ours }, ANSWER);
         }
@@ -212,37 +209,36 @@ impl Driver {
 
     /// A pair is known, with what was held of it when it was known otherwise.
     fn join_pair(&mut self, local: EntityId, remote: Guid, delivery: Option<Box<PairDelivery>>) {
-        let Some((socket, meeting)) = self.socket_of_pair(local, remote) else { return };
-        let key = self.sockets.insert(socket);
+        let Some((entry, peer)) = self.entry_of_pair(local, remote) else { return };
+        let key = self.sessions.entries.insert_with(|_| entry);
         let neighbour = self.ros2.neighbours.known.get_mut(&remote.prefix);
         neighbour.into_iter().for_each(|neighbour| {
             neighbour.pairs.insert((local, remote), Some(key));
         });
         // Before it is asked for: as long as it holds something it is not.
         delivery.into_iter().for_each(|delivery| self.put_delivery(key, delivery));
-        self.meet(key, Some(meeting));
+        self.sessions.meet(key, OtherEnd::Endpoint, peer, &mut self.effects);
     }
 
-    fn socket_of_pair(&self, local: EntityId, remote: Guid) -> Option<(Socket, LocalPeerId)> {
+    fn entry_of_pair(&self, local: EntityId, remote: Guid) -> Option<(Entry, LocalPeerId)> {
         let neighbour = self.ros2.neighbours.known.get(&remote.prefix)?;
         let Told { process, secret } = neighbour.theirs?;
         if let Some(end) = self.ros2.readers.get(&local) {
-            let meeting = LocalPeerId { process, token: token(neighbour.ours, local, remote.entity) };
+            let peer = LocalPeerId { process, token: token(neighbour.ours, local, remote.entity) };
             let link = (end.input.clone(), end.links.get(&remote)?.clone());
             let rtps = self.ros2.rtps.clone()?;
-            let input = SampleInput::new(link, rtps, (local, remote), meeting);
-            return Some((Socket::SampleInput(input), meeting));
+            let input = SampleInput::new(link, rtps, (local, remote));
+            return Some((Entry::SampleInput(input), peer));
         }
         let publication = self.ros2.writers.get(&local)?.offer.upgrade()?.publication()?;
-        let meeting = LocalPeerId { process, token: token(secret, remote.entity, local) };
-        let output =
-            SampleOutput { publication, writer: local, reader: remote, meeting, waits_for_user: false };
-        Some((Socket::SampleOutput(output), meeting))
+        let peer = LocalPeerId { process, token: token(secret, remote.entity, local) };
+        let output = SampleOutput { publication, writer: local, reader: remote, waits_for_user: false };
+        Some((Entry::SampleOutput(output), peer))
     }
 
     /// Tells a participant who this process is, and again until it has said that it knows.
     pub(in crate::driver) fn tell_neighbour(&mut self, participant: GuidPrefix, now: Instant) {
-        let process = self.own_process().filter(|_| self.ros2.rtps.is_some());
+        let process = self.sessions.own_process().filter(|_| self.ros2.rtps.is_some());
         let Some(neighbour) = self.ros2.neighbours.known.get_mut(&participant) else { return };
         if process.is_some() && !neighbour.pairs.is_empty() {
             self.effects.schedule(Deadline::Neighbour(participant), now + neighbour.pause);

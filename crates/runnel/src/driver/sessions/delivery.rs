@@ -14,11 +14,10 @@
 use runnel_delivery::{PathKind, ReceiveAction, Statement};
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::Sessions;
 use super::pair_delivery::PairDelivery;
+use super::{Entry, Sessions};
 use crate::driver::Driver;
-use crate::driver::sockets::Socket;
-use crate::driver::table::Key;
+use crate::driver::table::{Key, Owner};
 use crate::ipc::{Piece, SessionFault};
 use crate::rtps::Brought;
 
@@ -41,7 +40,7 @@ impl Driver {
         first_unacknowledged: u64,
         begin: &Statement,
     ) -> Result<(), SessionFault> {
-        let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return Ok(()) };
+        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return Ok(()) };
         let Statement::Begin { id, epoch, from, .. } = *begin else { return Ok(()) };
         let pair = input.pair();
         let is_reliable = input.rtps.is_reliable_pair(pair);
@@ -70,8 +69,8 @@ impl Driver {
         number: u64,
         message: Piece,
     ) -> Result<(), SessionFault> {
-        let has_room = match self.sockets.get(key) {
-            Some(Socket::SampleInput(input)) => self.ros2.has_room(input.reader),
+        let has_room = match self.sessions.entries.get(key) {
+            Some(Entry::SampleInput(input)) => self.ros2.has_room(input.reader),
             _ => true,
         };
         let Some(delivery) = self.delivery_of(key) else { return Ok(()) };
@@ -95,15 +94,15 @@ impl Driver {
 
     /// Gives the user of a pair of either graph what is due.
     fn deliver(&mut self, key: Key) {
-        match self.sockets.get(key) {
-            Some(Socket::Input(_)) => self.deliver_link(key),
-            _ => self.deliver_pair(key),
+        match key.owner() {
+            Owner::Sockets => self.deliver_link(key),
+            Owner::Sessions => self.deliver_pair(key),
         }
     }
 
     /// RTPS gives a sample of a pair that has a receiver.
     pub(in crate::driver) fn deliver_rtps_sample(&mut self, key: Key, number: u64, bytes: Vec<u8>) {
-        let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return };
+        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
         if let Some(delivery) = &mut input.memory.delivery {
             delivery.message_of_network(number, bytes);
             self.deliver_pair(key);
@@ -116,7 +115,7 @@ impl Driver {
             return;
         }
         for key in self.sessions.draining.clone() {
-            let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { continue };
+            let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { continue };
             let next = input.rtps.passed_before(input.pair());
             if let (Some(delivery), Some(next)) = (&mut input.memory.delivery, next) {
                 delivery.skip_of_network(next);
@@ -127,7 +126,7 @@ impl Driver {
 
     /// A channel has ended: RTPS carries on.
     pub(super) fn return_to_network(&mut self, key: Key) {
-        let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return };
+        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
         let (rtps, pair) = (input.rtps.clone(), input.pair());
         let Some(delivery) = &mut input.memory.delivery else { return };
         let received = delivery.return_to_rtps();
@@ -145,7 +144,7 @@ impl Driver {
 
     /// A pair ends, or begins anew: what is held is the user's, whatever is missing before it.
     pub(in crate::driver) fn finish_delivery(&mut self, key: Key) {
-        let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return };
+        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
         let (rtps, pair) = (input.rtps.clone(), input.pair());
         let Some(delivery) = &mut input.memory.delivery else { return };
         let position = delivery.position;
@@ -163,7 +162,7 @@ impl Driver {
         key: Key,
     ) -> Option<((EntityId, Guid), Box<PairDelivery>)> {
         self.receive_to_the_end(key);
-        let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return None };
+        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return None };
         let pair = input.pair();
         let delivery = input.memory.delivery.take()?;
         self.sessions.set_draining(key, false);
@@ -173,7 +172,7 @@ impl Driver {
 
     /// It is known anew, and has not been asked for.
     pub(in crate::driver) fn put_delivery(&mut self, key: Key, delivery: Box<PairDelivery>) {
-        let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return };
+        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
         let pair = input.pair();
         if input.memory.delivery.is_none() {
             input.memory.delivery = Some(delivery);
@@ -184,7 +183,7 @@ impl Driver {
 
     fn take_delivered(&mut self, key: Key, ignores_room: bool) {
         while let Some(action) = self.next_action(key, ignores_room) {
-            let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return };
+            let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
             let (reader, writer) = input.pair();
             match action {
                 ReceiveAction::Deliver { message, .. } => self.give_to_user(key, message),
@@ -204,18 +203,18 @@ impl Driver {
     }
 
     fn next_action(&mut self, key: Key, ignores_room: bool) -> Option<ReceiveAction<Piece>> {
-        let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return None };
+        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return None };
         let has_room = ignores_room || self.ros2.has_room(input.reader);
         let receiver = &mut input.memory.delivery.as_mut()?.receiver;
         if has_room { receiver.poll_action() } else { receiver.poll_report() }
     }
 
     fn give_to_user(&mut self, key: Key, message: Piece) {
-        let Some(Socket::SampleInput(input)) = self.sockets.get(key) else { return };
+        let Some(Entry::SampleInput(input)) = self.sessions.entries.get(key) else { return };
         let (reader, writer) = input.pair();
         // Before the first one of a publisher in both graphs comes what that sent by ROS 1.
         self.hear_ros1_first(reader, writer);
-        let Some(Socket::SampleInput(input)) = self.sockets.get(key) else { return };
+        let Some(Entry::SampleInput(input)) = self.sessions.entries.get(key) else { return };
         let length = message.bytes().len();
         match message {
             Piece::Lent(lent) => input.topic.push_lent(lent, &input.from),
@@ -227,32 +226,16 @@ impl Driver {
 
     /// Tells the writer of a pair how far its reader is.
     fn tell_reached(&mut self, key: Key, reached: Statement) {
-        let Some(memory) = self.memory_input(key) else { return };
+        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
+        let memory = &mut input.memory;
         memory.untold = memory.delivery.as_ref().map(|delivery| delivery.reached(reached));
-        self.tell_untold(key);
-    }
-
-    /// Tells it what it is still to be told, now or when there is room for that.
-    pub(super) fn tell_untold(&mut self, key: Key) {
-        let Some(reached) = self.memory_input(key).and_then(|memory| memory.untold.take()) else { return };
-        let Some(peer) = self.meeting_of(key) else { return };
-        let session = self.sessions.session_with(peer.process, &self.sockets);
-        let Some(open) = session.and_then(|session| self.sessions.open.get_mut(session)) else { return };
-        if open.sender.tell_reached(peer.token, &reached) {
-            return;
-        }
-        if !open.untold.contains(&key) {
-            open.untold.push(key);
-        }
-        if let Some(memory) = self.memory_input(key) {
-            memory.untold = Some(reached);
-        }
+        self.sessions.tell_untold(key);
     }
 
     /// Notes whether RTPS is to be followed for a pair. A pair whose channel has ended needs no receiver once the user has all
     /// that came by it.
     fn settle_pair(&mut self, key: Key) {
-        let Some(Socket::SampleInput(input)) = self.sockets.get(key) else { return };
+        let Some(Entry::SampleInput(input)) = self.sessions.entries.get(key) else { return };
         let Some(delivery) = &input.memory.delivery else { return };
         if input.memory.has_channel() {
             self.sessions.set_draining(key, delivery.waits_for_network());
@@ -264,14 +247,14 @@ impl Driver {
     }
 
     fn end_delivery(&mut self, key: Key) {
-        let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key) else { return };
+        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
         input.memory.delivery = None;
-        let (pair, token) = (input.pair(), input.meeting.token);
+        let pair = input.pair();
         let asks = std::mem::take(&mut input.asks_later);
         self.sessions.set_draining(key, false);
         self.ros2.remove_delivery(pair);
-        if asks && let Some(session) = self.session_of(key) {
-            self.ask(session, key, token);
+        if asks && let Some(session) = self.sessions.session_of(key) {
+            self.sessions.ask(session, key, &mut self.effects);
         }
     }
 }

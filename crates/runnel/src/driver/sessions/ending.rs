@@ -6,15 +6,15 @@
 //! The doorbell wakes the end that waits. A peer may have none any more, or not ring it: so each end also looks by itself,
 //! after a millisecond, after twice that, and so on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
-use super::{FIRST_PAUSE, LONGEST_PAUSE, Session, Sessions};
+use super::{Entry, FIRST_PAUSE, LONGEST_PAUSE, Session, Sessions};
 use crate::driver::Driver;
-use crate::driver::effect::Deadline;
-use crate::driver::sockets::Socket;
+use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::Key;
 use crate::ipc::{SessionFault, Unread};
 
@@ -73,28 +73,9 @@ impl Driver {
             self.catch_up_on_samples_of(session);
             self.complete_partial_samples(session);
         }
-        self.give_up_late(session);
+        self.sessions.give_up_late(session, &mut self.effects);
         self.samples_stop_coming(session);
-        let Some(open) = self.sessions.open.get_mut(session).filter(|open| open.ending.is_none()) else {
-            return;
-        };
-        open.receiver.tell_last();
-        open.sender.ring();
-        let _ = open.packets.shutdown();
-        let _ = self.sockets.reactor.remove(&*open.packets);
-        let ending = open.ending.insert(Ending::new(clock::monotonic()));
-        self.effects.schedule(Deadline::EndingSession(session), ending.deadline());
-        let (process, socket, over) = (open.process, open.sockets[0], open.sender.is_over());
-        self.sessions.standing.retain(|other| *other != session);
-        self.sessions.ending.push(session);
-        self.remove_socket(socket);
-        why.into_iter().for_each(|why| self.sessions.warn_of_end(why));
-        // Whatever else the other end did, it may say what it has read; but if that was falsified, it says nothing.
-        if over || !self.has_links_with(process) {
-            self.go_on_without(session);
-        } else {
-            self.end_if_read(session);
-        }
+        self.sessions.begin_ending(session, why, &mut self.effects);
     }
 
     /// Ends the sessions whose peer sends by the network already. It does so when this process was stopped while it read, and
@@ -121,103 +102,116 @@ impl Driver {
             }
         }
     }
+}
+
+impl Sessions {
+    /// A session ends, of which all is heard that is to be: the other end is told, and waited for.
+    fn begin_ending(&mut self, session: Key, why: Option<SessionFault>, effects: &mut Effects) {
+        let Some(open) = self.open.get_mut(session).filter(|open| open.ending.is_none()) else { return };
+        open.receiver.tell_last();
+        open.sender.ring();
+        let _ = open.packets.shutdown();
+        let _ = self.reactor.remove(&*open.packets);
+        let ending = open.ending.insert(Ending::new(clock::monotonic()));
+        effects.schedule(Deadline::EndingSession(session), ending.deadline());
+        let (process, socket, over) = (open.process, open.sockets[0], open.sender.is_over());
+        self.standing.retain(|other| *other != session);
+        self.ending.push(session);
+        self.remove(socket);
+        why.into_iter().for_each(|why| self.warn_of_end(why));
+        // Whatever else the other end did, it may say what it has read; but if that was falsified, it says nothing.
+        if over || !self.has_links_with(process) {
+            self.go_on_without(session, effects);
+        } else {
+            self.end_if_read(session, effects);
+        }
+    }
 
     /// Ends a session for good if the peer has read what it found.
-    pub(super) fn end_if_read(&mut self, session: Key) {
-        if self.sessions.open.get(session).is_some_and(|open| open.receiver.peer_has_read()) {
-            self.go_on_without(session);
+    pub(in crate::driver) fn end_if_read(&mut self, session: Key, effects: &mut Effects) {
+        if self.open.get(session).is_some_and(|open| open.receiver.peer_has_read()) {
+            self.go_on_without(session, effects);
         }
     }
 
     /// The last link with a process may be gone, and then nothing is left to wait for when its session ends.
-    pub(super) fn hurry_ending(&mut self, process: u128) {
+    pub(super) fn hurry_ending(&mut self, process: u128, effects: &mut Effects) {
         let is_of = |open: &Session| open.process == process;
-        let mut ending = self.sessions.ending.iter().copied();
-        let Some(session) = ending.find(|session| self.sessions.open.get(*session).is_some_and(is_of)) else {
+        let mut ending = self.ending.iter().copied();
+        let Some(session) = ending.find(|session| self.open.get(*session).is_some_and(is_of)) else {
             return;
         };
         if !self.has_links_with(process)
-            && let Some(ending) = self.sessions.open.get_mut(session).and_then(|open| open.ending.as_mut())
+            && let Some(ending) = self.open.get_mut(session).and_then(|open| open.ending.as_mut())
         {
             ending.until = clock::monotonic();
-            self.effects.schedule(Deadline::EndingSession(session), ending.deadline());
+            effects.schedule(Deadline::EndingSession(session), ending.deadline());
         }
     }
 
     fn has_links_with(&self, process: u128) -> bool {
-        let of_process = |key: &Key| self.meeting_of(*key).is_some_and(|meeting| meeting.process == process);
-        self.sessions.links.values().any(of_process)
+        self.met.values().any(|met| met.peer.process == process)
     }
 
     /// A session is over, and its links go back to their connections.
-    fn go_on_without(&mut self, session: Key) {
-        let Some(over) = self.sessions.open.remove(session) else { return };
+    fn go_on_without(&mut self, session: Key, effects: &mut Effects) {
+        let Some(over) = self.open.remove(session) else { return };
         over.receiver.tell_gone_on();
-        let (fault, unread) = over.sender.finish();
-        self.sessions.ending.retain(|other| *other != session);
-        self.effects.cancel(Deadline::EndingSession(session));
-        self.sessions.peers.remove(&over.process);
-        self.remove_socket(over.sockets[1]);
-        fault.into_iter().for_each(|why| self.sessions.warn_of_end(why));
-        self.fall_back(&over, unread);
-        self.plan_to_meet_again(over.process, over.since);
+        let (fault, mut unread) = over.sender.finish();
+        self.ending.retain(|other| *other != session);
+        effects.cancel(Deadline::EndingSession(session));
+        self.peers.remove(&over.process);
+        self.remove(over.sockets[1]);
+        fault.into_iter().for_each(|why| self.warn_of_end(why));
+        self.fall_back_to_rtps(&over, &mut unread);
+        effects.push_back(Effect::SessionOver { sender: Arc::clone(&over.sender), unread });
+        self.plan_to_meet_again(over.process, over.since, effects);
     }
 
-    fn fall_back(&mut self, over: &Session, mut unread: Unread) {
-        for key in self.sockets.keys() {
-            match self.sockets.get_mut(key) {
-                Some(Socket::Output(output)) => {
-                    output.publication.fall_back(output.conn, &over.sender, &mut unread);
-                }
-                Some(Socket::SampleOutput(output)) => {
-                    output.publication.fall_back_to_rtps(output.pair(), &over.sender, &mut unread);
-                }
-                Some(Socket::Served(served)) => served.client.fall_back(&over.sender, &mut unread),
-                Some(Socket::Called(called)) => called.fall_back(&over.sender, &mut unread),
-                _ => {}
-            }
-            if matches!(self.sockets.get(key), Some(Socket::Called(_))) {
-                self.sockets.flush_request(key, &mut self.effects);
+    fn fall_back_to_rtps(&mut self, over: &Session, unread: &mut Unread) {
+        for key in self.entries.keys() {
+            if let Some(Entry::SampleOutput(output)) = self.entries.get(key) {
+                output.publication.fall_back_to_rtps(output.pair(), &over.sender, unread);
             }
         }
     }
 
     /// Has a process met again with which there are links, after a session that stood since then, or never.
-    pub(super) fn plan_to_meet_again(&mut self, process: u128, since: Instant) {
-        if !self.has_links_with(process) || self.sessions.other_versions.has(process) {
-            self.sessions.again.remove(&process);
-            self.effects.cancel(Deadline::Process(process));
+    pub(super) fn plan_to_meet_again(&mut self, process: u128, since: Instant, effects: &mut Effects) {
+        if !self.has_links_with(process) || self.other_versions.has(process) {
+            self.again.remove(&process);
+            effects.cancel(Deadline::Process(process));
             return;
         }
         let now = clock::monotonic();
-        let pause = match self.sessions.again.get(&process) {
+        let pause = match self.again.get(&process) {
             Some(pause) if now.since(since) < LONGEST_PAUSE => (*pause * 2).min(LONGEST_PAUSE),
             _ => FIRST_PAUSE,
         };
-        self.sessions.again.insert(process, pause);
-        self.effects.schedule(Deadline::Process(process), now + pause);
+        self.again.insert(process, pause);
+        effects.schedule(Deadline::Process(process), now + pause);
     }
 
     /// It is looked at whether the other end has read, and for how long yet.
-    pub(in crate::driver) fn ending_due(&mut self, now: Instant, session: Key) {
-        let ending = self.sessions.open.get_mut(session).and_then(|open| open.ending.as_mut());
+    pub(in crate::driver) fn ending_due(&mut self, now: Instant, session: Key, effects: &mut Effects) {
+        let ending = self.open.get_mut(session).and_then(|open| open.ending.as_mut());
         let Some(ending) = ending else { return };
         if ending.is_late(now) {
-            return self.go_on_without(session);
+            return self.go_on_without(session, effects);
         }
-        self.effects.schedule(Deadline::EndingSession(session), ending.deadline());
-        self.end_if_read(session);
+        effects.schedule(Deadline::EndingSession(session), ending.deadline());
+        self.end_if_read(session, effects);
     }
 
     /// A process is met again with which there are links.
-    pub(in crate::driver) fn meet_again(&mut self, now: Instant, process: u128) {
-        if !self.sessions.again.contains_key(&process) {
+    pub(in crate::driver) fn meet_again(&mut self, now: Instant, process: u128, effects: &mut Effects) {
+        if !self.again.contains_key(&process) {
             return;
         }
-        self.connect_process(process);
-        if !self.sessions.peers.contains_key(&process) {
+        self.connect_process(process, effects);
+        if !self.peers.contains_key(&process) {
             // It is the other that connects, or that cannot be found now.
-            self.plan_to_meet_again(process, now);
+            self.plan_to_meet_again(process, now, effects);
         }
     }
 }

@@ -1,10 +1,8 @@
 //! What comes by sessions: records are taken from their rings and given to the links that they are of.
 
-use std::sync::Arc;
-
 use runnel_io::Token;
 
-use super::LOOKS;
+use super::{Entry, LOOKS, Network, Sessions};
 use crate::driver::sockets::{Called, Socket};
 use crate::driver::table::Key;
 use crate::driver::{Driver, SCRATCH};
@@ -19,6 +17,20 @@ const BATCH_WORDS: u64 = (SCRATCH / 8) as u64;
 
 /// Links that may come by one session.
 pub(super) const MOST_CHANNELS: usize = 1 << 16;
+
+impl Sessions {
+    /// Whether a record of a session is taken now; if not, the network is to be read first.
+    fn takes_before_network(&mut self, session: Key, heard: &Heard) -> bool {
+        if !matches!(heard, Heard::OpenSamples { .. }) {
+            return true;
+        }
+        let is_behind = self.is_behind_network(session, heard);
+        let Some(open) = self.open.get_mut(session) else { return true };
+        let is_taken = !is_behind || open.network == Network::Read;
+        open.network = if is_taken { Network::NotBefore } else { Network::Unread };
+        is_taken
+    }
+}
 
 impl Driver {
     /// Looks at the rings again and again, until there is something, or `enough` says so, or the reactor is to be looked at
@@ -67,8 +79,31 @@ impl Driver {
         }
     }
 
-    /// Takes records of a session; true if there were any.
+    /// The doorbell of a session has rung: there are records, or there is room.
+    pub(in crate::driver) fn bell_rang(&mut self, session: Key) {
+        if self.sessions.ending.contains(&session) {
+            return self.sessions.end_if_read(session, &mut self.effects);
+        }
+        self.hear(session);
+        for Token(bits) in self.sessions.go_on_with_room(session, &mut self.effects) {
+            self.writable(Key::from_bits(bits));
+        }
+    }
+
+    /// Takes records of a session, and reads the network before those that it comes before; true if there were any.
     pub(super) fn hear(&mut self, session: Key) -> bool {
+        let mut heard = self.hear_batch(session);
+        if let Some(open) = self.sessions.open.get_mut(session)
+            && open.network == Network::Unread
+        {
+            open.network = Network::Read;
+            self.hear_rtps();
+            heard |= self.hear_batch(session);
+        }
+        heard
+    }
+
+    fn hear_batch(&mut self, session: Key) -> bool {
         let Some(open) = self.sessions.open.get_mut(session) else { return false };
         if open.ending.is_some()
             || open.receiver.peer_has_gone_on()
@@ -122,7 +157,7 @@ impl Driver {
         }
         if record.is_sample()
             && let Some(key) = link
-            && let Some(Socket::SampleInput(input)) = self.sockets.get_mut(key)
+            && let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key)
             && !puts_off_samples
             && input.accepts_in_order(open.receiver.number(&record)?)
         {
@@ -134,6 +169,10 @@ impl Driver {
             return Ok(true);
         }
         let heard = open.receiver.hear(&record)?;
+        if !puts_off_samples && !self.sessions.takes_before_network(session, &heard) {
+            return Ok(false);
+        }
+        let Some(open) = self.sessions.open.get_mut(session) else { return Ok(false) };
         open.receiver.pass(&record);
         if let Some(heard) = self.put_off(session, record.channel, heard) {
             self.take_record(session, record.channel, heard)?;
@@ -156,14 +195,14 @@ impl Driver {
                     self.judge(link, heard)?;
                 }
                 Some(link) => self.hear_piece(link, &bytes),
-                None => self.let_wait(session, channel, bytes),
+                None => self.sessions.let_wait(session, channel, bytes, &mut self.effects),
             },
-            Heard::Ask { token } => self.go_over(session, token),
+            Heard::Ask { token } => self.sessions.go_over(session, token, &mut self.effects),
             Heard::Open { token, before } => self.opened(session, channel, token, before)?,
             Heard::AskSamples { token, waits_for_user } => {
-                self.asked_for_samples(session, token, waits_for_user);
+                self.sessions.asked_for_samples(session, token, waits_for_user, &mut self.effects);
             }
-            Heard::Reached { token, reached } => self.reader_reached(session, token, &reached)?,
+            Heard::Reached { token, reached } => self.receiver_reached(session, token, &reached)?,
             Heard::OpenSamples { token, first_unacknowledged, begin } => {
                 self.opened_samples(session, channel, token, (first_unacknowledged, &begin))?;
             }
@@ -196,33 +235,6 @@ impl Driver {
         }
     }
 
-    /// The other end wants what a link of ours carries by the session: now, or once that can be.
-    pub(super) fn go_over(&mut self, session: Key, token: u128) {
-        let Some(key) = self.sessions.links.get(&token).copied() else { return };
-        let process = self.meeting_of(key).map(|meeting| meeting.process);
-        let Some(open) = self.sessions.open.get_mut(session).filter(|open| process == Some(open.process))
-        else {
-            return;
-        };
-        let reactor = Arc::clone(&self.sockets.reactor);
-        let gone_over = match self.sockets.get_mut(key) {
-            Some(Socket::Output(output)) => output.publication.go_over(output.conn, &open.sender, token),
-            Some(Socket::SampleOutput(output)) => {
-                let how = (Token(key.to_bits()), output.waits_for_user);
-                output.publication.switch_to_memory(output.pair(), how, &open.sender, token)
-            }
-            Some(Socket::Served(served)) => served.client.go_over(&open.sender, token),
-            Some(Socket::Called(called)) => called.way.go_over(&reactor, &open.sender, token),
-            _ => true,
-        };
-        if !gone_over && !open.unopened.contains(&token) {
-            open.unopened.push(token);
-        }
-        if matches!(self.sockets.get(key), Some(Socket::Called(_))) {
-            self.sockets.flush_request(key, &mut self.effects);
-        }
-    }
-
     /// A link comes by a channel from here on, once its connection has given the bytes `before` that.
     fn opened(&mut self, session: Key, channel: u32, token: u128, before: u64) -> Result<(), SessionFault> {
         if channel as usize >= MOST_CHANNELS {
@@ -232,10 +244,12 @@ impl Driver {
         let Some(open) = self.sessions.open.get(session) else { return Ok(()) };
         // A link that is gone meanwhile is no error; one of another process is not for this one to take, and one to a
         // subscriber goes on, on which nothing comes.
-        let theirs = |key: &Key| self.meeting_of(*key).is_some_and(|meeting| meeting.process == open.process);
-        let comes = |key: &Key| theirs(key) && self.received(*key).is_some();
+        let theirs =
+            |key: &Key| self.sessions.peer_of(*key).is_some_and(|meeting| meeting.process == open.process);
+        let comes = |key: &Key| theirs(key) && self.sockets.received(*key).is_some();
         if let Some(link) = self.sessions.links.get(&token).copied().filter(comes) {
-            self.wait_for_connection(session, link, channel, before);
+            self.sessions.wait_for_connection(session, link, (channel, before), &mut self.effects);
+            self.catch_up(session);
         }
         Ok(())
     }
@@ -248,22 +262,17 @@ impl Driver {
             open.channels.resize(channel + 1, None);
         }
         open.channels[channel] = Some(link);
-        match self.sockets.get(link) {
-            Some(Socket::Input(input)) => {
-                input.from.stats.set_by_memory(true);
-                console::debug!("publisher [{}]: its messages come by shared memory", input.from.publisher);
-            }
-            Some(Socket::SampleInput(input)) => {
-                input.from.stats.set_by_memory(true);
-                console::debug!("publisher [{}]: its messages come by shared memory", input.from.publisher);
-            }
-            Some(Socket::Called(Called { meeting: Some(meeting), .. })) => {
+        let from = match (self.sessions.entries.get(link), self.sockets.get(link)) {
+            (Some(Entry::SampleInput(input)), _) => &input.from,
+            (_, Some(Socket::Input(input))) => &input.from,
+            (_, Some(Socket::Called(Called { meeting: Some(meeting), .. }))) => {
                 // The service has gone over, and so do we.
-                let token = meeting.token;
-                self.go_over(session, token);
+                return self.sessions.go_over(session, meeting.token, &mut self.effects);
             }
-            _ => {}
-        }
+            _ => return,
+        };
+        from.stats.set_by_memory(true);
+        console::debug!("publisher [{}]: its messages come by shared memory", from.publisher);
     }
 
     /// A channel carries nothing more.
@@ -276,15 +285,10 @@ impl Driver {
 
     /// Takes what a link's session still has for it: the link is about to end, or others are to be heard after it.
     pub(in crate::driver) fn hear_the_rest(&mut self, key: Key) {
-        if let Some(session) = self.session_of(key) {
+        if let Some(session) = self.sessions.session_of(key) {
             self.hear_all(session);
             self.catch_up(session);
         }
-    }
-
-    /// The session with the process at the other end of a link.
-    pub(in crate::driver) fn session_of(&self, link: Key) -> Option<Key> {
-        self.sessions.session_with(self.meeting_of(link)?.process, &self.sockets)
     }
 
     /// Takes what a session has: no more than its ring holds, since the peer may go on.

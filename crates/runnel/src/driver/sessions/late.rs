@@ -4,21 +4,18 @@
 //! A connection that never gives it is not what it seems: somebody between the two ends may have joined it to another. So
 //! such a link ends alone, and is made anew; the session stands.
 
-use std::cmp::Ordering;
-
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
+use super::Sessions;
 use super::link_delivery::PATIENCE;
 use crate::driver::Driver;
-use crate::driver::sockets::Socket;
+use crate::driver::effect::{Effect, Effects};
+use crate::driver::sockets::Given;
 use crate::driver::table::Key;
 
 /// Bytes that may wait for the links of one session, [`OVERHEAD`] included.
 const MOST_BYTES: usize = 16 << 20;
-
-/// Reads of one connection before others get their turn.
-const READS: usize = 64;
 
 /// What a piece takes beside its bytes.
 const OVERHEAD: usize = 64;
@@ -58,15 +55,6 @@ impl LateLinks {
     }
 }
 
-/// What a connection has given of what it is to give.
-enum Given {
-    All,
-    /// It has ended.
-    Never,
-    NotYet,
-    TooMuch,
-}
-
 impl Given {
     /// Why its link is given up.
     fn why(&self) -> &'static str {
@@ -78,89 +66,83 @@ impl Given {
     }
 }
 
-impl Driver {
-    /// Has a link go on by a channel, now or when its connection has given `before` bytes of its stream.
-    pub(super) fn wait_for_connection(&mut self, session: Key, link: Key, channel: u32, before: u64) {
-        let Some(open) = self.sessions.open.get_mut(session) else { return };
+impl Sessions {
+    /// Has a link go on by a channel when its connection has given `before` bytes of its stream.
+    pub(super) fn wait_for_connection(
+        &mut self,
+        session: Key,
+        link: Key,
+        (channel, before): (u32, u64),
+        effects: &mut Effects,
+    ) {
+        let Some(open) = self.open.get_mut(session) else { return };
         if open.late.0.iter().any(|late| late.link == link) {
-            return self.give_up(session, link, "it was opened twice in shared memory");
+            return self.give_up(session, link, "it was opened twice in shared memory", effects);
         }
         let (channel, since) = (Some(channel), clock::monotonic());
         open.late.0.push(Late { link, channel, before, since, pieces: Vec::new(), bytes: 0 });
-        // Links that are being read already are not read within that: then this one has its turn later.
         self.look_later(since);
-        self.catch_up(session);
     }
 
     /// A piece of a stream came by a channel that carries no link yet, or none any more.
-    pub(super) fn let_wait(&mut self, session: Key, channel: u32, piece: Vec<u8>) {
-        let Some(open) = self.sessions.open.get_mut(session) else { return };
+    pub(super) fn let_wait(&mut self, session: Key, channel: u32, piece: Vec<u8>, effects: &mut Effects) {
+        let Some(open) = self.open.get_mut(session) else { return };
         let Some(late) = open.late.0.iter_mut().find(|late| late.channel == Some(channel)) else { return };
         late.bytes += OVERHEAD + piece.len();
         late.pieces.push(piece);
         if let Some(link) = open.late.beyond_bound() {
-            self.give_up(session, link, "too much waits for what its connection is to give first");
+            self.give_up(session, link, "too much waits for what its connection is to give first", effects);
         }
     }
 
     /// Has links that wait looked at in the next turn, one of them since then.
     pub(super) fn look_later(&mut self, since: Instant) {
-        let first = self.sessions.late_since.map_or(since, |other| other.min(since));
-        self.sessions.late_since = Some(first);
+        let first = self.late_since.map_or(since, |other| other.min(since));
+        self.late_since = Some(first);
     }
 
+    /// Links that wait, for how many bytes of their streams and since when.
+    fn late_links(&self, session: Key) -> Vec<(Key, u64, Instant)> {
+        let late = self.open.get(session).into_iter().flat_map(|open| &open.late.0);
+        late.map(|late| (late.link, late.before, late.since)).collect()
+    }
+
+    /// Ends a link that waits, with what waits for it.
+    fn give_up(&mut self, session: Key, link: Key, why: &'static str, effects: &mut Effects) {
+        let late = self.open.get_mut(session).and_then(|open| open.late.take(link));
+        effects.extend(late.map(|_| Effect::Misbehaved { link, why }));
+    }
+
+    /// A session is over, and with it what was to follow: links for which some of it waits already end, the others go on
+    /// over their connections.
+    pub(super) fn give_up_late(&mut self, session: Key, effects: &mut Effects) {
+        let Some(open) = self.open.get_mut(session) else { return };
+        open.late.0.retain(|late| !late.pieces.is_empty());
+        let links: Vec<Key> = open.late.0.iter().map(|late| late.link).collect();
+        for link in links {
+            let why = "its session ended before its connection had given what went there";
+            self.give_up(session, link, why, effects);
+        }
+    }
+}
+
+impl Driver {
     /// Has links go on whose connections have given what they are to give, and ends those that have waited too long. True if
     /// there were any.
     pub(super) fn catch_up(&mut self, session: Key) -> bool {
-        let Some(open) = self.sessions.open.get_mut(session) else { return false };
-        if std::mem::replace(&mut open.catching_up, true) {
-            return false;
-        }
         let mut any = false;
-        let links: Vec<(Key, u64, Instant)> =
-            open.late.0.iter().map(|late| (late.link, late.before, late.since)).collect();
-        for (link, before, since) in links {
-            match self.given(link, before) {
+        for (link, before, since) in self.sessions.late_links(session) {
+            match self.sockets.read_up_to(link, before, &mut self.effects) {
                 Given::NotYet if clock::monotonic().since(since) < PATIENCE => {
-                    self.look_later(since);
+                    self.sessions.look_later(since);
                     continue;
                 }
                 Given::All => self.go_on(session, link),
-                wrong => self.give_up(session, link, wrong.why()),
+                wrong => self.sessions.give_up(session, link, wrong.why(), &mut self.effects),
             }
             any = true;
         }
-        self.sessions.open.get_mut(session).into_iter().for_each(|open| open.catching_up = false);
         any
-    }
-
-    /// Reads from a link's connection what it still has of the first bytes of its stream.
-    fn given(&mut self, link: Key, before: u64) -> Given {
-        for _ in 0..READS {
-            let received = self.received(link);
-            if received.is_none_or(|received| received >= before) {
-                break;
-            }
-            self.readable(link);
-            if self.received(link) == received {
-                break;
-            }
-        }
-        match self.received(link).map(|received| received.cmp(&before)) {
-            None => Given::Never,
-            Some(Ordering::Less) => Given::NotYet,
-            Some(Ordering::Equal) => Given::All,
-            Some(Ordering::Greater) => Given::TooMuch,
-        }
-    }
-
-    /// Bytes of a link's stream that have come over its connection; `None` for a link on which nothing comes.
-    pub(super) fn received(&self, link: Key) -> Option<u64> {
-        match self.sockets.get(link)? {
-            Socket::Served(served) => Some(served.received),
-            Socket::Called(called) => Some(called.received),
-            _ => None,
-        }
     }
 
     /// The connection of a link has given all: what waits comes, and then what the channel brings.
@@ -170,26 +152,6 @@ impl Driver {
         late.pieces.iter().for_each(|piece| self.hear_piece(link, piece));
         if let Some(channel) = late.channel {
             self.carries(session, channel, link);
-        }
-    }
-
-    /// Ends a link that waits, with what waits for it.
-    fn give_up(&mut self, session: Key, link: Key, why: &str) {
-        let late = self.sessions.open.get_mut(session).and_then(|open| open.late.take(link));
-        if late.is_none() {
-            return;
-        }
-        self.misbehaved(link, why);
-    }
-
-    /// A session is over, and with it what was to follow: links for which some of it waits already end, the others go on
-    /// over their connections.
-    pub(super) fn give_up_late(&mut self, session: Key) {
-        let Some(open) = self.sessions.open.get_mut(session) else { return };
-        open.late.0.retain(|late| !late.pieces.is_empty());
-        let links: Vec<Key> = open.late.0.iter().map(|late| late.link).collect();
-        for link in links {
-            self.give_up(session, link, "its session ended before its connection had given what went there");
         }
     }
 }

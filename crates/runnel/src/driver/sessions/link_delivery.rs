@@ -21,18 +21,16 @@ use runnel_io::clock;
 use runnel_ros1::tcpros::{FrameError, Part, STATEMENT};
 
 use super::pair_delivery::PairDelivery;
-use super::samples::MemoryInput;
+use super::pairs::MemoryInput;
 use crate::driver::Driver;
-use crate::driver::sockets::{Input, Socket};
+use crate::driver::effect::Effects;
+use crate::driver::sockets::{Input, Socket, Sockets};
 use crate::driver::table::Key;
 use crate::ipc::{Piece, SessionFault};
 use crate::receive_budget::explain;
 
 /// How long a link may wait: what was sent on one host has arrived.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Reads of one connection before others get their turn.
-const READS: usize = 64;
 
 /// What a link to a publisher that understands statements has beside its connection.
 pub(in crate::driver) struct LinkPair {
@@ -216,13 +214,46 @@ impl Input {
         self.topic.lose(held as u64, &self.from);
     }
 
-    fn owes(&self) -> bool {
+    pub(in crate::driver) fn owes(&self) -> bool {
         self.pair.as_ref().is_some_and(|pair| pair.waits_for_connection())
     }
 
     /// Something that the publisher is to be told.
     pub(in crate::driver) fn has_untold(&self) -> bool {
         self.pair.as_ref().is_some_and(|pair| pair.memory.untold.is_some())
+    }
+}
+
+impl Sockets {
+    /// What a link to a publisher has to do with memory.
+    pub(in crate::driver) fn memory_input(&mut self, link: Key) -> Option<&mut MemoryInput> {
+        match self.get_mut(link)? {
+            Socket::Input(input) => Some(&mut input.pair.as_mut()?.memory),
+            _ => None,
+        }
+    }
+
+    /// What the publisher of a link is told of how far this end is.
+    pub(in crate::driver) fn reached(&self, link: Key) -> Option<Statement> {
+        match self.get(link)? {
+            Socket::Input(input) => input.pair.as_ref().map(|pair| pair.reached()),
+            _ => None,
+        }
+    }
+
+    /// A subscriber tells how far it is. Who holds its connection can have the two ends count differently: that is no fault of
+    /// the session's.
+    pub(in crate::driver) fn subscriber_reached(
+        &mut self,
+        link: Key,
+        (epoch, next): (u32, u64),
+        effects: &mut Effects,
+    ) {
+        if let Some(Socket::Output(output)) = self.get(link)
+            && let Err(why) = output.publication.reached_by_link(output.conn, epoch, next)
+        {
+            self.misbehaved(link, why.to_string(), effects);
+        }
     }
 }
 
@@ -258,10 +289,12 @@ impl Driver {
 
     /// Tells the publisher of a link what it is to be told.
     pub(in crate::driver) fn settle_link(&mut self, key: Key) {
-        if let Some(Socket::Input(input)) = self.sockets.get(key)
-            && input.has_untold()
+        let untold = self.sockets.memory_input(key).and_then(|memory| memory.untold.take());
+        if let Some(reached) = untold
+            && !self.sessions.tell_reached(key, &reached)
+            && let Some(memory) = self.sockets.memory_input(key)
         {
-            self.tell_untold(key);
+            memory.untold = Some(reached);
         }
     }
 
@@ -274,57 +307,21 @@ impl Driver {
         self.deliver_link(key);
     }
 
-    /// A session stands with the publisher of a link: that is told how far this end is, and asked to send by it.
-    pub(super) fn ask_for_link(&mut self, session: Key, key: Key, token: u128) {
-        let Some(Socket::Input(input)) = self.sockets.get(key) else { return };
-        let Some(reached) = input.pair.as_ref().map(|pair| pair.reached()) else { return };
-        let Some(session) = self.sessions.open.get_mut(session) else { return };
-        if !session.sender.tell_reached(token, &reached) || !session.sender.ask(token) {
-            session.unasked.push(token);
-        }
-    }
-
     /// Reads from connections what links wait for that go by memory already, and ends those that have waited too long. True if
     /// there was anything.
     pub(super) fn read_owed(&mut self) -> bool {
-        if std::mem::replace(&mut self.sessions.reads_owed, true) {
-            // Links that are being read already are not read within that: then they have their turn later.
-            return false;
-        }
         let mut any = false;
         for (key, since) in std::mem::take(&mut self.sessions.owed) {
-            if self.still_owes(key) {
+            if self.sockets.read_owed(key, &mut self.effects) {
                 if clock::monotonic().since(since) < PATIENCE {
                     self.sessions.owed.push((key, since));
+                    self.sessions.look_later(since);
                     continue;
                 }
                 self.misbehaved(key, "its connection did not give what is said to have gone there");
             }
             any = true;
         }
-        self.sessions.reads_owed = false;
-        self.look_at_owed_later();
         any
-    }
-
-    fn look_at_owed_later(&mut self) {
-        let first = self.sessions.owed.iter().map(|(_, since)| *since).min();
-        first.into_iter().for_each(|since| self.look_later(since));
-    }
-
-    /// Reads a connection, as long as it brings something that is owed.
-    fn still_owes(&mut self, key: Key) -> bool {
-        for _ in 0..READS {
-            let Some(Socket::Input(input)) = self.sockets.get(key) else { return false };
-            let before = input.received;
-            if !input.owes() {
-                return false;
-            }
-            self.readable(key);
-            if matches!(self.sockets.get(key), Some(Socket::Input(input)) if input.received == before) {
-                return true;
-            }
-        }
-        matches!(self.sockets.get(key), Some(Socket::Input(input)) if input.owes())
     }
 }

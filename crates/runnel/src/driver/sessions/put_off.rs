@@ -5,9 +5,8 @@
 
 use std::collections::VecDeque;
 
-use super::Key;
+use super::{Entry, Key};
 use crate::driver::Driver;
-use crate::driver::sockets::Socket;
 use crate::ipc::Heard;
 
 /// The records of one turn that wait, in the order in which they came: no more than rings hold.
@@ -46,7 +45,7 @@ impl Driver {
     }
 
     fn is_of_samples(&self, session: Key, channel: u32, heard: &Heard) -> bool {
-        let is_pair = |key: Key| matches!(self.sockets.get(key), Some(Socket::SampleInput(_)));
+        let is_pair = |key: Key| matches!(self.sessions.entries.get(key), Some(Entry::SampleInput(_)));
         if let Heard::OpenSamples { token, .. } = heard {
             return self.sessions.links.get(token).is_some_and(|key| is_pair(*key));
         }
@@ -78,6 +77,9 @@ impl Driver {
     }
 
     fn take_put_off(&mut self, Waiting { session, channel, heard }: Waiting) {
+        if self.sessions.is_behind_network(session, &heard) {
+            self.hear_rtps();
+        }
         if let Err(why) = self.take_record(session, channel, heard) {
             self.end_session(session, Some(why));
         }

@@ -68,7 +68,7 @@ fn session_that_ends_waits_no_longer_once_its_last_link_is_gone() {
     let scene = Scene::new();
     let mut driver = scene.talker.inner.driver();
     let link = *driver.sessions.links.values().next().unwrap();
-    let session = driver.session_of(link).unwrap();
+    let session = driver.sessions.session_of(link).unwrap();
     driver.end_session(session, None);
     driver.remove_socket(link);
     driver.settle();

@@ -55,7 +55,6 @@ impl Sockets {
         let token = Token(key.to_bits());
         let _ = match self.get(key) {
             Some(Socket::Listener { listener, .. }) => self.reactor.modify(listener, token, interest),
-            Some(Socket::PacketListener(listener)) => self.reactor.modify(listener, token, interest),
             _ => Ok(()),
         };
     }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use runnel_core::local_peer::LocalPeerId;
 use runnel_io::interfaces::Changes;
-use runnel_io::{Datagrams, Doorbell, Listener, PacketListener, Stream};
+use runnel_io::{Datagrams, Listener, Stream};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Port, ServiceLinkId};
 use runnel_ros1::tcpros::{FrameReader, ResponseReader};
 use runnel_ros1::udpros::Reassembler;
 
 use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent, Way};
-use crate::driver::sessions::{Greeting, LinkPair, SampleInput, SampleOutput};
+use crate::driver::sessions::LinkPair;
 use crate::driver::table::Key;
 use crate::ipc::{Sender, Unread};
 use crate::receive_budget::FrameClaim;
@@ -38,20 +38,6 @@ pub(in crate::driver) enum Socket {
     Served(Served),
     /// Carries our requests to a service, and its responses.
     Called(Called),
-    /// Accepts other processes of this host.
-    PacketListener(PacketListener),
-    /// Another process of this host is about to greet on it.
-    Greeting(Greeting),
-    /// Stands for the other end of a session: carries descriptors, and tells of its end.
-    Session(Key),
-    /// The doorbell of a session.
-    Bell(Key),
-    /// The bell by which threads of this process wake the driver for sessions.
-    OwnBell { _doorbell: Doorbell },
-    /// Stands for a writer of another process in the ROS 2 graph, which may be of this host; no descriptor.
-    SampleInput(SampleInput),
-    /// Stands for a reader of another process, likewise.
-    SampleOutput(SampleOutput),
     /// Where datagrams of the ROS 2 graph come in.
     Rtps(Arc<Datagrams>),
     /// Tells that the interfaces of the host may have changed.
@@ -72,17 +58,7 @@ impl Socket {
             | Self::DatagramOutput(DatagramOutput { engine, conn, .. })
             | Self::Served(Served { engine, conn, .. })
             | Self::Called(Called { engine, conn, .. }) => (*engine, *conn),
-            Self::Listener { .. }
-            | Self::PacketListener(_)
-            | Self::Greeting(_)
-            | Self::Session(_)
-            | Self::Bell(_)
-            | Self::OwnBell { .. }
-            | Self::SampleInput(_)
-            | Self::SampleOutput(_)
-            | Self::Rtps(_)
-            | Self::Interfaces(_)
-            | Self::Nothing => return None,
+            Self::Listener { .. } | Self::Rtps(_) | Self::Interfaces(_) | Self::Nothing => return None,
         })
     }
 
@@ -101,8 +77,6 @@ impl Socket {
             | Self::Output(Output { meeting, .. })
             | Self::Served(Served { meeting, .. })
             | Self::Called(Called { meeting, .. }) => *meeting,
-            Self::SampleInput(SampleInput { meeting, .. })
-            | Self::SampleOutput(SampleOutput { meeting, .. }) => Some(*meeting),
             _ => None,
         }
     }
