@@ -5,6 +5,8 @@
 mod common;
 #[path = "../common/domains.rs"]
 mod domains;
+#[path = "../common/end_sessions.rs"]
+mod end_sessions;
 #[path = "../common/fake_process.rs"]
 mod fake_process;
 #[path = "../common/fake_publisher.rs"]
@@ -31,6 +33,7 @@ mod ros2_pair;
 mod writer_scene;
 
 mod descriptors;
+mod dual_soak;
 mod ipc_deaths;
 mod ipc_greetings;
 mod ipc_hostile;
