@@ -39,6 +39,7 @@ mod ipc_greetings;
 mod ipc_hostile;
 mod ipc_late;
 mod ipc_limits;
+mod ipc_partial;
 mod ipc_segments;
 mod ipc_slow_closing;
 mod ipc_unsteady;
