@@ -73,6 +73,8 @@ pub(crate) struct Tally {
     pub(crate) copied: u64,
     /// The segment of the session that the next one lies in, if that is still to be mapped.
     pub(crate) awaits: Option<u32>,
+    /// Whether the last one was copied into more than one record.
+    pub(crate) in_pieces: bool,
 }
 
 /// Numbers of channels.
@@ -118,6 +120,7 @@ impl Sender {
             return 0;
         }
         tally.awaits = None;
+        tally.in_pieces = true;
         if sent > 0 {
             return self.send_pieces(&mut lock(&self.state), channel, &frame.as_ref()[sent..]);
         }
@@ -129,6 +132,7 @@ impl Sender {
             Frame::Slot(slot) => self.lend(state, (channel, number), slot),
             Frame::Own(_) => Offered::NotShared,
         };
+        tally.in_pieces = offered != Offered::Lent && bytes.len() > ONE_PIECE;
         match offered {
             Offered::Lent => return bytes.len(),
             Offered::NoRoom => return 0,
@@ -326,6 +330,11 @@ impl Sender {
     /// Where in the ring all ends that was sent so far.
     pub(crate) fn written(&self) -> u64 {
         lock(&self.state).ring.written()
+    }
+
+    /// Up to where the peer says that it has read the ring.
+    pub(crate) fn read_position(&self) -> u64 {
+        self.inbox.position()
     }
 
     /// Whether the peer has read so far. If not, it rings when it has read more.

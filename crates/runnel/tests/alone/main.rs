@@ -5,6 +5,8 @@
 mod common;
 #[path = "../common/domains.rs"]
 mod domains;
+#[path = "../common/end_sessions.rs"]
+mod end_sessions;
 #[path = "../common/fake_process.rs"]
 mod fake_process;
 #[path = "../common/fake_publisher.rs"]
@@ -31,11 +33,13 @@ mod ros2_pair;
 mod writer_scene;
 
 mod descriptors;
+mod dual_soak;
 mod ipc_deaths;
 mod ipc_greetings;
 mod ipc_hostile;
 mod ipc_late;
 mod ipc_limits;
+mod ipc_partial;
 mod ipc_segments;
 mod ipc_slow_closing;
 mod ipc_unsteady;

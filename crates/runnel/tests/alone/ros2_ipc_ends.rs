@@ -1,17 +1,16 @@
 //! Pairs of the ROS 2 graph whose session ends, or whose other end is killed: what goes on over the network is neither lost
 //! nor doubled, and nobody else notices.
 
-use std::os::fd::BorrowedFd;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::common::LONG;
+use crate::end_sessions::end_sessions;
 use crate::process::alone;
 use crate::ros2_pair::{Ends, Pair, context, listen, new_domain, number_in, numbered};
 use runnel::QoS;
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel_testkit::process::{Peer, Signal};
-use rustix::net::{AddressFamily, Shutdown, SocketType};
 use rustix::process::set_parent_process_death_signal;
 
 const ENTRY: &str = "ros2_ipc_ends::a_part_is_played_where_another_test_asks_for_it";
@@ -22,25 +21,6 @@ const LONG_MESSAGE: usize = 60_000;
 
 /// Names the part that a program plays where another started it, and its domain.
 const PART: &str = "RUNNEL_TEST_PART";
-
-/// Ends all sessions of this process, as a fault of either end would; how many sockets they had.
-fn end_sessions() -> usize {
-    let fds = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
-    let numbers: Vec<i32> =
-        fds.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok()).collect();
-    let mut ended = 0;
-    for number in numbers {
-        // SAFETY: it is only asked what it is; one that is closed meanwhile is none.
-        let fd = unsafe { BorrowedFd::borrow_raw(number) };
-        let is_session = rustix::net::sockopt::socket_type(fd) == Ok(SocketType::SEQPACKET)
-            && rustix::net::sockopt::socket_domain(fd) == Ok(AddressFamily::UNIX)
-            && rustix::net::getpeername(fd).is_ok();
-        if is_session && rustix::net::shutdown(fd, Shutdown::Both).is_ok() {
-            ended += 1;
-        }
-    }
-    ended
-}
 
 #[test]
 fn a_part_is_played_where_another_test_asks_for_it() {

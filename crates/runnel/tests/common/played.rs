@@ -21,9 +21,14 @@ pub const THEIRS: u32 = 1 << 31;
 
 /// Starts this program to play a part. Its test `entry` calls [`play_if_asked`].
 pub fn start(scene: &Scene, entry: &str, part: &str, argument: &str) -> Peer {
+    start_at(&scene.graph.uri, entry, part, argument)
+}
+
+/// As [`start`], with this master.
+pub fn start_at(master: &str, entry: &str, part: &str, argument: &str) -> Peer {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", entry, "--nocapture", "--test-threads=1"]);
-    command.env(PART, format!("{part}\t{argument}")).env("ROS_MASTER_URI", &scene.graph.uri);
+    command.env(PART, format!("{part}\t{argument}")).env("ROS_MASTER_URI", master);
     Peer::spawn(part, command).unwrap()
 }
 

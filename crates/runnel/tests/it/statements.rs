@@ -5,7 +5,8 @@ use std::net::TcpStream;
 
 use crate::common::{Graph, spin_until, wait_until};
 use crate::fake_process::{
-    ASK, BEGIN, FakeSession, POSITION, SAMPLE, SKIPS, sample, small_number, stated, token_bytes,
+    ASK, BEGIN, BYTES, END, FakeSession, POSITION, SAMPLE, SAMPLE_BEGIN, SKIPS, sample, small_number, stated,
+    token_bytes,
 };
 use crate::fake_publisher::FakePublisher;
 use crate::ipc_scene::{Reader, number_in, numbered, subscribe_saying, subscribe_to};
@@ -171,7 +172,7 @@ fn a_link_that_goes_over_while_much_is_under_way_loses_and_doubles_nothing() {
     let me = small_number();
     let linked = subscribe_to(ports.tcpros, "/data", me);
     wait_until("it is joined", || talker.subscription_count() == 1);
-    publish_too_much(&talker, 0, 20);
+    let published = publish_too_much(&talker, 0, 20);
     // What waited goes by memory, and what the connection had begun ends there.
     let token = linked.2;
     let mut session = FakeSession::greet(me, linked.1);
@@ -192,4 +193,33 @@ fn a_link_that_goes_over_while_much_is_under_way_loses_and_doubles_nothing() {
         }
     }
     assert_eq!(counted, from);
+    let numbers: Vec<u64> = (from..=u64::from(published)).collect();
+    assert_eq!(brought_by_memory(&mut reader.session, u64::from(published)), numbers);
+    // The connection has nothing of that: when it goes on, a Begin is the next that it brings.
+    reader.session.packets.shutdown().unwrap();
+    reader.session.set(END, 1);
+    let (statement, _) = next_frame(&mut reader.stream).expect_err("a Begin");
+    assert_eq!(statement & 0xffff_ffff, BEGIN);
+}
+
+/// The numbers of the messages that come by a session, up to this one. Each is whole.
+fn brought_by_memory(session: &mut FakeSession, last: u64) -> Vec<u64> {
+    let (mut numbers, mut piece) = (Vec::new(), Vec::new());
+    wait_until("the last of them", || {
+        let Some(record) = session.next() else { return false };
+        match record.kind {
+            SAMPLE_BEGIN => {
+                numbers.push(record.word(0));
+                piece = record.payload[8..].to_vec();
+            }
+            BYTES => piece.extend_from_slice(&record.payload),
+            _ => return false,
+        }
+        let is_whole = piece.len() == 4 + 12 + LONG;
+        if is_whole {
+            assert_eq!(Some(u64::from(number_in(&piece[16..])) + 1), numbers.last().copied());
+        }
+        is_whole && numbers.last() == Some(&last)
+    });
+    numbers
 }

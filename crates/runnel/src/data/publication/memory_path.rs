@@ -5,6 +5,7 @@
 //! of a link of ROS 1, or the writer of the participant. So it begins where the network [left off](LeftOff), and ends with what
 //! the network goes on with ([`Ended`]).
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use runnel_delivery::{
@@ -40,6 +41,9 @@ pub(super) struct MemoryPath {
     delivery: Delivery,
     /// A message of which the channel has taken a part, and how many bytes.
     begun: Option<(Numbered<Frame>, usize)>,
+    /// Messages that went in pieces and are not known to be read, with where each ends in the session. Of the first the
+    /// subscriber may have read some pieces when the session ends: the others alone are no message.
+    in_pieces: VecDeque<(u64, Numbered<Frame>)>,
     /// What is still to be stated.
     skip: Option<Statement>,
     /// Where the last message ends in the session, once that was asked for.
@@ -124,8 +128,8 @@ fn policy(bound: QueueBound) -> QueuePolicy {
 impl MemoryPath {
     pub(super) fn new((token, channel): (Token, Channel), (delivery, bound): (Delivery, QueueBound)) -> Self {
         let (life, stats, tally) = (None, None, Tally::default());
-        let (begun, skip, end) = (None, None, None);
-        Self { token, channel, tally, life, stats, bound, delivery, begun, skip, end }
+        let (begun, in_pieces, skip, end) = (None, VecDeque::new(), None, None);
+        Self { token, channel, tally, life, stats, bound, delivery, begun, in_pieces, skip, end }
     }
 
     /// Whether it goes by this session.
@@ -188,6 +192,9 @@ impl MemoryPath {
         let bytes = frame.as_ref().len();
         if sent == bytes {
             self.count(bytes);
+            if self.tally.in_pieces {
+                self.keep_until_read(Numbered { number, bytes, message: frame.clone() });
+            }
         } else {
             self.begun = Some((Numbered { number, bytes, message: self.frame_to_queue(frame) }, sent));
             self.wait();
@@ -198,6 +205,17 @@ impl MemoryPath {
     fn send(&mut self, number: u64, frame: &Frame, sent: usize) -> usize {
         let channel = (self.channel.number, number);
         self.channel.sender.send_sample(channel, frame, sent, &mut self.tally)
+    }
+
+    /// A message was sent whole, in pieces.
+    fn keep_until_read(&mut self, message: Numbered<Frame>) {
+        let sender = &self.channel.sender;
+        let read = sender.read_position();
+        let is_read = |(end, _): &(u64, Numbered<Frame>)| *end <= read;
+        while self.in_pieces.front().is_some_and(is_read) {
+            self.in_pieces.pop_front();
+        }
+        self.in_pieces.push_back((sender.written(), message));
     }
 
     /// A message was sent whole.
@@ -255,6 +273,7 @@ impl MemoryPath {
             return false;
         }
         self.count(message.bytes);
+        self.keep_until_read(message);
         true
     }
 
@@ -267,6 +286,9 @@ impl MemoryPath {
         }
         if sent == message.bytes {
             self.count(sent);
+            if self.tally.in_pieces {
+                self.keep_until_read(message);
+            }
             return true;
         }
         match sent {
@@ -327,12 +349,22 @@ impl MemoryPath {
         self.is_sent() && sender.is_read(*self.end.get_or_insert_with(|| sender.written()))
     }
 
+    /// A message of which the subscriber has read a part, where `first_unread` is the first of which it has read nothing. If it
+    /// reads the rest as well, it knows by the number that the message comes twice.
+    fn partly_read(&mut self, first_unread: Option<u64>) -> Option<Numbered<Frame>> {
+        let read = self.channel.sender.read_position();
+        let (_, message) = self.in_pieces.drain(..).find(|(end, _)| *end > read)?;
+        first_unread.is_none_or(|first| message.number < first).then_some(message)
+    }
+
     /// Memory carries the pair no longer. `unread` has what the subscriber did not read of each channel.
     pub(super) fn end(mut self, unread: &mut Unread) -> Ended {
         // Of what a falsified position gives, what makes no sense is left out, here and by the sender.
         let unread = unread.samples.remove(&self.channel.number).unwrap_or_default();
         let unread = unread.into_iter().filter(|(_, frame)| is_whole(frame.as_ref()));
-        let mut returned: Vec<Numbered<Frame>> = Vec::new();
+        let mut unread = unread.peekable();
+        let first_unread = unread.peek().map(|(number, _)| *number);
+        let mut returned: Vec<Numbered<Frame>> = self.partly_read(first_unread).into_iter().collect();
         for (number, message) in unread {
             if returned.last().is_none_or(|last| last.number < number) {
                 returned.push(Numbered { number, bytes: message.as_ref().len(), message });

@@ -194,7 +194,7 @@ impl Driver {
         let held = rtps.set_room(reader, end.room.unwrap_or(room));
         self.hand_out(|driver| {
             held.into_iter().for_each(|sample| driver.sample_came(sample, &[]));
-            driver.follow_rtps();
+            driver.ros2.follows_rtps = true;
         });
     }
 

@@ -31,6 +31,7 @@ impl Driver {
             self.give_brought(brought, datagram);
         }
         self.ros2.inbox = Some(inbox);
+        self.ros2.follows_rtps = false;
         self.follow_rtps();
         self.ros2.handing_out = false;
         self.catch_up_on_samples();
@@ -42,13 +43,21 @@ impl Driver {
         let is_outermost = !std::mem::replace(&mut self.ros2.handing_out, true);
         give(self);
         if is_outermost {
+            // Not before: RTPS has passed over none of what is still to be handed out.
+            if std::mem::take(&mut self.ros2.follows_rtps) {
+                self.follow_rtps();
+            }
             self.ros2.handing_out = false;
             self.catch_up_on_samples();
         }
     }
 
     /// What has come is given to whom it concerns, some of it from this datagram.
-    pub(in crate::driver) fn give_brought(&mut self, mut brought: Brought, datagram: &[u8]) {
+    pub(in crate::driver) fn give_brought(&mut self, brought: Brought, datagram: &[u8]) {
+        self.hand_out(|driver| driver.give_each_brought(brought, datagram));
+    }
+
+    fn give_each_brought(&mut self, mut brought: Brought, datagram: &[u8]) {
         for event in brought.events.drain(..) {
             if let Event::Unmatched { local, remote } = event {
                 // What was held for its user comes before it is gone.

@@ -132,8 +132,10 @@ impl Driver {
         let received = delivery.return_to_rtps();
         let mut brought = Brought::default();
         rtps.note_received(pair, received, &mut brought);
-        self.deliver_pair(key);
-        self.give_brought(brought, &[]);
+        self.hand_out(|driver| {
+            driver.deliver_pair(key);
+            driver.give_brought(brought, &[]);
+        });
     }
 
     /// Gives the user of a pair what is due, as long as there is room for it.
