@@ -2,7 +2,7 @@
 //! deadlines, QoS, and the serialization of messages; with the feature `std` also message schemas, their hashes,
 //! dynamic values and the YAML forms of messages.
 #![cfg_attr(not(feature = "std"), no_std)]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 extern crate alloc;
 

@@ -10,7 +10,8 @@ mod response;
 mod send_queue;
 
 pub use frame::{
-    AcceptedLength, FrameError, FrameReader, IncompleteFrame, LengthBeyondLimit, Part, frame, try_frame,
+    AcceptedLength, FrameError, FrameReader, IncompleteFrame, LengthBeyondLimit, Part, frame, length_of,
+    try_frame,
 };
 pub use response::{Response, ResponseReader, response, response_head};
 pub use send_queue::{QueueBound, SendQueue};

@@ -22,7 +22,7 @@
 
 use std::fmt;
 
-use crate::tcpros::{AcceptedLength, FrameReader, IncompleteFrame, MAX_MESSAGE};
+use crate::tcpros::{AcceptedLength, FrameReader, IncompleteFrame, LENGTH, MAX_MESSAGE, length_of};
 
 /// Bytes of the header.
 pub const HEADER: usize = 8;
@@ -129,25 +129,60 @@ impl Fragmenter {
         Self { link, room: longest.clamp(SHORTEST, LONGEST) - HEADER, id: 0 }
     }
 
-    /// The datagrams of the next message, given with its length before it: each a header and a part.
+    /// The datagrams of the next message: each a header and a part. Behind the header of the first is the message's length.
     ///
     /// # Errors
     /// When it is too long. It takes a number all the same, so that the subscriber can count its loss.
     pub fn cut<'a>(
         &mut self,
-        frame: &'a [u8],
-    ) -> Result<impl Iterator<Item = ([u8; HEADER], &'a [u8])> + use<'a>, TooLong> {
+        message: &'a [u8],
+    ) -> Result<impl Iterator<Item = (DatagramHead, &'a [u8])> + use<'a>, TooLong> {
         self.id = self.id.wrapping_add(1);
         let (link, id) = (self.link, self.id);
         let limit = self.room * usize::from(u16::MAX);
-        let Ok(blocks) = u16::try_from(frame.len().div_ceil(self.room)) else {
-            return Err(TooLong { bytes: frame.len(), limit });
+        let bytes = LENGTH + message.len();
+        let Ok(blocks) = u16::try_from(bytes.div_ceil(self.room)) else {
+            return Err(TooLong { bytes, limit });
         };
+        let (first, rest) = message.split_at(message.len().min(self.room - LENGTH));
+        let length = length_of(message);
         let header = move |(block, part)| {
-            let (op, block) = if block == 0 { (Op::First, blocks) } else { (Op::Following, block) };
-            (DatagramHeader { link, op, id, block }.emit(), part)
+            let head = match block {
+                0 => DatagramHead::first(DatagramHeader { link, op: Op::First, id, block: blocks }, length),
+                _ => DatagramHead::following(DatagramHeader { link, op: Op::Following, id, block }),
+            };
+            (head, part)
         };
-        Ok((0..=u16::MAX).zip(frame.chunks(self.room)).map(header))
+        let parts = std::iter::once(first).chain(rest.chunks(self.room));
+        Ok((0..=u16::MAX).zip(parts).map(header))
+    }
+}
+
+/// What goes before the part of a message in a datagram: the header, and in the first one the message's length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatagramHead {
+    bytes: [u8; HEADER + LENGTH],
+    len: usize,
+}
+
+impl DatagramHead {
+    fn first(header: DatagramHeader, length: [u8; LENGTH]) -> Self {
+        let mut head = Self::following(header);
+        head.bytes[HEADER..].copy_from_slice(&length);
+        head.len += LENGTH;
+        head
+    }
+
+    fn following(header: DatagramHeader) -> Self {
+        let mut bytes = [0; HEADER + LENGTH];
+        bytes[..HEADER].copy_from_slice(&header.emit());
+        Self { bytes, len: HEADER }
+    }
+}
+
+impl AsRef<[u8]> for DatagramHead {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 }
 

@@ -1,13 +1,12 @@
-//! A message on its way out, with its length before it, wherever its bytes lie.
+//! A serialized message on its way out, wherever its bytes lie. What a transport puts before it is that transport's.
 
 use std::sync::Arc;
 
 use runnel_core::wire::try_append;
 use runnel_io::segment::Slot;
 
-// What the two graphs have in common is of ROS 1, which was here first: how long a message is stands before it, and what
-// may wait has a bound.
-pub(crate) use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
+// The bounds of ROS 1 hold for both graphs.
+pub(crate) use runnel_ros1::tcpros::{LengthBeyondLimit, MAX_MESSAGE, QueueBound};
 
 /// See the module's documentation. Cloning it copies no bytes.
 #[derive(Clone)]

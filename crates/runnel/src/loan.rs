@@ -11,7 +11,6 @@ use runnel_core::wire::{Encoding, GrowingSink, cdr, decode_into};
 use crate::data::{Blank, Filled};
 use crate::error::{Error, Unfit};
 use crate::forms::Forms;
-use crate::frame::LENGTH;
 use crate::publisher::{DynamicPublisher, Handle, Publisher};
 
 /// A message that is being written in its publisher's memory, where subscribers of other processes of this host read it:
@@ -58,7 +57,7 @@ impl Loan {
         let mut loan = Self::of(handle, bytes, encoding, Translation::Typed(translate::<M>))?;
         let Range { start, end } =
             write_with_tail(message, encoding, elements, loan.deref_mut()).map_err(failed)?.elements;
-        loan.part = LENGTH + start..LENGTH + end;
+        loan.part = start..end;
         Ok(loan)
     }
 
@@ -74,7 +73,7 @@ impl Loan {
         translation: Translation,
     ) -> Result<Self, Error> {
         let blank = handle.blank(bytes, encoding)?;
-        Ok(Self { handle: handle.clone(), blank, encoding, part: LENGTH..LENGTH + bytes, translation })
+        Ok(Self { handle: handle.clone(), blank, encoding, part: 0..bytes, translation })
     }
 
     /// Publishes the message without a copy for those who read shared memory. Subscribers of this process get it as bytes.

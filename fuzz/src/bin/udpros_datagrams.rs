@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use runnel_ros1::tcpros::{LENGTH, frame};
+use runnel_ros1::tcpros::LENGTH;
 use runnel_ros1::udpros::{Fragmenter, HEADER, Reassembler};
 
 const LINK: u32 = 1;
@@ -37,10 +37,8 @@ fn unlucky(data: &[u8]) {
     let (mut fates, mut held) = (data.iter(), None);
     let (mut sent, mut heard, mut lost) = (Vec::new(), Vec::new(), 0);
     for message in rows(data) {
-        let mut framed = Vec::new();
-        frame(&mut framed, |out| out.extend_from_slice(message));
-        for (header, part) in fragmenter.cut(&framed).expect("a short message") {
-            let datagram = [&header[..], part].concat();
+        for (head, part) in fragmenter.cut(message).expect("a short message") {
+            let datagram = [head.as_ref(), part].concat();
             let (late, mut arriving) = (held.take(), Vec::new());
             match fates.next().map_or(0, |fate| fate % 8) {
                 1 => {}

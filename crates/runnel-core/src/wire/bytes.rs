@@ -1,5 +1,6 @@
 //! The bytes of a message, wherever they lie.
 
+mod blocks;
 mod foreign;
 #[cfg(test)]
 mod tests;

@@ -49,12 +49,25 @@ impl<'a, T: Number> LeSliceIter<'a, T> {
 }
 
 impl Foreign<'_> {
-    fn take(&mut self, size: usize) -> Option<&[u8]> {
-        if self.next == self.end {
-            let (first, rest) = self.rest.split_at(self.rest.len().min(PART))?;
+    /// Copies the next part if the last one is used up.
+    fn refill(&mut self) {
+        if self.next == self.end
+            && let Some((first, rest)) = self.rest.split_at(self.rest.len().min(PART))
+        {
             (self.next, self.end) = (0, first.copy_to_slice(&mut self.part));
             self.rest = rest;
         }
+    }
+
+    /// What is left of a part; `None` once nothing is left at all.
+    fn take_part(&mut self) -> Option<&[u8]> {
+        self.refill();
+        let part = self.part.get(core::mem::replace(&mut self.next, self.end)..self.end)?;
+        Some(part).filter(|part| !part.is_empty())
+    }
+
+    fn take(&mut self, size: usize) -> Option<&[u8]> {
+        self.refill();
         let end = self.next.checked_add(size).filter(|end| *end <= self.end)?;
         self.part.get(core::mem::replace(&mut self.next, end)..end)
     }
@@ -83,8 +96,9 @@ impl<T: Number> Iterator for LeSliceIter<'_, T> {
             }
             Source::Foreign(mut foreign) => {
                 let mut sum = init;
-                while let Some(number) = foreign.take(size_of::<T>()) {
-                    sum = f(sum, bytemuck::pod_read_unaligned(number));
+                while let Some(part) = foreign.take_part() {
+                    let numbers = part.chunks_exact(size_of::<T>());
+                    sum = numbers.fold(sum, |sum, number| f(sum, bytemuck::pod_read_unaligned(number)));
                 }
                 sum
             }

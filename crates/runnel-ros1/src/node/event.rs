@@ -8,6 +8,7 @@ use runnel_core::local_peer::LocalPeerId;
 use super::fault::{MasterFault, PeerFault};
 use super::service_links::{ServiceFailure, ServiceLinkId};
 use crate::net::ConnId;
+use crate::tcpros::LENGTH;
 use crate::udpros::Fragmenter;
 use crate::xmlrpc::Value;
 
@@ -26,6 +27,11 @@ impl LinkStats {
         // Twice a fetch_add would cost a message more than all the rest of its counting.
         self.messages.store(self.messages() + messages, Ordering::Relaxed);
         self.bytes.store(self.bytes() + bytes, Ordering::Relaxed);
+    }
+
+    /// Counts a message of so many bytes that passed, which has its length before it. As [`LinkStats::count`].
+    pub fn count_framed(&self, bytes: usize) {
+        self.count(1, (LENGTH + bytes) as u64);
     }
 
     /// Counts messages that were dropped.

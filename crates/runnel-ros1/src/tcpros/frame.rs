@@ -221,7 +221,7 @@ impl FrameReader {
         spare: impl FnOnce() -> Vec<u8>,
     ) -> Result<Option<Vec<u8>>, FrameError> {
         if let Some(length) = self.take_length(input)? {
-            self.state = State::ExpectBody { body: spare(), arrived: 0, length };
+            self.begin(length, spare);
         }
         let State::ExpectBody { body, arrived, length } = &mut self.state else { return Ok(None) };
         let (now, later) = input.split_at(input.len().min(*length - *arrived));
@@ -235,6 +235,25 @@ impl FrameReader {
         body[*arrived..end].copy_from_slice(now);
         *input = later;
         Ok(self.arrived(now.len()))
+    }
+
+    /// A piece of so many bytes begins, of whose length the stream does not tell. `spare` as in [`FrameReader::take`], which takes
+    /// its bytes.
+    ///
+    /// # Errors
+    /// When the length is not accepted.
+    pub fn begin_unframed(
+        &mut self,
+        length: usize,
+        spare: impl FnOnce() -> Vec<u8>,
+    ) -> Result<(), FrameError> {
+        self.accepted.check(length)?;
+        self.begin(length, spare);
+        Ok(())
+    }
+
+    fn begin(&mut self, length: usize, spare: impl FnOnce() -> Vec<u8>) {
+        self.state = State::ExpectBody { body: spare(), arrived: 0, length };
     }
 
     /// Room for what is next of a long message, to receive into without another copy; `None` when there is
@@ -311,6 +330,11 @@ fn reserve(body: &mut Vec<u8>, end: usize, length: usize) -> bool {
     }
     body.resize(end, 0);
     true
+}
+
+/// The length that is sent before a message.
+pub fn length_of(message: &[u8]) -> [u8; LENGTH] {
+    (message.len() as u32).to_le_bytes()
 }
 
 /// Appends a message to `out` with its length before it; `write` appends the message itself.
@@ -472,6 +496,19 @@ mod tests {
         }
         assert_eq!(whole.unwrap(), message);
         assert!(reader.room().is_none());
+    }
+
+    #[test]
+    fn piece_begins_by_a_length_from_elsewhere() {
+        let mut reader = FrameReader::new(5);
+        let too_long = FrameError::BeyondLimit(LengthBeyondLimit { claimed: 6, limit: 5 });
+        assert_eq!(reader.begin_unframed(6, Vec::new), Err(too_long));
+        assert!(reader.is_between_pieces());
+        for text in ["", "abcde"] {
+            reader.begin_unframed(text.len(), Vec::new).unwrap();
+            assert_eq!(reader.take(&mut text.as_bytes(), Vec::new), Ok(Some(text.as_bytes().to_vec())));
+        }
+        assert!(reader.is_between_pieces());
     }
 
     #[test]

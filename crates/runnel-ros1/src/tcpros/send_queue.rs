@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use runnel_core::wire::{NoMemory, try_reserve};
 
+use super::{LENGTH, length_of};
+
 /// How much a link may hold for a subscriber that does not take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueBound {
@@ -21,41 +23,60 @@ impl QueueBound {
     }
 }
 
-/// The messages that wait for one subscriber, framed, as whatever holds their bytes. The first may have been sent in part.
+/// The messages that wait for one subscriber, as whatever holds their bytes. Each is sent behind its length. The first may have
+/// been sent in part.
 #[derive(Debug)]
 #[repr(C)]
-pub struct SendQueue<F = Vec<u8>> {
+pub struct SendQueue<M = Vec<u8>> {
     /// The first of all, since each message looks whether another waits.
-    frames: VecDeque<F>,
+    messages: VecDeque<Framed<M>>,
     bound: QueueBound,
-    /// Bytes of the first frame that are sent.
+    /// Bytes that are sent of what comes first: of the preamble, or else of the first message and its length.
     sent: usize,
+    /// Bytes of the preamble, the messages and their lengths.
     bytes: usize,
-    /// The first frame is no message but what goes before them all.
-    preamble: bool,
+    /// What goes before all messages.
+    preamble: Vec<u8>,
 }
 
-impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
+/// A message, and its length as it is sent before it.
+#[derive(Debug)]
+struct Framed<M> {
+    length: [u8; LENGTH],
+    message: M,
+}
+
+impl<M: AsRef<[u8]>> Framed<M> {
+    fn new(message: M) -> Self {
+        Self { length: length_of(message.as_ref()), message }
+    }
+
+    fn len(&self) -> usize {
+        LENGTH + self.message.as_ref().len()
+    }
+
+    /// All but the first `sent` bytes of the two.
+    fn parts(&self, sent: usize) -> [&[u8]; 2] {
+        let length = self.length.get(sent..).unwrap_or(&[]);
+        [length, self.message.as_ref().get(sent.saturating_sub(LENGTH)..).unwrap_or(&[])]
+    }
+}
+
+impl<M: AsRef<[u8]>> SendQueue<M> {
     /// An empty queue.
     pub fn new(bound: QueueBound) -> Self {
-        Self { bound, frames: VecDeque::new(), sent: 0, bytes: 0, preamble: false }
+        Self::behind(Vec::new(), bound)
     }
 
     /// A queue behind bytes that go before all messages: the rest of a connection header. They are never dropped and
     /// count as no message.
     pub fn behind(preamble: Vec<u8>, bound: QueueBound) -> Self {
-        let mut queue = Self::new(bound);
-        if !preamble.is_empty() {
-            queue.bytes = preamble.len();
-            queue.frames.push_back(preamble.into());
-            queue.preamble = true;
-        }
-        queue
+        Self { bound, messages: VecDeque::new(), sent: 0, bytes: preamble.len(), preamble }
     }
 
-    /// Frames at the front that are not to be dropped: the stream would break.
+    /// Messages at the front that are not to be dropped: the stream would break.
     fn fixed(&self) -> usize {
-        usize::from(self.preamble || self.sent > 0)
+        usize::from(self.preamble.is_empty() && self.sent > 0)
     }
 
     /// Changes how much it may hold, from the next message on.
@@ -70,39 +91,40 @@ impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
 
     /// True if what comes next was sent in part, or is a preamble.
     pub fn is_begun(&self) -> bool {
-        self.fixed() > 0
+        self.sent > 0 || !self.preamble.is_empty()
     }
 
     /// True if nothing waits: a message may be sent at once.
     pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+        self.messages.is_empty() && self.preamble.is_empty()
     }
 
-    /// Frames that wait, the preamble counted.
+    /// Messages that wait, a preamble counted as one.
     pub fn len(&self) -> usize {
-        self.frames.len()
+        self.messages.len() + usize::from(!self.preamble.is_empty())
     }
 
     /// True if one more message of `bytes` bytes would push out another.
     pub fn is_full(&self, bytes: usize) -> bool {
-        let waiting = self.frames.len().saturating_sub(self.fixed());
-        waiting > 0 && (waiting >= self.bound.messages || self.bytes + bytes > self.bound.bytes)
+        let waiting = self.unsent();
+        waiting > 0 && (waiting >= self.bound.messages || self.bytes + LENGTH + bytes > self.bound.bytes)
     }
 
-    /// Adds a frame. `sent` bytes of it went out already; it counts only when the queue is empty. Returns how many older
-    /// messages were dropped for it; one sent in part stays, since the stream would break.
-    pub fn push(&mut self, frame: F, sent: usize) -> u64 {
-        if self.frames.is_empty() {
-            self.sent = sent;
-        }
+    /// Adds a message. `sent` bytes of its length and of it went out already; that counts only when the queue is empty. Returns
+    /// how many older messages were dropped for it; one sent in part stays, since the stream would break.
+    pub fn push(&mut self, message: M, sent: usize) -> u64 {
         let mut dropped = 0;
-        while self.is_full(frame.as_ref().len()) {
-            let oldest = self.frames.remove(self.fixed());
-            self.bytes -= oldest.map_or(0, |old| old.as_ref().len());
+        while self.is_full(message.as_ref().len()) {
+            let oldest = self.messages.remove(self.fixed());
+            self.bytes -= oldest.map_or(0, |old| old.len());
             dropped += 1;
         }
-        self.bytes += frame.as_ref().len();
-        self.frames.push_back(frame);
+        if self.is_empty() {
+            self.sent = sent;
+        }
+        let framed = Framed::new(message);
+        self.bytes += framed.len();
+        self.messages.push_back(framed);
         dropped
     }
 
@@ -112,70 +134,70 @@ impl<F: AsRef<[u8]> + From<Vec<u8>>> SendQueue<F> {
     /// # Errors
     /// When there is no memory for these bytes with those of that message. The queue is as before then.
     pub fn put_first(&mut self, bytes: &[u8]) -> Result<u64, NoMemory> {
-        let begun = self.frames.front().filter(|_| self.fixed() > 0);
-        let rest = begun.and_then(|front| front.as_ref().get(self.sent..)).unwrap_or(&[]);
+        let begun = self.messages.front().filter(|_| self.fixed() > 0);
+        let [length, message] = begun.map_or([&[][..]; 2], |begun| begun.parts(self.sent));
+        let rest = self.preamble.get(self.sent..).unwrap_or(&[]);
         let mut preamble = Vec::new();
-        try_reserve(&mut preamble, rest.len() + bytes.len())?;
-        preamble.extend_from_slice(rest);
-        preamble.extend_from_slice(bytes);
-        let mut completed = 0;
-        if self.fixed() > 0
-            && let Some(front) = self.frames.pop_front()
-        {
-            self.bytes -= front.as_ref().len();
-            completed = u64::from(!self.preamble);
-        }
-        (self.sent, self.preamble) = (0, !preamble.is_empty());
-        if self.preamble {
-            self.bytes += preamble.len();
-            self.frames.push_front(preamble.into());
-        }
-        Ok(completed)
+        try_reserve(&mut preamble, rest.len() + length.len() + message.len() + bytes.len())?;
+        [rest, length, message, bytes].iter().for_each(|part| preamble.extend_from_slice(part));
+        self.bytes -= self.preamble.len();
+        let begun = if self.fixed() > 0 { self.messages.pop_front() } else { None };
+        self.bytes -= begun.as_ref().map_or(0, Framed::len);
+        self.bytes += preamble.len();
+        self.sent = 0;
+        self.preamble = preamble;
+        Ok(u64::from(begun.is_some()))
     }
 
     /// Messages that wait whole.
     pub fn unsent(&self) -> usize {
-        self.frames.len() - self.fixed()
+        self.messages.len() - self.fixed()
     }
 
     /// Those, oldest first.
-    pub fn iter_unsent(&self) -> impl Iterator<Item = &F> {
-        self.frames.iter().skip(self.fixed())
+    pub fn iter_unsent(&self) -> impl Iterator<Item = &M> {
+        self.messages.iter().skip(self.fixed()).map(|framed| &framed.message)
     }
 
     /// Forgets them: they go by another way.
     pub fn forget_unsent(&mut self) {
-        self.frames.truncate(self.fixed());
-        self.bytes = self.frames.iter().map(|frame| frame.as_ref().len()).sum();
+        self.messages.truncate(self.fixed());
+        self.bytes = self.preamble.len() + self.messages.iter().map(Framed::len).sum::<usize>();
     }
 
     /// Bytes of the preamble that are still to go.
     pub fn preamble_left(&self) -> usize {
-        let preamble = self.frames.front().filter(|_| self.preamble);
-        preamble.map_or(0, |preamble| preamble.as_ref().len() - self.sent)
+        self.preamble.len().saturating_sub(self.sent)
     }
 
-    /// What is to be sent next, in slices of whole or begun frames, oldest first.
-    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
-        self.frames.iter().enumerate().map(|(index, frame)| {
-            let start = if index == 0 { self.sent } else { 0 };
-            frame.as_ref().get(start..).unwrap_or(&[])
-        })
+    /// What is to be sent next, oldest first: what is left of the preamble, and of at most so many messages with their lengths. The
+    /// preamble counts as a message. Two slices for each at most, and none is empty.
+    pub fn slices(&self, messages: usize) -> impl Iterator<Item = &[u8]> {
+        let is_behind = !self.preamble.is_empty();
+        let preamble = self.preamble.get(self.sent..).unwrap_or(&[]);
+        let sent = if is_behind { 0 } else { self.sent };
+        let next = self.messages.iter().take(messages.saturating_sub(usize::from(is_behind))).enumerate();
+        let parts = next.flat_map(move |(index, framed)| framed.parts(if index == 0 { sent } else { 0 }));
+        std::iter::once(preamble).chain(parts).filter(|slice| !slice.is_empty())
     }
 
     /// Notes that `count` bytes of [`SendQueue::slices`] went out. Returns how many messages that completed.
     pub fn advance(&mut self, count: usize) -> u64 {
         self.sent += count;
+        if self.sent < self.preamble.len() {
+            return 0;
+        }
+        self.sent -= self.preamble.len();
+        self.bytes -= self.preamble.len();
+        self.preamble = Vec::new();
         let mut completed = 0;
-        while let Some(first) = self.frames.front() {
-            let length = first.as_ref().len();
-            if self.sent < length {
-                break;
-            }
+        while let Some(length) = self.messages.front().map(Framed::len)
+            && self.sent >= length
+        {
             self.sent -= length;
             self.bytes -= length;
-            self.frames.pop_front();
-            completed += u64::from(!std::mem::take(&mut self.preamble));
+            self.messages.pop_front();
+            completed += 1;
         }
         completed
     }
@@ -190,42 +212,47 @@ mod tests {
         SendQueue::new(QueueBound { messages, bytes })
     }
 
+    /// What is still to be sent.
+    fn rest(queue: &SendQueue) -> Vec<u8> {
+        queue.slices(usize::MAX).flatten().copied().collect()
+    }
+
+    /// Messages of these texts.
+    fn messages<const N: usize>(texts: [&str; N]) -> [Vec<u8>; N] {
+        texts.map(|text| text.as_bytes().to_vec())
+    }
+
     #[test]
     fn a_full_queue_drops_the_oldest_whole_message() {
         let mut queue = queue(2, 1000);
-        let frames: Vec<_> = ["a", "b", "c", "d"].iter().map(|text| framed(text)).collect();
-        assert_eq!(queue.push(frames[0].clone(), 3), 0);
-        assert_eq!(queue.push(frames[1].clone(), 0), 0);
-        assert_eq!(queue.push(frames[2].clone(), 0), 0);
-        assert_eq!(queue.push(frames[3].clone(), 0), 1, "b goes, the begun a stays");
-        let rest: Vec<u8> = queue.slices().flatten().copied().collect();
-        assert_eq!(rest, [&frames[0][3..], &frames[2], &frames[3]].concat());
+        let [a, b, c, d] = messages(["a", "b", "c", "d"]);
+        assert_eq!([queue.push(a, 3), queue.push(b, 0), queue.push(c, 0)], [0, 0, 0]);
+        assert_eq!(queue.push(d, 0), 1, "b goes, the begun a stays");
+        assert_eq!(rest(&queue), [&framed("a")[3..], &framed("c"), &framed("d")].concat());
     }
 
     #[test]
     fn the_rest_of_a_header_goes_before_all_messages_and_is_never_dropped() {
         let mut queue = SendQueue::behind(b"header".to_vec(), QueueBound { messages: 1, bytes: 10 });
-        let frames: Vec<_> = ["a", "b"].iter().map(|text| framed(text)).collect();
-        assert_eq!((queue.push(frames[0].clone(), 0), queue.push(frames[1].clone(), 0)), (0, 1));
-        let rest: Vec<u8> = queue.slices().flatten().copied().collect();
-        assert_eq!(rest, [b"header", &frames[1][..]].concat());
+        let [a, b] = messages(["a", "b"]);
+        assert_eq!((queue.push(a, 0), queue.push(b, 0)), (0, 1));
+        assert_eq!(rest(&queue), [b"header", &framed("b")[..]].concat());
         assert_eq!((queue.advance(3), queue.advance(3)), (0, 0), "a header is no message");
-        assert_eq!((queue.advance(frames[1].len()), queue.is_empty()), (1, true));
+        assert_eq!((queue.advance(framed("b").len()), queue.is_empty()), (1, true));
     }
 
     #[test]
     fn bytes_put_first_follow_a_message_that_is_begun_and_precede_all_others() {
         let mut queue = queue(2, 1000);
-        let frames: Vec<_> = ["a", "b", "c"].iter().map(|text| framed(text)).collect();
-        queue.push(frames[0].clone(), 2);
-        queue.push(frames[1].clone(), 0);
+        let [a, b, c] = messages(["a", "b", "c"]);
+        queue.push(a, 2);
+        queue.push(b.clone(), 0);
         assert_eq!((queue.unsent(), queue.put_first(b"xy")), (1, Ok(1)));
         assert_eq!((queue.unsent(), queue.put_first(b"z"), queue.preamble_left()), (1, Ok(0), 6));
-        queue.push(frames[2].clone(), 0);
-        let rest: Vec<u8> = queue.slices().flatten().copied().collect();
-        assert_eq!(rest, [&frames[0][2..], b"xyz", &frames[1], &frames[2]].concat());
+        queue.push(c.clone(), 0);
+        assert_eq!(rest(&queue), [&framed("a")[2..], b"xyz", &framed("b"), &framed("c")].concat());
         assert_eq!(queue.advance(4), 0);
-        assert!(queue.iter_unsent().eq(&frames[1..]));
+        assert!(queue.iter_unsent().eq(&[b, c]));
         queue.forget_unsent();
         assert_eq!((queue.unsent(), queue.preamble_left()), (0, 2));
         assert_eq!((queue.advance(2), queue.is_empty()), (0, true));
@@ -233,23 +260,56 @@ mod tests {
 
     #[test]
     fn bytes_bound_a_queue_but_one_message_always_fits() {
-        let mut queue = queue(100, 12);
-        assert_eq!(queue.push(vec![0; 50], 0), 0);
-        assert_eq!(queue.push(vec![0; 6], 0), 1);
-        assert_eq!(queue.push(vec![0; 6], 0), 0);
-        assert_eq!(queue.push(vec![0; 6], 0), 1);
+        let mut queue = queue(100, 20);
+        assert_eq!([50, 6, 6, 6].map(|bytes| queue.push(vec![0; bytes], 0)), [0, 1, 0, 1]);
         assert_eq!(queue.len(), 2);
     }
 
     #[test]
     fn what_went_out_is_forgotten_message_by_message() {
         let mut queue = queue(10, 1000);
-        for text in ["ab", "cd", "ef"] {
-            queue.push(framed(text), 0);
-        }
+        messages(["ab", "cd", "ef"]).into_iter().for_each(|message| {
+            queue.push(message, 0);
+        });
         assert_eq!(queue.advance(6 + 2), 1);
-        assert_eq!(queue.slices().map(<[u8]>::len).collect::<Vec<_>>(), [4, 6]);
+        assert_eq!(queue.slices(9).map(<[u8]>::len).collect::<Vec<_>>(), [2, 2, 4, 2]);
+        assert_eq!(queue.slices(1).map(<[u8]>::len).collect::<Vec<_>>(), [2, 2]);
         assert_eq!(queue.advance(10), 2);
         assert!(queue.is_empty());
+    }
+
+    /// Wherever a connection stops, within a length, at its end or in the bytes behind it.
+    #[test]
+    fn stream_is_whole_however_much_is_taken_at_once() {
+        let texts = ["abc", "", "d", "efghi"];
+        let whole = [&b"head"[..], &texts.map(framed).concat()].concat();
+        for step in 1..=whole.len() {
+            let mut queue = SendQueue::behind(b"head".to_vec(), QueueBound { messages: 10, bytes: 1000 });
+            messages(texts).into_iter().for_each(|message| {
+                queue.push(message, 0);
+            });
+            let (mut sent, mut completed) = (Vec::new(), 0);
+            while !queue.is_empty() {
+                let taken: Vec<u8> = queue.slices(2).flatten().copied().take(step).collect();
+                completed += queue.advance(taken.len());
+                sent.extend(taken);
+                assert_eq!(rest(&queue), whole[sent.len()..], "step {step}");
+            }
+            assert_eq!((sent, completed), (whole.clone(), 4), "step {step}");
+        }
+    }
+
+    /// Of a message and its length so many bytes went out before it waited; then another is dropped, and bytes are put first.
+    #[test]
+    fn message_sent_in_part_ends_before_what_is_put_first() {
+        for sent in 1..framed("abc").len() {
+            let mut queue = queue(1, 1000);
+            messages(["abc", "old", "new"]).into_iter().for_each(|message| {
+                queue.push(message, sent);
+            });
+            assert_eq!(rest(&queue), [&framed("abc")[sent..], &framed("new")].concat());
+            assert_eq!(queue.put_first(b"xy"), Ok(1));
+            assert_eq!(rest(&queue), [&framed("abc")[sent..], b"xy", &framed("new")].concat());
+        }
     }
 }

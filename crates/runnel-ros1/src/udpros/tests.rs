@@ -1,18 +1,15 @@
 use super::*;
-use crate::tcpros::{LENGTH, frame};
 
 const LINK: u32 = 7;
 
-/// A message of so many bytes, each its place, with its length before it.
-fn framed(length: usize) -> Vec<u8> {
-    let mut out = Vec::new();
-    frame(&mut out, |out| out.extend((0..length).map(|place| place as u8)));
-    out
+/// A message of so many bytes, each its place.
+fn message(length: usize) -> Vec<u8> {
+    (0..length).map(|place| place as u8).collect()
 }
 
-fn datagrams(fragmenter: &mut Fragmenter, frame: &[u8]) -> Vec<Vec<u8>> {
-    let cut = fragmenter.cut(frame).expect("not too long");
-    cut.map(|(header, part)| [&header[..], part].concat()).collect()
+fn datagrams(fragmenter: &mut Fragmenter, message: &[u8]) -> Vec<Vec<u8>> {
+    let cut = fragmenter.cut(message).expect("not too long");
+    cut.map(|(head, part)| [head.as_ref(), part].concat()).collect()
 }
 
 fn header(op: Op, id: u8, block: u16) -> DatagramHeader {
@@ -67,7 +64,7 @@ fn headers_are_those_of_roscpp() {
 #[test]
 fn a_message_is_cut_as_roscpp_cuts_it() {
     // 5008 bytes in datagrams of 1500, of which 1492 are the message's.
-    let cut = datagrams(&mut Fragmenter::new(LINK, 1500), &framed(5004));
+    let cut = datagrams(&mut Fragmenter::new(LINK, 1500), &message(5004));
     let lengths: Vec<usize> = cut.iter().map(Vec::len).collect();
     assert_eq!(lengths, [1500, 1500, 1500, 540]);
     let headers: Vec<_> = cut.iter().map(|bytes| DatagramHeader::parse(bytes).unwrap().0).collect();
@@ -80,18 +77,18 @@ fn what_is_cut_is_put_together_at_every_length_around_a_border() {
     let room = SHORTEST - HEADER;
     for length in (0..4 * room).chain([60_000]) {
         let mut fragmenter = Fragmenter::new(LINK, SHORTEST);
-        let frame = framed(length);
-        let cut = datagrams(&mut fragmenter, &frame);
-        assert_eq!(cut.len(), frame.len().div_ceil(room));
+        let message = message(length);
+        let cut = datagrams(&mut fragmenter, &message);
+        assert_eq!(cut.len(), (LENGTH + length).div_ceil(room));
         assert!(cut.iter().all(|datagram| datagram.len() <= SHORTEST));
-        assert_eq!(take_all(&cut), (vec![frame[LENGTH..].to_vec()], 0), "{length} bytes");
+        assert_eq!(take_all(&cut), (vec![message], 0), "{length} bytes");
     }
 }
 
 #[test]
 fn numbers_begin_again_after_255() {
     let mut fragmenter = Fragmenter::new(LINK, DATAGRAM);
-    let cut: Vec<_> = (0..600).flat_map(|_| datagrams(&mut fragmenter, &framed(3))).collect();
+    let cut: Vec<_> = (0..600).flat_map(|_| datagrams(&mut fragmenter, &message(3))).collect();
     let (messages, lost) = take_all(&cut);
     assert_eq!((messages.len(), lost), (600, 0));
 }
@@ -100,13 +97,13 @@ fn numbers_begin_again_after_255() {
 fn a_message_of_more_datagrams_than_can_be_counted_is_refused_and_takes_a_number() {
     let mut fragmenter = Fragmenter::new(LINK, SHORTEST);
     let limit = (SHORTEST - HEADER) * 65_535;
-    let before = datagrams(&mut fragmenter, &framed(1));
-    let longest = vec![0; limit];
+    let before = datagrams(&mut fragmenter, &message(1));
+    let longest = vec![0; limit - LENGTH];
     assert_eq!(fragmenter.cut(&longest).expect("just short enough").count(), 65_535);
-    let too_long = vec![0; limit + 1];
+    let too_long = vec![0; limit - LENGTH + 1];
     let refused = fragmenter.cut(&too_long).err();
     assert_eq!(refused, Some(TooLong { bytes: limit + 1, limit }));
-    let after = datagrams(&mut fragmenter, &framed(2));
+    let after = datagrams(&mut fragmenter, &message(2));
     let (messages, lost) = take_all(before.iter().chain(&after));
     assert_eq!((messages.len(), lost), (2, 2), "the subscriber counts both that it did not get");
 }
@@ -114,7 +111,7 @@ fn a_message_of_more_datagrams_than_can_be_counted_is_refused_and_takes_a_number
 #[test]
 fn limits_of_datagrams_are_kept_within_what_works() {
     for (asked, longest) in [(0, SHORTEST), (SHORTEST, SHORTEST), (1000, 1000), (1 << 20, LONGEST)] {
-        let cut = datagrams(&mut Fragmenter::new(LINK, asked), &framed(200_000));
+        let cut = datagrams(&mut Fragmenter::new(LINK, asked), &message(200_000));
         assert_eq!(cut[0].len(), longest);
     }
 }
@@ -123,7 +120,7 @@ fn limits_of_datagrams_are_kept_within_what_works() {
 fn every_single_loss_loses_one_message_and_is_counted_with_the_next() {
     let mut fragmenter = Fragmenter::new(LINK, SHORTEST);
     let messages: Vec<Vec<Vec<u8>>> =
-        (0..4).map(|_| datagrams(&mut fragmenter, &framed(3 * SHORTEST))).collect();
+        (0..4).map(|_| datagrams(&mut fragmenter, &message(3 * SHORTEST))).collect();
     let all = messages.concat();
     // The first message's loss is not known: who begins to listen late has lost nothing. The last one's is not known
     // until another follows.
@@ -132,7 +129,7 @@ fn every_single_loss_loses_one_message_and_is_counted_with_the_next() {
         let rest = all.iter().enumerate().filter(|(place, _)| *place != gone).map(|(_, datagram)| datagram);
         let (whole, lost) = take_all(rest);
         assert_eq!((whole.len(), lost), (3, 1), "without datagram {gone}");
-        assert!(whole.iter().all(|message| message[..] == framed(3 * SHORTEST)[LENGTH..]));
+        assert!(whole.iter().all(|whole| *whole == message(3 * SHORTEST)));
     }
 }
 
@@ -150,7 +147,7 @@ fn doubled_and_overtaken_datagrams_do_no_harm() {
     assert_eq!(take_all(&[1, 1, 2, 2, 3].map(single)), ([1, 2, 3].map(|id| vec![id]).into(), 0));
     // 2 comes after 3: it was counted as lost, and messages stay in order.
     assert_eq!(take_all(&[1, 3, 2, 4].map(single)), ([1, 3, 4].map(|id| vec![id]).into(), 1));
-    let cut = datagrams(&mut Fragmenter::new(LINK, SHORTEST), &framed(2 * SHORTEST));
+    let cut = datagrams(&mut Fragmenter::new(LINK, SHORTEST), &message(2 * SHORTEST));
     let doubled: Vec<_> = cut.iter().flat_map(|datagram| [datagram, datagram]).collect();
     let (messages, lost) = take_all(doubled);
     assert_eq!((messages.len(), lost), (1, 0));
@@ -158,7 +155,7 @@ fn doubled_and_overtaken_datagrams_do_no_harm() {
 
 #[test]
 fn datagrams_out_of_order_lose_their_message() {
-    let mut cut = datagrams(&mut Fragmenter::new(LINK, SHORTEST), &framed(3 * SHORTEST));
+    let mut cut = datagrams(&mut Fragmenter::new(LINK, SHORTEST), &message(3 * SHORTEST));
     cut.swap(1, 2);
     assert_eq!(take_all(&cut), (Vec::new(), 1));
 }

@@ -36,7 +36,7 @@ pub(super) struct NodeProgram {
     /// Publishers of this process, by topic and URI.
     locals: BTreeSet<(String, String)>,
     latching: BTreeSet<String>,
-    /// The last message of latching topics, framed.
+    /// The last message of latching topics.
     latched: BTreeMap<String, Vec<u8>>,
     heard: Vec<Heard>,
     events: Vec<NodeEvent>,
@@ -174,11 +174,12 @@ impl NodeProgram {
         let latched = self.latched.get(&topic).cloned();
         let datagrams = link.datagrams.take();
         if !link.answer.is_empty() {
-            self.send(link.conn, std::mem::take(&mut link.answer));
+            let (conn, bytes) = (link.conn, std::mem::take(&mut link.answer));
+            self.outbox.push_back(Transmit::Send { conn, bytes });
         }
         self.outputs.insert(link.conn, Output { topic, subscriber, datagrams, stats });
-        if let Some(bytes) = latched {
-            self.send(link.conn, bytes);
+        if let Some(message) = latched {
+            self.send(link.conn, &message);
         }
     }
 
@@ -211,21 +212,21 @@ impl NodeProgram {
     }
 
     fn publish(&mut self, topic: &str, message: &[u8]) {
-        let mut bytes = Vec::new();
-        frame(&mut bytes, |out| out.extend_from_slice(message));
         let conns = self.outputs.iter().filter(|(_, output)| output.topic == topic).map(|(conn, _)| *conn);
-        conns.collect::<Vec<_>>().into_iter().for_each(|conn| self.send(conn, bytes.clone()));
+        conns.collect::<Vec<_>>().into_iter().for_each(|conn| self.send(conn, message));
         if self.latching.contains(topic) {
-            self.latched.insert(topic.to_owned(), bytes);
+            self.latched.insert(topic.to_owned(), message.to_vec());
         }
     }
 
-    fn send(&mut self, conn: ConnId, bytes: Vec<u8>) {
+    fn send(&mut self, conn: ConnId, message: &[u8]) {
+        let mut bytes = Vec::new();
+        frame(&mut bytes, |out| out.extend_from_slice(message));
         if let Some(output) = self.outputs.get_mut(&conn) {
             output.stats.count(1, bytes.len() as u64);
             if let Some(fragmenter) = &mut output.datagrams {
-                let cut = fragmenter.cut(&bytes).expect("messages of tests are short");
-                let datagrams = cut.map(|(header, part)| [&header[..], part].concat());
+                let cut = fragmenter.cut(message).expect("messages of tests are short");
+                let datagrams = cut.map(|(head, part)| [head.as_ref(), part].concat());
                 let send = |bytes| Transmit::Send { conn, bytes };
                 return self.outbox.extend(datagrams.map(send));
             }

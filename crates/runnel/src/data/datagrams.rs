@@ -54,9 +54,9 @@ pub(super) enum Offered {
 }
 
 impl DatagramLink {
-    /// Sends a message that has its length before it.
-    pub(super) fn offer(&mut self, frame: &[u8]) -> Offered {
-        let datagrams = match self.fragmenter.cut(frame) {
+    /// Sends a message.
+    pub(super) fn offer(&mut self, message: &[u8]) -> Offered {
+        let datagrams = match self.fragmenter.cut(message) {
             Ok(datagrams) => datagrams,
             Err(error) => {
                 self.too_long += 1;
@@ -70,8 +70,8 @@ impl DatagramLink {
                 ));
             }
         };
-        for (header, part) in datagrams {
-            match self.socket.send_vectored(&[IoSlice::new(&header), IoSlice::new(part)]) {
+        for (head, part) in datagrams {
+            match self.socket.send_vectored(&[IoSlice::new(head.as_ref()), IoSlice::new(part)]) {
                 Sent::Taken => {}
                 Sent::Refused if self.refusals.refused(clock::monotonic()) => return Offered::Refused,
                 Sent::Refused | Sent::Dropped => return Offered::Dropped,

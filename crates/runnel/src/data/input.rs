@@ -6,7 +6,6 @@ use runnel_core::wire::Bytes;
 
 use super::received::Received;
 use super::subscription::{LinkInfo, SubscriptionCore};
-use crate::frame::LENGTH;
 use crate::ipc::Lent;
 use crate::sync::{Class, Mutex, lock};
 
@@ -154,7 +153,7 @@ impl TopicInput {
         if let Some(only) = &readers.only
             && !from.latching
         {
-            from.stats.count(1, (len + LENGTH) as u64);
+            from.stats.count_framed(len);
             return only.push_filled(len, from, fill);
         }
         drop(readers);
@@ -169,7 +168,7 @@ impl TopicInput {
     }
 
     fn give(&self, message: Received, from: &Arc<LinkInfo>) {
-        from.stats.count(1, (message.bytes().len() + LENGTH) as u64);
+        from.stats.count_framed(message.bytes().len());
         if from.latching {
             self.keep(message.bytes(), from);
         }

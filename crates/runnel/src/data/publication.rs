@@ -27,7 +27,7 @@ use runnel_io::{Interest, Reactor};
 use super::datagrams::{DatagramLink, Offered};
 use super::frames::FramePool;
 use super::subscription::{Deferred, LinkInfo};
-use crate::frame::{Frame, LENGTH, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
+use crate::frame::{Frame, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
 use crate::ipc::{Pool, Reservation, SHORTEST};
 use crate::log_output::console;
 use crate::sync::{Class, Mutex, lock};
@@ -206,7 +206,7 @@ impl Publication {
         if state.is_kept_as_bytes(offer) || state.locals.len() > shared {
             let frame = state.written(&message, lendable).map_err(Refused::Unfit)?;
             let length = frame.as_ref().len();
-            LengthBeyondLimit::check(length - LENGTH, MAX_MESSAGE).map_err(Refused::TooLong)?;
+            LengthBeyondLimit::check(length, MAX_MESSAGE).map_err(Refused::TooLong)?;
             if keep_all && let Some(subscriber) = self.full_at(&mut state, length) {
                 state.give_back(frame);
                 return Err(Refused::Full { subscriber, message, bytes: length });
@@ -260,12 +260,10 @@ impl Publication {
         if self.channels.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let length = LENGTH + message.wire_len();
+        let length = message.wire_len();
         let mut slot = self.slot(length)?;
-        let (head, body) = slot[..length].split_first_chunk_mut::<LENGTH>()?;
-        *head = ((length - LENGTH) as u32).to_le_bytes();
         // It may not have the length that it said.
-        message.write_slice(body).then_some(Blank::Slot(slot, length))
+        message.write_slice(&mut slot[..length]).then_some(Blank::Slot(slot, length))
     }
 
     /// Memory for so many bytes where subscribers of other processes can read them.
@@ -320,7 +318,7 @@ impl Publication {
         }
         let offered = link.offer(bytes);
         if offered == Offered::Sent {
-            link.stats.count(1, bytes.len() as u64);
+            link.stats.count_framed(bytes.len());
             return None;
         }
         link.stats.count_dropped(1);
@@ -342,11 +340,10 @@ impl Publication {
     /// # Errors
     /// When there is not so much.
     pub(crate) fn reserve(&self, messages: usize, message: usize) -> io::Result<()> {
-        let length = LENGTH.saturating_add(message);
-        if length < SHORTEST {
+        if message < SHORTEST {
             return Ok(());
         }
-        let reserved = self.pool.reserve(messages, length)?;
+        let reserved = self.pool.reserve(messages, message)?;
         lock(&self.state).reserved.push(reserved);
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use runnel_core::wire::Bytes;
 
-use crate::frame::{Frame, LENGTH};
+use crate::frame::Frame;
 use crate::ipc::Lent;
 
 /// A message that subscribers of this process take by reference.
@@ -17,7 +17,7 @@ pub(crate) enum Received {
     Own(Vec<u8>),
     /// In memory of another process.
     Lent(Lent),
-    /// Where a publisher of this process wrote it, with its length before it.
+    /// Where a publisher of this process wrote it.
     Frame(Frame),
 }
 
@@ -26,7 +26,7 @@ impl Received {
         match self {
             Self::Own(bytes) => bytes.into(),
             Self::Lent(lent) => lent.bytes(),
-            Self::Frame(frame) => frame.as_ref().get(LENGTH..).unwrap_or(&[]).into(),
+            Self::Frame(frame) => frame.as_ref().into(),
         }
     }
 }

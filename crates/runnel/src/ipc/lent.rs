@@ -11,7 +11,7 @@ use super::fault::SessionFault;
 use super::outbox::{LOANS, Outbox};
 use super::record::{Gift, Lending};
 use super::returns::ReturnWriter;
-use crate::frame::{LENGTH, MAX_MESSAGE};
+use crate::frame::MAX_MESSAGE;
 use crate::sync::{Class, Mutex, lock};
 
 /// Segments of one peer that are mapped at a time.
@@ -83,13 +83,6 @@ impl Lent {
         // They were there when the slot was borrowed, and memory does not shrink.
         self.segment.memory.bytes(self.start, self.len).unwrap_or_default()
     }
-
-    /// The bytes from this one on.
-    pub(crate) fn skip(mut self, bytes: usize) -> Self {
-        let bytes = bytes.min(self.len);
-        (self.start, self.len) = (self.start + bytes, self.len - bytes);
-        self
-    }
 }
 
 /// The segments of one peer.
@@ -152,7 +145,7 @@ impl Segments {
         let Lending { segment, loan, slot, len } = lending;
         let segment = self.mapped.get(&segment).ok_or(SessionFault::UnknownSegment)?;
         let (slot, len) = (slot as usize, len as usize);
-        if slot >= segment.slots || len > segment.slot_bytes || len > LENGTH + MAX_MESSAGE {
+        if slot >= segment.slots || len > segment.slot_bytes || len > MAX_MESSAGE {
             return Err(SessionFault::UnknownSlot);
         }
         if !lock(&returner.writer).borrow() {

@@ -38,7 +38,7 @@ pub(crate) use outbox::{Inbox, Outbox, RING};
 pub(crate) use pool::{Pool, Reservation, SHORTEST};
 pub(crate) use receiver::{Heard, Piece, Receiver};
 pub(crate) use record::{Hello, NoHello};
-pub(crate) use sender::{Sender, Tally, Unread};
+pub(crate) use sender::{Sender, Tally, Unread, UnreadSample};
 
 /// The peer told a position that cannot be: before one that it told earlier, or ahead of what there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

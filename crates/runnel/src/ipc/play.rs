@@ -9,7 +9,7 @@ mod ends;
 
 use super::record::Gift;
 use super::{Heard, Hello, Piece, Pool, RING, Tally};
-use crate::frame::{Frame, LENGTH};
+use crate::frame::Frame;
 use attacker::Attacker;
 use ends::{End, connect};
 use runnel_delivery::{Statement, StreamId};
@@ -139,6 +139,7 @@ impl Scene {
             match self.there.next().expect("an honest peer writes records of a session") {
                 Some(Heard::Stream(bytes)) => self.link.received.extend(bytes),
                 Some(Heard::Sample { piece, .. }) => self.link.arrive(piece, &mut self.held),
+                Some(Heard::SampleBegin { bytes, .. }) => self.link.received.extend(bytes),
                 Some(_) => {}
                 None => break,
             }
@@ -171,6 +172,7 @@ impl Scene {
                         self.held_of_attacker.push(piece);
                     }
                 }
+                Ok(Some(Heard::SampleBegin { bytes, .. })) => assert!(bytes.len() <= RING * 8),
                 Ok(Some(_)) => {}
                 Ok(None) => break,
                 Err(_) => return self.end_exposed(),
@@ -185,7 +187,8 @@ impl Scene {
         let Some(exposed) = self.exposed.take() else { return };
         let (_, unread) = exposed.sender.finish();
         let bytes: usize = unread.streams.values().flatten().map(Vec::len).sum();
-        let samples: usize = unread.samples.values().flatten().map(|(_, frame)| frame.as_ref().len()).sum();
+        let samples: usize =
+            unread.samples.values().flatten().map(|sample| sample.frame.as_ref().len()).sum();
         assert!(bytes + samples <= RING * 8 + SHARE, "{bytes} and {samples} bytes come back");
     }
 
@@ -204,7 +207,7 @@ impl Scene {
             // The rest of a sample whose beginning was read comes first.
             self.link.received.extend(unread.take_stream(channel).unwrap_or_default());
             let samples = unread.samples.remove(&channel).unwrap_or_default();
-            samples.iter().for_each(|(_, frame)| self.link.received.extend_from_slice(frame.as_ref()));
+            samples.iter().for_each(|sample| self.link.received.extend_from_slice(sample.frame.as_ref()));
         } else {
             for _ in 0..100_000 {
                 if self.link.is_done() {
@@ -236,9 +239,8 @@ impl Stream {
     fn publish(&mut self, end: &End, pool: &Arc<Pool>, len: u8, place: u8) {
         if self.pending.len() < MOST_PENDING {
             self.count = self.count.wrapping_add(1);
-            let body = LENGTHS[usize::from(len) % LENGTHS.len()];
-            let mut bytes = (body as u32).to_le_bytes().to_vec();
-            bytes.extend((0..body).map(|index| self.count ^ index as u8));
+            let len = LENGTHS[usize::from(len) % LENGTHS.len()];
+            let bytes: Vec<u8> = (0..len).map(|index| self.count ^ index as u8).collect();
             let slot = if place.is_multiple_of(2) { pool.take(bytes.len()) } else { None };
             let frame = match slot {
                 Some(mut slot) => {
@@ -256,6 +258,7 @@ impl Stream {
         let Some(channel) = self.channel else { return };
         while let Some((frame, sent)) = self.pending.front_mut() {
             let count = end.sender.send_sample((channel, self.next), frame, *sent, &mut self.tally);
+            let Some(count) = count else { return };
             self.sent.extend_from_slice(&frame.as_ref()[*sent..*sent + count]);
             *sent += count;
             if *sent < frame.as_ref().len() {
@@ -267,15 +270,7 @@ impl Stream {
     }
 
     fn arrive(&mut self, piece: Piece, held: &mut Vec<Piece>) {
-        match &piece {
-            Piece::Message(message) => {
-                let mut len = [0; LENGTH];
-                len.copy_from_slice(&(message.len() as u32).to_le_bytes());
-                self.received.extend(len);
-                self.received.extend_from_slice(message);
-            }
-            Piece::Lent(_) | Piece::Bytes(_) => self.received.extend(piece.bytes()),
-        }
+        self.received.extend(piece.bytes());
         held.push(piece);
     }
 }

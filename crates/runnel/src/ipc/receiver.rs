@@ -14,7 +14,6 @@ use super::outbox::{Inbox, Outbox, RING};
 use super::record::{self, Gift, Lending, STATEMENT_WORDS, kind};
 use super::ring::{Record, RingReader};
 use super::telling::{Answered, End};
-use crate::frame::LENGTH;
 use crate::log_output::console;
 
 /// Words after which the peer is told how far its ring is read, at the latest.
@@ -65,22 +64,26 @@ pub(crate) enum Heard {
     },
     /// What does not come of a pair.
     Skip(Statement),
-    /// A sample of a pair, or its beginning.
+    /// A sample of a pair.
     Sample {
         number: u64,
         piece: Piece,
+    },
+    /// The first bytes of one of so many.
+    SampleBegin {
+        number: u64,
+        len: u64,
+        bytes: Vec<u8>,
     },
     Close,
     Nothing,
 }
 
-/// A sample, or its beginning.
+/// A sample.
 pub(crate) enum Piece {
-    /// A whole message where it lies, with its length before it.
+    /// Where the peer has it.
     Lent(Lent),
-    /// A whole message without that.
-    Message(Vec<u8>),
-    Bytes(Vec<u8>),
+    Own(Vec<u8>),
 }
 
 impl Piece {
@@ -88,14 +91,14 @@ impl Piece {
     pub(crate) fn bytes(&self) -> Bytes<'_> {
         match self {
             Self::Lent(lent) => lent.bytes(),
-            Self::Message(bytes) | Self::Bytes(bytes) => bytes.into(),
+            Self::Own(bytes) => bytes.into(),
         }
     }
 
     /// The same in this process's own memory.
     pub(crate) fn into_own(self) -> Self {
         match self {
-            Self::Lent(lent) => Self::Message(lent.bytes().to_vec()),
+            Self::Lent(lent) => Self::Own(lent.bytes().to_vec()),
             own => own,
         }
     }
@@ -172,14 +175,15 @@ impl Receiver {
     pub(crate) fn hear(&mut self, record: &Record) -> Result<Heard, SessionFault> {
         Ok(match record.kind {
             kind::BYTES => Heard::Stream(self.copied(record)),
-            kind::SAMPLE | kind::SAMPLE_BEGIN => {
+            kind::SAMPLE => {
                 let (number, mut bytes) = (self.number(record)?, Vec::new());
                 self.copy_sample(record, &mut bytes);
-                let whole = record.is_sample();
-                Heard::Sample {
-                    number,
-                    piece: if whole { Piece::Message(bytes) } else { Piece::Bytes(bytes) },
-                }
+                Heard::Sample { number, piece: Piece::Own(bytes) }
+            }
+            kind::SAMPLE_BEGIN => {
+                let (number, len, mut bytes) = (self.number(record)?, self.sample_len(record)?, Vec::new());
+                self.ring.copy_from(&self.inbox.ring(), record, 2, &mut bytes);
+                Heard::SampleBegin { number, len, bytes }
             }
             kind::SAMPLE_SLOT => {
                 let [number, first, second] = self.words(record)?;
@@ -221,23 +225,29 @@ impl Receiver {
         if !self.copies {
             return Ok(Piece::Lent(lent));
         }
-        let message = lent.skip(LENGTH);
-        let copied = message.bytes().try_to_vec();
-        copied.map(Piece::Message).map_err(|refused| SessionFault::NoMemory { len: refused.bytes })
+        let copied = lent.bytes().try_to_vec();
+        copied.map(Piece::Own).map_err(|refused| SessionFault::NoMemory { len: refused.bytes })
     }
 
     /// The number of a sample.
     #[inline]
     pub(crate) fn number(&self, record: &Record) -> Result<u64, SessionFault> {
-        let number = self.ring.first_word(&self.inbox.ring(), record);
-        number.ok_or(SessionFault::SampleWithoutNumber { len: record.len })
+        let first = self.ring.first_words(&self.inbox.ring(), record);
+        first.map(|[number]| number).ok_or(SessionFault::SampleWithoutNumber { len: record.len })
+    }
+
+    /// The length of a sample that begins.
+    fn sample_len(&self, record: &Record) -> Result<u64, SessionFault> {
+        let first = self.ring.first_words(&self.inbox.ring(), record);
+        let fault = SessionFault::RecordLength { kind: record.kind, len: record.len };
+        first.map(|[_, len]| len).ok_or(fault)
     }
 
     /// Has a buffer hold a sample that a record carries, without its number.
     #[inline]
     pub(crate) fn copy_sample(&self, record: &Record, into: &mut Vec<u8>) {
         into.clear();
-        self.ring.copy_behind_word(&self.inbox.ring(), record, into);
+        self.ring.copy_from(&self.inbox.ring(), record, 1, into);
     }
 
     fn copied(&self, record: &Record) -> Vec<u8> {

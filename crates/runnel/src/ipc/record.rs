@@ -30,11 +30,11 @@ pub(crate) mod kind {
     /// From here on a pair comes by this channel: words (token low, high, number of the first sample that is not known to have
     /// arrived by the network), and a Begin (`runnel_delivery::Statement`).
     pub(crate) const OPEN_SAMPLES: u8 = 8;
-    /// A whole sample: a word (its number), and the message without the length before it.
+    /// A whole sample: a word (its number), and the message.
     pub(crate) const SAMPLE: u8 = 9;
-    /// A whole sample in a slot, with its length before it: words (its number, segment and loan, slot and length).
+    /// A whole sample in a slot: words (its number, segment and loan, slot and length).
     pub(crate) const SAMPLE_SLOT: u8 = 10;
-    /// The first bytes of a sample that goes on in `BYTES`: a word (its number), and then its length.
+    /// The first bytes of a sample that goes on in `BYTES`: words (its number, its length), and then these.
     pub(crate) const SAMPLE_BEGIN: u8 = 11;
     /// The samples of the pair of the ROS 2 graph of this token may come by this session: words (token low, high, 1 if the writer is to wait for
     /// the reader's user and else 0).
@@ -117,7 +117,7 @@ pub(crate) struct Hello {
 const GREETING: &[u8; 15] = b"runnel session ";
 
 /// Another for another layout of memory or records.
-const VERSION: u8 = b'4';
+const VERSION: u8 = b'5';
 
 /// What a first packet is that is no hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -286,14 +286,15 @@ impl RingReader {
         self.copy_from(ring, record, 0, out);
     }
 
-    /// The same without the first word of the payload.
+    /// The same without so many words of the payload.
     #[inline]
-    pub(crate) fn copy_behind_word(&self, ring: &(impl Cells + ?Sized), record: &Record, out: &mut Vec<u8>) {
-        self.copy_from(ring, record, 1, out);
-    }
-
-    #[inline]
-    fn copy_from(&self, ring: &(impl Cells + ?Sized), record: &Record, skipped: usize, out: &mut Vec<u8>) {
+    pub(crate) fn copy_from(
+        &self,
+        ring: &(impl Cells + ?Sized),
+        record: &Record,
+        skipped: usize,
+        out: &mut Vec<u8>,
+    ) {
         let start = out.len();
         out.resize(start + record.words().saturating_sub(skipped) * WORD, 0);
         let (words, _) = out[start..].as_chunks_mut::<WORD>();
@@ -303,10 +304,15 @@ impl RingReader {
         out.truncate(start + (record.len as usize).saturating_sub(skipped * WORD));
     }
 
-    /// The first word of the payload of the record that [`Self::peek`] gave, if it has one.
+    /// The first words of the payload of the record that [`Self::peek`] gave, if it has so many.
     #[inline]
-    pub(crate) fn first_word(&self, ring: &(impl Cells + ?Sized), record: &Record) -> Option<u64> {
-        (record.len as usize >= WORD).then(|| ring.load(self.place(1)))
+    pub(crate) fn first_words<const N: usize>(
+        &self,
+        ring: &(impl Cells + ?Sized),
+        record: &Record,
+    ) -> Option<[u64; N]> {
+        let has_them = record.len as usize >= N * WORD;
+        has_them.then(|| std::array::from_fn(|index| ring.load(self.place(1 + index))))
     }
 
     /// The payload of the record that [`Self::peek`] gave, if it is `N` words and nothing else.

@@ -19,9 +19,9 @@ use super::pool::Pool;
 use super::record::{self, kind};
 use super::returns::ReturnReader;
 use super::ring::RingWriter;
-use crate::frame::{Frame, LENGTH};
+use crate::frame::Frame;
 use crate::sync::{Class, Mutex, lock};
-pub(crate) use ending::Unread;
+pub(crate) use ending::{Unread, UnreadSample};
 use lending::Offered;
 
 /// A message up to so many bytes goes into the ring in one piece.
@@ -108,21 +108,22 @@ impl Sender {
         Self { outbox, inbox, page, bell, own_bell, packets, pool, state }
     }
 
-    /// Sends what is left of a sample of which `sent` bytes are sent; how many bytes that was.
+    /// Sends what is left of a sample of which `sent` bytes are sent; how many bytes that was. `None` if the sample does not
+    /// begin now.
     pub(crate) fn send_sample(
         &self,
         (channel, number): (u32, u64),
         frame: &Frame,
         sent: usize,
         tally: &mut Tally,
-    ) -> usize {
+    ) -> Option<usize> {
         if tally.awaits.is_some_and(|segment| !self.has_mapped(segment)) {
-            return 0;
+            return None;
         }
         tally.awaits = None;
         tally.in_pieces = true;
         if sent > 0 {
-            return self.send_pieces(&mut lock(&self.state), channel, &frame.as_ref()[sent..]);
+            return Some(self.send_pieces(&mut lock(&self.state), channel, &frame.as_ref()[sent..]));
         }
         let lifted = self.lift(frame);
         let frame = lifted.as_ref().unwrap_or(frame);
@@ -134,31 +135,29 @@ impl Sender {
         };
         tally.in_pieces = offered != Offered::Lent && bytes.len() > ONE_PIECE;
         match offered {
-            Offered::Lent => return bytes.len(),
-            Offered::NoRoom => return 0,
+            Offered::Lent => return Some(bytes.len()),
+            Offered::NoRoom => return None,
             Offered::Unmapped(segment) => {
                 tally.awaits = Some(segment);
-                return 0;
+                return None;
             }
             Offered::TooMuch | Offered::NotShared => {}
         }
         let sent = self.send_copy(state, (channel, number), bytes);
-        tally.copied += u64::from(offered == Offered::TooMuch && sent > 0);
+        tally.copied += u64::from(offered == Offered::TooMuch && sent.is_some());
         sent
     }
 
-    /// Sends a sample in the ring; how many bytes of it.
-    fn send_copy(&self, state: &mut State, (channel, number): (u32, u64), bytes: &[u8]) -> usize {
+    /// Sends a sample in the ring; how many bytes of it. `None` if it does not begin now.
+    fn send_copy(&self, state: &mut State, (channel, number): (u32, u64), bytes: &[u8]) -> Option<usize> {
         let number = number.to_le_bytes();
         if bytes.len() <= ONE_PIECE {
-            let pushed = self.push(state, (kind::SAMPLE, channel), &[&number, &bytes[LENGTH..]]);
-            return if pushed { bytes.len() } else { 0 };
+            return self.push(state, (kind::SAMPLE, channel), &[&number, bytes]).then_some(bytes.len());
         }
         let (first, rest) = bytes.split_at(ONE_PIECE);
-        if !self.push(state, (kind::SAMPLE_BEGIN, channel), &[&number, first]) {
-            return 0;
-        }
-        first.len() + self.send_pieces(state, channel, rest)
+        let len = (bytes.len() as u64).to_le_bytes();
+        let begins = self.push(state, (kind::SAMPLE_BEGIN, channel), &[&number, &len, first]);
+        begins.then(|| first.len() + self.send_pieces(state, channel, rest))
     }
 
     /// Sends bytes of a link's stream; how many.

@@ -2,14 +2,14 @@
 
 use runnel_rtps::Lend;
 
-use crate::frame::{Frame, LENGTH};
+use crate::frame::Frame;
 
-/// A message in an encoding of ROS 2, with its length before it.
+/// A message in an encoding of ROS 2.
 #[derive(Clone)]
 pub(crate) struct CdrFrame(pub(crate) Frame);
 
 impl Lend for CdrFrame {
     fn bytes(&self) -> &[u8] {
-        self.0.as_ref().get(LENGTH..).unwrap_or_default()
+        self.0.as_ref()
     }
 }

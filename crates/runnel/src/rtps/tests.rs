@@ -50,7 +50,7 @@ fn turn(rtps: &Rtps) -> Vec<(SocketAddr, Vec<u8>)> {
 }
 
 fn frame(text: &str) -> Frame {
-    Frame::from([&[0; 4][..], &[0, 1, 0, 0], text.as_bytes()].concat())
+    Frame::from([&[0, 1, 0, 0], text.as_bytes()].concat())
 }
 
 /// Tries that one is heard by the other, and tells from where.

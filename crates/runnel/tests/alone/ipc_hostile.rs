@@ -435,7 +435,7 @@ fn what_was_lent_when_a_session_ended_is_not_written_again() {
         lent.map(|(start, len)| session.segments[0].bytes(start, len).unwrap().to_vec()).collect()
     };
     let before = read(&reader.session);
-    assert!(before.iter().all(|frame| frame.len() == 5016 && frame[1000] == frame[5015]));
+    assert!(before.iter().all(|message| message.len() == 5012 && message[1000] == message[5011]));
     reader.session.packets.shutdown().unwrap();
     wait_until("the link on the network", || scene.publisher.shared_memory_count() == 1);
     for _ in 0..20 {

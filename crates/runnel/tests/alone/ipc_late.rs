@@ -92,8 +92,8 @@ fn a_late_link_holds_up_no_other_and_misses_nothing() {
     two.writer.give(&segment);
     two.writer.lend(5, &in_slot(&segment, "second"));
     two.send(1, "third");
-    let fourth = framed_text("fourth");
-    two.writer.begin(&fourth[..6]);
+    let fourth = &framed_text("fourth")[4..];
+    two.writer.begin(fourth, 6);
     two.writer.session.push(BYTES, 1, &fourth[6..]);
     two.send(2, "meanwhile");
     two.other_hears("meanwhile");

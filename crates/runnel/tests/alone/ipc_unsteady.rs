@@ -35,11 +35,10 @@ struct Unsteady {
 impl Unsteady {
     fn new<M: Message>(message: &M) -> Self {
         let memory = SharedWords::new("unsteady", BYTES).unwrap();
-        let bytes = encode(message);
-        let mut frame = [&(bytes.len() as u32).to_le_bytes()[..], &bytes].concat();
-        let len = frame.len() as u32;
-        frame.resize(frame.len().next_multiple_of(8), 0);
-        for (place, word) in memory.words().iter().zip(frame.as_chunks().0) {
+        let mut bytes = encode(message);
+        let len = bytes.len() as u32;
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        for (place, word) in memory.words().iter().zip(bytes.as_chunks().0) {
             place.store(u64::from_le_bytes(*word), Ordering::Relaxed);
         }
         let [changes, over] = [(); 2].map(|()| AtomicBool::new(false));

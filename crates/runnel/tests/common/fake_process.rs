@@ -90,7 +90,7 @@ pub fn accept(listener: &PacketListener) -> Packets {
 }
 
 pub fn hello(from: u128, to: u128) -> Vec<u8> {
-    [&b"runnel session 4"[..], &from.to_le_bytes(), &to.to_le_bytes()].concat()
+    [&b"runnel session 5"[..], &from.to_le_bytes(), &to.to_le_bytes()].concat()
 }
 
 /// A packet that gives a segment.

@@ -121,9 +121,10 @@ impl Writer {
         self.next += 1;
     }
 
-    /// The first bytes of a message by channel 1, with its length before it.
-    pub fn begin(&mut self, bytes: &[u8]) {
-        self.session.push(SAMPLE_BEGIN, 1, &sample(self.next, bytes));
+    /// The first `count` bytes of a message by channel 1.
+    pub fn begin(&mut self, message: &[u8], count: usize) {
+        let begun = [&message.len().to_le_bytes(), &message[..count]].concat();
+        self.session.push(SAMPLE_BEGIN, 1, &sample(self.next, &begun));
         self.next += 1;
     }
 
@@ -165,9 +166,9 @@ fn link<M: Message>(fake: &FakePublisher, me: u128) -> (TcpStream, u128, u128) {
     (stream, number("runnel_link"), number("runnel_process"))
 }
 
-/// A text in a slot, with the length of the message before it.
+/// A text in a slot.
 pub fn in_slot(segment: &Arc<Segment>, text: &str) -> Slot {
-    let (frame, mut slot) = (framed_text(text), segment.take().unwrap());
-    slot[..frame.len()].copy_from_slice(&frame);
-    slot.freeze(frame.len())
+    let (message, mut slot) = (&framed_text(text)[4..], segment.take().unwrap());
+    slot[..message.len()].copy_from_slice(message);
+    slot.freeze(message.len())
 }

@@ -1,15 +1,18 @@
 //! Bytes that another process can write at any time.
 
+use super::blocks::copy_blocks;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of a word.
 const WORD: usize = size_of::<AtomicUsize>();
 
-/// Bytes that are copied at once before they are looked at.
-const PART: usize = 512;
+/// Bytes that are copied at once before they are looked at: of few bytes, for which a longer buffer would be cleared in vain, and
+/// of many.
+const SHORT_PART: usize = 512;
+const PART: usize = 2048;
 
-/// See the module's documentation. They are read by loads of whole words, which the standard library promises for memory that
-/// may only be read, and of which copying takes an eighth of the loads of single bytes.
+/// See the module's documentation. Few of them are read by loads of whole words, which the standard library promises for memory
+/// that may only be read, and of which copying takes an eighth of the loads of single bytes; many by [`copy_blocks`].
 #[derive(Clone, Copy)]
 pub(super) struct Foreign<'a> {
     /// From the word of the first byte on.
@@ -61,6 +64,15 @@ impl<'a> Foreign<'a> {
     pub(super) fn copy_to(&self, to: &mut [u8]) {
         let count = self.len.min(to.len());
         let to = to.get_mut(..count).unwrap_or_default();
+        let copied = copy_blocks(self.words, self.skipped, to);
+        if let (Some((_, rest)), Some(to)) = (self.split_at(copied), to.get_mut(copied..)) {
+            rest.copy_by_words(to);
+        }
+    }
+
+    /// The same word by word, of as many as `to` has.
+    fn copy_by_words(&self, to: &mut [u8]) {
+        let count = to.len();
         let before = if self.skipped == 0 { 0 } else { (WORD - self.skipped).min(count) };
         let (Some((head, to)), Some((first, words))) =
             (to.split_at_mut_checked(before), self.words.split_at_checked(usize::from(before > 0)))
@@ -77,9 +89,17 @@ impl<'a> Foreign<'a> {
     }
 
     /// Calls `each` with copies of all bytes in order.
-    pub(super) fn for_each_part(&self, mut each: impl FnMut(&[u8])) {
-        let (mut part, mut rest) = ([0; PART], *self);
-        while let Some((first, behind)) = rest.split_at(rest.len.min(PART)).filter(|_| rest.len > 0) {
+    pub(super) fn for_each_part(&self, each: impl FnMut(&[u8])) {
+        if self.len <= SHORT_PART {
+            self.for_each_part_of::<SHORT_PART>(each);
+        } else {
+            self.for_each_part_of::<PART>(each);
+        }
+    }
+
+    fn for_each_part_of<const MOST: usize>(&self, mut each: impl FnMut(&[u8])) {
+        let (mut part, mut rest) = ([0; MOST], *self);
+        while let Some((first, behind)) = rest.split_at(rest.len.min(MOST)).filter(|_| rest.len > 0) {
             let copy = part.get_mut(..first.len).unwrap_or_default();
             first.copy_to(copy);
             each(copy);

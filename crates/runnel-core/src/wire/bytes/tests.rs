@@ -22,9 +22,9 @@ fn shared(words: &[AtomicUsize], start: usize, len: usize) -> Bytes<'_> {
 
 #[test]
 fn shared_bytes_read_like_a_slice() {
-    let expected: Vec<u8> = (0..1100).map(|index| (index * 7 % 251) as u8).collect();
-    for (start, len) in
-        (0..20).flat_map(|start| (0..20).chain([511, 512, 513, 1099]).map(move |len| (start, len)))
+    let expected: Vec<u8> = (0..4200).map(|index| (index * 7 % 251) as u8).collect();
+    for (start, len) in (0..20)
+        .flat_map(|start| (0..20).chain([511, 512, 513, 2047, 2048, 2049, 4200]).map(move |len| (start, len)))
     {
         let expected = &expected[..len];
         let words = words(start, expected);
@@ -47,6 +47,49 @@ fn shared_bytes_read_like_a_slice() {
         bytes.append_to(&mut out).unwrap();
         assert_eq!((&out[..2], &out[2..]), (&[1, 2][..], expected));
     }
+}
+
+/// Of every length around that of a block, from and to every place in a word of 16 bytes, and nothing beside them.
+#[test]
+fn copy_takes_exactly_its_bytes() {
+    let expected: Vec<u8> = (0..200).map(|index| (index * 7 % 251) as u8).collect();
+    let last = if cfg!(miri) { 70 } else { 200 };
+    for (start, len) in (0..16).flat_map(|start| (0..=last).map(move |len| (start, len))) {
+        let words = words(start, &expected[..len]);
+        let bytes = shared(&words, start, len);
+        for place in 0..16 {
+            let mut to = [9; 240];
+            assert_eq!(bytes.copy_to_slice(&mut to[place..place + len]), len);
+            let (before, rest) = to.split_at(place);
+            assert_eq!(
+                (before, &rest[..len]),
+                (&[9; 16][..place], &expected[..len]),
+                "{start} {len} {place}"
+            );
+            assert!(rest[len..].iter().all(|byte| *byte == 9), "{start} {len} {place}");
+        }
+    }
+}
+
+/// While another thread turns all bits of all words over, each byte that is read is as it was at some time.
+#[test]
+fn copied_bytes_are_old_or_new_while_they_change() {
+    let lies: Vec<AtomicUsize> = (0..64).map(|_| AtomicUsize::new(0)).collect();
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                lies.iter().for_each(|word| word.store(!word.load(Ordering::Relaxed), Ordering::Relaxed));
+            }
+        });
+        let mut copy = [1; 500];
+        let are_sound = (0..if cfg!(miri) { 20 } else { 100_000 }).all(|_| {
+            shared(&lies, 3, copy.len()).copy_to_slice(&mut copy);
+            copy.iter().all(|byte| matches!(byte, 0 | 0xff))
+        });
+        over.store(true, Ordering::Relaxed);
+        assert!(are_sound);
+    });
 }
 
 #[test]
@@ -82,6 +125,8 @@ fn shared_numbers_read_at_any_alignment() {
         let mut copy = [0.0; 71];
         assert_eq!((view.copy_to_slice(&mut copy), &copy[..70]), (70, numbers.as_slice()));
         assert_eq!(view.iter().fold(0.0, |sum, number| sum + number), 69.0 * 35.0);
+        let mut begun = view.iter();
+        assert_eq!((begun.next(), begun.fold(0.0, |sum, number| sum + number)), (Some(0.0), 69.0 * 35.0));
         let odd = LeSlice::<f64>::from_wire(shared(&words, start, bytes.len() - 1));
         assert_eq!((odd.len(), odd.iter().count()), (69, 69));
     }

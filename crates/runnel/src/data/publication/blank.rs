@@ -9,10 +9,10 @@ use runnel_io::segment::SlotMut;
 use super::{Deferred, Offer, Publication, Refused, State, complain};
 use crate::data::frames::SHORT;
 use crate::error::Unfit;
-use crate::frame::{Frame, LENGTH, LengthBeyondLimit, MAX_MESSAGE};
+use crate::frame::{Frame, LengthBeyondLimit, MAX_MESSAGE};
 use crate::sync::lock;
 
-/// Memory for one message, with its length before it, to be written before it is published.
+/// Memory for one message, to be written before it is published.
 pub(crate) enum Blank {
     /// Of this process alone. Nobody else holds it.
     Own(Arc<Vec<u8>>),
@@ -21,7 +21,7 @@ pub(crate) enum Blank {
 }
 
 impl Blank {
-    /// The message and its length, as they are so far.
+    /// The message, as it is so far.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Own(bytes) => bytes,
@@ -65,12 +65,6 @@ pub(crate) enum NoBlank {
     NoMemory(NoMemory),
 }
 
-impl Filled<'_> {
-    fn message(&self) -> &[u8] {
-        self.blank.bytes().get(LENGTH..).unwrap_or_default()
-    }
-}
-
 impl Publication {
     /// Whether nobody but subscribers in the ROS 2 graph is to get messages: what is written for them in place is sent as
     /// it is.
@@ -86,22 +80,15 @@ impl Publication {
     /// When it is longer than any receiver accepts, or there is no memory for it.
     pub(crate) fn blank(&self, message: usize, encoding: Encoding) -> Result<Blank, NoBlank> {
         LengthBeyondLimit::check(message, MAX_MESSAGE).map_err(NoBlank::TooLong)?;
-        let length = LENGTH + message;
-        let slot = if encoding.is_ros1() { self.slot(length) } else { None };
-        let mut blank = match slot {
-            Some(slot) => Blank::Slot(slot, length),
-            None => {
-                let mut resized = Ok(());
-                let resize = |bytes: &mut Vec<u8>| resized = try_resize(bytes, length);
-                let bytes = lock(&self.state).pool.taken(length <= SHORT, resize);
-                resized.map_err(|_| NoBlank::NoMemory(NoMemory { bytes: message }))?;
-                Blank::Own(bytes)
-            }
-        };
-        if let Some(head) = blank.bytes_mut().first_chunk_mut() {
-            *head = (message as u32).to_le_bytes();
+        let slot = if encoding.is_ros1() { self.slot(message) } else { None };
+        if let Some(slot) = slot {
+            return Ok(Blank::Slot(slot, message));
         }
-        Ok(blank)
+        let mut resized = Ok(());
+        let resize = |bytes: &mut Vec<u8>| resized = try_resize(bytes, message);
+        let bytes = lock(&self.state).pool.taken(message <= SHORT, resize);
+        resized.map_err(|_| NoBlank::NoMemory(NoMemory { bytes: message }))?;
+        Ok(Blank::Own(bytes))
     }
 
     /// Publishes what was written in such memory, to subscribers of this process as bytes, too. If the offer is to keep
@@ -129,8 +116,7 @@ impl Publication {
         let translate = filled.translate;
         let Frames { ros1, cdr } = state.frames_of(filled, as_bytes, offer).map_err(Refused::Unfit)?;
         if let Some(frame) = &ros1 {
-            let length = frame.as_ref().len() - LENGTH;
-            LengthBeyondLimit::check(length, MAX_MESSAGE).map_err(Refused::TooLong)?;
+            LengthBeyondLimit::check(frame.as_ref().len(), MAX_MESSAGE).map_err(Refused::TooLong)?;
         }
         let sent = if ros1.is_none() && state.has_links() { cdr.clone() } else { None };
         if let Some(frame) = cdr {
@@ -168,11 +154,11 @@ impl State {
         let in_ros2 = offer.is_heard_in_ros2();
         let translate = filled.translate;
         if filled.encoding.is_ros1() {
-            let translated = |out: &mut GrowingSink| translate(filled.message(), Encoding::Xcdr1, out);
+            let translated = |out: &mut GrowingSink| translate(filled.blank.bytes(), Encoding::Xcdr1, out);
             let cdr = if in_ros2 { Some(self.framed_cdr(false, translated)?) } else { None };
             return Ok(Frames { ros1: Some(self.frozen(filled.blank)), cdr });
         }
-        let translated = |out: &mut GrowingSink| translate(filled.message(), Encoding::Ros1, out);
+        let translated = |out: &mut GrowingSink| translate(filled.blank.bytes(), Encoding::Ros1, out);
         let ros1 = if as_bytes { Some(self.framed(false, translated)?) } else { None };
         let mut cdr = Some(filled.blank.frozen());
         if !in_ros2 {
@@ -183,8 +169,7 @@ impl State {
 
     /// What was written in the encoding of ROS 2 in that of ROS 1.
     fn in_ros1(&mut self, cdr: &Frame, translate: Translate<'_>) -> Option<Frame> {
-        let message = cdr.as_ref().get(LENGTH..)?;
-        self.framed(false, |out| translate(message, Encoding::Ros1, out)).ok()
+        self.framed(false, |out| translate(cdr.as_ref(), Encoding::Ros1, out)).ok()
     }
 }
 

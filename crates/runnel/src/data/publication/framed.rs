@@ -1,12 +1,11 @@
 //! Messages as frames, with the numbers that ROS 1 gives them.
 
-use runnel_core::wire::GrowingSink;
-use runnel_ros1::tcpros::try_frame;
+use runnel_core::wire::{GrowingSink, try_write};
 
 use super::{Blank, Outgoing, State};
 use crate::data::frames::SHORT;
 use crate::error::Unfit;
-use crate::frame::{Frame, LENGTH};
+use crate::frame::Frame;
 
 impl State {
     /// The message as a frame.
@@ -19,7 +18,7 @@ impl State {
             return Ok(self.frozen(lendable));
         }
         // Of no length are messages whose length is not known beforehand.
-        let short = (1..=SHORT - LENGTH).contains(&message.wire_len());
+        let short = (1..=SHORT).contains(&message.wire_len());
         self.framed(short, |out| message.write(out))
     }
 
@@ -42,7 +41,7 @@ impl State {
     ) -> Result<Frame, Unfit> {
         let mut written = Ok(());
         let bytes = self.pool.filled(short, |out| {
-            if let Err(refused) = try_frame(out, |out| written = write(out)) {
+            if let Err(refused) = try_write(out, |out| written = write(out)) {
                 written = Err(refused.into());
             }
             finish(out);
@@ -68,9 +67,9 @@ impl State {
     }
 }
 
-/// Writes the number of a message into the header that its frame begins with.
+/// Writes the number of a message into the header that it begins with.
 fn number(frame: &mut [u8], seq: Option<u32>) {
-    if let (Some(seq), Some(place)) = (seq, frame.get_mut(LENGTH..LENGTH + 4)) {
-        place.copy_from_slice(&seq.to_le_bytes());
+    if let (Some(seq), Some(place)) = (seq, frame.first_chunk_mut()) {
+        *place = seq.to_le_bytes();
     }
 }

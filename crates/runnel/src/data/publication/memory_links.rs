@@ -10,7 +10,7 @@ use runnel_io::Token;
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::life::Life;
-use super::memory_path::{Delivery, LeftOff, MemoryPath, is_whole};
+use super::memory_path::{Delivery, LeftOff, MemoryPath};
 use super::{Offer, Publication, RtpsWriter, State};
 use crate::data::way::Channel;
 use crate::frame::{Frame, QueueBound};
@@ -133,7 +133,6 @@ impl Publication {
         frame: &Frame,
     ) {
         let (id, Some(number)) = (writer.id(), writer.last_number()) else { return };
-        debug_assert!(is_whole(frame.as_ref()), "the length of a frame stands before it");
         let lendable = self.lendable_copy(state, frame);
         let frame = lendable.as_ref().unwrap_or(frame);
         let State { memory_links, links, datagram_links, .. } = state;

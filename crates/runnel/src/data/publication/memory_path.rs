@@ -17,8 +17,8 @@ use runnel_ros1::node::LinkStats;
 
 use super::life::Life;
 use crate::data::way::Channel;
-use crate::frame::{Frame, LENGTH, QueueBound};
-use crate::ipc::{self, Tally, Unread};
+use crate::frame::{Frame, QueueBound};
+use crate::ipc::{self, Tally, Unread, UnreadSample};
 use crate::rtps::Returned;
 
 /// Slots that wait for one subscriber at most; what waits behind them is copied.
@@ -184,10 +184,7 @@ impl MemoryPath {
 
     /// False if the channel takes nothing of it.
     fn send_at_once(&mut self, number: u64, frame: &Frame) -> bool {
-        let sent = self.send(number, frame, 0);
-        if sent == 0 {
-            return false;
-        }
+        let Some(sent) = self.send(number, frame, 0) else { return false };
         self.delivery.0.carried_until(MEMORY, number + 1);
         let bytes = frame.as_ref().len();
         if sent == bytes {
@@ -202,7 +199,7 @@ impl MemoryPath {
         true
     }
 
-    fn send(&mut self, number: u64, frame: &Frame, sent: usize) -> usize {
+    fn send(&mut self, number: u64, frame: &Frame, sent: usize) -> Option<usize> {
         let channel = (self.channel.number, number);
         self.channel.sender.send_sample(channel, frame, sent, &mut self.tally)
     }
@@ -221,7 +218,7 @@ impl MemoryPath {
     /// A message was sent whole.
     fn count(&self, bytes: usize) {
         if let Some(stats) = &self.stats {
-            stats.count(1, bytes as u64);
+            stats.count_framed(bytes);
         }
     }
 
@@ -266,7 +263,7 @@ impl MemoryPath {
     /// Sends the rest of the message that is begun. False if there is still some.
     fn finish_begun(&mut self) -> bool {
         let Some((message, before)) = self.begun.take() else { return true };
-        let sent = before + self.send(message.number, &message.message, before);
+        let sent = before + self.send(message.number, &message.message, before).unwrap_or(0);
         if sent < message.bytes {
             self.begun = Some((message, sent));
             self.wait();
@@ -280,23 +277,23 @@ impl MemoryPath {
     /// False if the channel does not take all of it.
     fn send_queued(&mut self, message: Numbered<Frame>) -> bool {
         let sent = self.send(message.number, &message.message, 0);
-        if sent > 0 {
+        if sent.is_some() {
             // Its number says as much.
             self.skip = None;
         }
-        if sent == message.bytes {
-            self.count(sent);
-            if self.tally.in_pieces {
-                self.keep_until_read(message);
-            }
-            return true;
-        }
         match sent {
-            0 => self.delivery.0.return_unsent(MEMORY, message),
-            _ => {
+            Some(sent) if sent == message.bytes => {
+                self.count(sent);
+                if self.tally.in_pieces {
+                    self.keep_until_read(message);
+                }
+                return true;
+            }
+            Some(sent) => {
                 self.delivery.0.path_blocked(MEMORY);
                 self.begun = Some((message, sent));
             }
+            None => self.delivery.0.return_unsent(MEMORY, message),
         }
         self.wait();
         false
@@ -361,11 +358,10 @@ impl MemoryPath {
     pub(super) fn end(mut self, unread: &mut Unread) -> Ended {
         // Of what a falsified position gives, what makes no sense is left out, here and by the sender.
         let unread = unread.samples.remove(&self.channel.number).unwrap_or_default();
-        let unread = unread.into_iter().filter(|(_, frame)| is_whole(frame.as_ref()));
-        let mut unread = unread.peekable();
-        let first_unread = unread.peek().map(|(number, _)| *number);
+        let mut unread = unread.into_iter().filter(UnreadSample::is_whole).peekable();
+        let first_unread = unread.peek().map(|sample| sample.number);
         let mut returned: Vec<Numbered<Frame>> = self.partly_read(first_unread).into_iter().collect();
-        for (number, message) in unread {
+        for UnreadSample { number, frame: message, .. } in unread {
             if returned.last().is_none_or(|last| last.number < number) {
                 returned.push(Numbered { number, bytes: message.as_ref().len(), message });
             }
@@ -389,10 +385,4 @@ impl MemoryPath {
             unsent.map(|message| (message.number, written(message.number), message.message.to_own()));
         Ended { begin, taken, from, messages: unsent.collect() }
     }
-}
-
-/// True if a frame has as many bytes as the length before it says.
-pub(super) fn is_whole(frame: &[u8]) -> bool {
-    let told = frame.first_chunk::<LENGTH>().map(|length| u32::from_le_bytes(*length) as usize);
-    told.is_some_and(|length| frame.len() - LENGTH == length)
 }

@@ -17,7 +17,7 @@ use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 use super::Ros2;
 use crate::driver::effect::{Effect, Effects};
 use crate::driver::nodes::{NodeKey, Nodes};
-use crate::frame::{Frame, LENGTH};
+use crate::frame::Frame;
 use crate::log_output::console;
 use crate::rtps::{Rtps, Writer};
 use known::{Known, KnownNode};
@@ -80,13 +80,13 @@ impl Ros2 {
     pub(in crate::driver) fn tell_of_nodes(&self, nodes: &Nodes) {
         let (Some(rtps), Some(writer)) = (&self.rtps, &self.graph.writer) else { return };
         let told = self.own_nodes(rtps.prefix(), nodes);
-        let mut frame = vec![0; LENGTH];
+        let mut frame = Vec::new();
         match cdr::encode_into(&told, Encoding::Xcdr1, &mut frame) {
             Ok(()) => drop(rtps.write(writer, Frame::from(frame), None)),
             Err(error) => console::warning!("others are not told of the nodes of this process: {error}"),
         }
         if let Some(old_writer) = &self.graph.old_writer {
-            let mut frame = vec![0; LENGTH];
+            let mut frame = Vec::new();
             widths::encode_old(&told, &mut frame);
             drop(rtps.write(old_writer, Frame::from(frame), None));
         }

@@ -220,7 +220,7 @@ impl Driver {
         let length = message.bytes().len();
         match message {
             Piece::Lent(lent) => input.topic.push_lent(lent, &input.from),
-            Piece::Message(bytes) | Piece::Bytes(bytes) => input.topic.push(bytes, &input.from),
+            Piece::Own(bytes) => input.topic.push(bytes, &input.from),
         }
         input.note_given();
         self.note_room_taken(reader, length);

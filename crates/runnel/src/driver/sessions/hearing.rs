@@ -219,6 +219,12 @@ impl Driver {
                     self.judge(link, heard)?;
                 }
             }
+            Heard::SampleBegin { number, len, bytes } => {
+                if let Some(link) = link {
+                    let heard = self.hear_sample_begin(link, (number, len), &bytes);
+                    self.judge(link, heard)?;
+                }
+            }
             Heard::Close => self.closed(session, channel),
             Heard::Nothing => {}
         }

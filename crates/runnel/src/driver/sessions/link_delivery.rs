@@ -182,7 +182,7 @@ impl Input {
                 ReceiveAction::Deliver { message: Piece::Lent(lent), .. } => {
                     self.topic.push_lent(lent, &self.from);
                 }
-                ReceiveAction::Deliver { message: Piece::Message(bytes) | Piece::Bytes(bytes), .. } => {
+                ReceiveAction::Deliver { message: Piece::Own(bytes), .. } => {
                     self.topic.push(bytes, &self.from);
                 }
                 ReceiveAction::Lost { count, .. } => self.topic.lose(count, &self.from),

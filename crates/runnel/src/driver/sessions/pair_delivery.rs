@@ -108,7 +108,7 @@ impl PairDelivery {
     pub(super) fn message_of_network(&mut self, number: u64, bytes: Vec<u8>) {
         let length = bytes.len();
         if self.receiver.skip(NETWORK, number).is_ok() {
-            let _ = self.receiver.message(NETWORK, number, Piece::Message(bytes), length);
+            let _ = self.receiver.message(NETWORK, number, Piece::Own(bytes), length);
         }
     }
 

@@ -49,8 +49,14 @@ impl Driver {
         if let Heard::OpenSamples { token, .. } = heard {
             return self.sessions.links.get(token).is_some_and(|key| is_pair(*key));
         }
-        let is_carried =
-            matches!(heard, Heard::Stream(_) | Heard::Sample { .. } | Heard::Skip(_) | Heard::Close);
+        let is_carried = matches!(
+            heard,
+            Heard::Stream(_)
+                | Heard::Sample { .. }
+                | Heard::SampleBegin { .. }
+                | Heard::Skip(_)
+                | Heard::Close
+        );
         let link = self.sessions.open.get(session).and_then(|open| open.link_of(channel));
         is_carried && (link.is_some_and(is_pair) || self.sessions.put_off.has(session, channel))
     }

@@ -11,7 +11,6 @@ use super::pairs::{Channel, MemoryInput};
 use crate::driver::Driver;
 use crate::driver::sockets::Socket;
 use crate::driver::table::{Key, Owner};
-use crate::frame::LENGTH;
 use crate::ipc::{Piece, SessionFault};
 
 impl Driver {
@@ -100,25 +99,52 @@ impl Driver {
         channels.filter(|link| **link == Some(key)).for_each(|link| *link = None);
     }
 
-    /// A sample has come, or its beginning.
+    /// A sample has come.
     pub(super) fn hear_sample(&mut self, key: Key, number: u64, piece: Piece) -> Result<(), SessionFault> {
-        let Some(memory) = self.memory_input(key) else {
+        match self.channel_for_sample(key, number)? {
+            Some(_) => self.sample_is_whole(key, number, piece),
+            None => Ok(()),
+        }
+    }
+
+    /// The first bytes of a sample of so many have come.
+    pub(super) fn hear_sample_begin(
+        &mut self,
+        key: Key,
+        (number, len): (u64, u64),
+        bytes: &[u8],
+    ) -> Result<(), SessionFault> {
+        let spare = self.spare(key);
+        let Some(channel) = self.channel_for_sample(key, number)? else { return Ok(()) };
+        channel.begun = number;
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        channel.pieces.begin_unframed(len, || spare).map_err(SessionFault::SampleLength)?;
+        self.hear_more_of_sample(key, bytes)
+    }
+
+    /// A buffer for a message of a link to a publisher, or a pair.
+    fn spare(&self, key: Key) -> Vec<u8> {
+        match (self.sessions.entries.get(key), self.sockets.get(key)) {
+            (Some(Entry::SampleInput(input)), _) => input.topic.spare(),
+            (_, Some(Socket::Input(input))) => input.topic.spare(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What the sample of this number comes by, which may begin now.
+    fn channel_for_sample(&mut self, key: Key, number: u64) -> Result<Option<&mut Channel>, SessionFault> {
+        if self.memory_input(key).is_none() {
             self.misbehaved(key, "a sample came by the channel of a link that has none");
-            return Ok(());
+        }
+        let Some(memory) = self.memory_input(key) else { return Ok(None) };
+        let (Some(channel), Some(delivery)) = (&mut memory.channel, &memory.delivery) else {
+            return Ok(None);
         };
-        let (Some(channel), Some(delivery)) = (&mut memory.channel, &memory.delivery) else { return Ok(()) };
         if !channel.pieces.is_between_pieces() {
             return Err(SessionFault::SampleWithinSample);
         }
         delivery.check_order(number)?;
-        match piece {
-            Piece::Bytes(bytes) => {
-                channel.begun = number;
-                self.hear_more_of_sample(key, &bytes)
-            }
-            Piece::Message(message) => self.sample_is_whole(key, number, Piece::Message(message)),
-            Piece::Lent(lent) => self.sample_is_whole(key, number, Piece::Lent(lent.skip(LENGTH))),
-        }
+        Ok(Some(channel))
     }
 
     /// Whether a part of a sample of a pair was read.
@@ -129,20 +155,16 @@ impl Driver {
 
     /// More of a sample that comes in pieces.
     pub(super) fn hear_more_of_sample(&mut self, key: Key, mut bytes: &[u8]) -> Result<(), SessionFault> {
-        let (memory, topic) = match (self.sessions.entries.get_mut(key), self.sockets.get_mut(key)) {
-            (Some(Entry::SampleInput(input)), _) => (Some(&mut input.memory), &input.topic),
-            (_, Some(Socket::Input(input))) => {
-                (input.pair.as_mut().map(|pair| &mut pair.memory), &input.topic)
-            }
-            _ => return Ok(()),
-        };
-        let Some(channel) = memory.and_then(|memory| memory.channel.as_mut()) else { return Ok(()) };
-        let whole = channel.pieces.take(&mut bytes, || topic.spare());
-        let (whole, number) = (whole.map_err(SessionFault::SampleLength)?, channel.begun);
+        let Some(memory) = self.memory_input(key) else { return Ok(()) };
+        let Some(channel) = &mut memory.channel else { return Ok(()) };
+        let (mut whole, number) = (None, channel.begun);
+        if !channel.pieces.is_between_pieces() {
+            whole = channel.pieces.take(&mut bytes, Vec::new).map_err(SessionFault::SampleLength)?;
+        }
         if !bytes.is_empty() {
             return Err(SessionFault::SampleTooLong);
         }
-        whole.map_or(Ok(()), |whole| self.sample_is_whole(key, number, Piece::Message(whole)))
+        whole.map_or(Ok(()), |whole| self.sample_is_whole(key, number, Piece::Own(whole)))
     }
 
     /// Nothing more comes by a pair's channel: what is next comes by the network.

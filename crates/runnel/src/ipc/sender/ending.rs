@@ -18,9 +18,24 @@ use crate::sync::lock;
 pub(crate) struct Unread {
     /// Bytes of the streams of services. A stream that there is no memory for has a hole.
     pub(crate) streams: LiteMap<u32, Result<Vec<u8>, NoMemory>>,
-    /// Samples with their numbers. The last one may have been sent in part. One that there is no memory for
-    /// is left out.
-    pub(crate) samples: LiteMap<u32, Vec<(u64, Frame)>>,
+    /// Samples. The last one may have been sent in part. One that there is no memory for is left out.
+    pub(crate) samples: LiteMap<u32, Vec<UnreadSample>>,
+}
+
+/// A sample that the peer has not read.
+pub(crate) struct UnreadSample {
+    pub(crate) number: u64,
+    /// What there is of it.
+    pub(crate) frame: Frame,
+    /// Bytes of the whole.
+    len: u64,
+}
+
+impl UnreadSample {
+    /// True if all of it is there.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.frame.as_ref().len() as u64 == self.len
+    }
 }
 
 impl Unread {
@@ -30,10 +45,8 @@ impl Unread {
         self.samples.remove(&channel);
     }
 
-    fn sample(&mut self, channel: u32, number: Option<u64>, frame: Frame) {
-        if let Some(number) = number {
-            self.samples.entry(channel).or_default().push((number, frame));
-        }
+    fn sample(&mut self, channel: u32, number: u64, len: u64, frame: Frame) {
+        self.samples.entry(channel).or_default().push(UnreadSample { number, frame, len });
     }
 
     /// The bytes of a stream, which are then no longer here.
@@ -59,7 +72,7 @@ impl Unread {
     /// short, and is known by that.
     fn bytes_of(&mut self, channel: u32, more: usize, append: impl FnOnce(&mut Vec<u8>)) {
         match self.samples.get_mut(&channel).and_then(|samples| samples.last_mut()) {
-            Some((_, Frame::Own(bytes))) => {
+            Some(UnreadSample { frame: Frame::Own(bytes), .. }) => {
                 if let Some(bytes) = Arc::get_mut(bytes)
                     && try_reserve(bytes, more).is_ok()
                 {
@@ -100,26 +113,27 @@ impl Sender {
         while reader.position() < state.ring.written()
             && let Ok(Some(record)) = reader.peek(ring)
         {
-            let (channel, number) = (record.channel, reader.first_word(ring, &record));
+            let channel = record.channel;
             // Up to a whole word.
             let most = (record.len as usize).next_multiple_of(8);
             match record.kind {
                 kind::BYTES => unread.bytes_of(channel, most, |bytes| reader.copy(ring, &record, bytes)),
-                kind::SAMPLE => {
-                    let mut bytes = record.len.saturating_sub(8).to_le_bytes().to_vec();
-                    reader.copy_behind_word(ring, &record, &mut bytes);
-                    unread.sample(channel, number, bytes.into());
-                }
-                kind::SAMPLE_BEGIN => {
+                kind::SAMPLE if let Some([number]) = reader.first_words(ring, &record) => {
                     let mut bytes = Vec::new();
-                    reader.copy_behind_word(ring, &record, &mut bytes);
-                    unread.sample(channel, number, bytes.into());
+                    reader.copy_from(ring, &record, 1, &mut bytes);
+                    unread.sample(channel, number, bytes.len() as u64, bytes.into());
                 }
-                kind::SAMPLE_SLOT => {
-                    let lending = reader.words(ring, &record).map(|[_, first, second]| [first, second]);
+                kind::SAMPLE_BEGIN if let Some([number, len]) = reader.first_words(ring, &record) => {
+                    let mut bytes = Vec::new();
+                    reader.copy_from(ring, &record, 2, &mut bytes);
+                    unread.sample(channel, number, len, bytes.into());
+                }
+                kind::SAMPLE_SLOT if let Some([number, first, second]) = reader.words(ring, &record) => {
                     // Whoever holds it longer is not to hold memory that is shared.
-                    let frame = given_up(state, lending).map(|slot| Frame::Slot(slot).to_own());
-                    frame.into_iter().for_each(|frame| unread.sample(channel, number, frame));
+                    let frame = given_up(state, [first, second]).map(|slot| Frame::Slot(slot).to_own());
+                    if let Some(frame) = frame {
+                        unread.sample(channel, number, frame.as_ref().len() as u64, frame);
+                    }
                 }
                 // What was left of a former link of that number.
                 kind::OPEN | kind::OPEN_SAMPLES => unread.begin(channel),
@@ -132,7 +146,6 @@ impl Sender {
 }
 
 /// The slot that a record tells of. Each once: a peer that tells a position within a record has anything taken for records.
-fn given_up(state: &mut State, words: Option<[u64; 2]>) -> Option<Slot> {
-    let lending = words.map(Lending::from_words)?;
-    state.loans.give_up(lending.loan.into())
+fn given_up(state: &mut State, words: [u64; 2]) -> Option<Slot> {
+    state.loans.give_up(Lending::from_words(words).loan.into())
 }
