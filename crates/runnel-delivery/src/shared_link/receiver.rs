@@ -16,8 +16,9 @@ const MOST_WAITING: usize = 4096;
 pub struct SharedLinkReceiver<S> {
     /// The greatest of the statements that have arrived.
     epoch: u32,
-    /// The writer of the messages that come.
+    /// The writer of the messages that come, and how often one was named.
     writer: Option<u32>,
+    names: u64,
     subscriptions: Vec<Subscription<S>>,
     pairs: Vec<Pair<S>>,
     /// Writers that the publisher was told that nobody needs, and as of which epoch.
@@ -103,6 +104,7 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
         Self {
             epoch: 0,
             writer: None,
+            names: 0,
             subscriptions: Vec::new(),
             pairs: Vec::new(),
             standby: Vec::new(),
@@ -192,6 +194,11 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         self.index(id).is_none_or(|index| !refuses(&self.pairs[index]))
     }
 
+    /// The pairs that were matched, and whether what RTPS brings of each counts.
+    pub fn pairs(&self) -> impl Iterator<Item = (PairId, bool)> {
+        self.pairs.iter().map(|pair| (pair.id, self.takes_rtps(pair.id)))
+    }
+
     /// Whether nobody needs the link for some writer: what was kept of it may be long outdated.
     pub fn stands_by(&self) -> bool {
         !self.standby.is_empty()
@@ -207,8 +214,10 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
             return Err(ShareFault::TooManyAnswers);
         }
         let left = match *statement {
-            Statement::Number { .. } => {
-                self.writer = Some(id.writer);
+            Statement::Number { next, .. } => {
+                if next > self.names {
+                    (self.writer, self.names) = (Some(id.writer), next);
+                }
                 None
             }
             Statement::Leave { epoch, from, .. } => {

@@ -15,8 +15,11 @@ const MOST_ASKED: usize = 1024;
 pub struct SharedLinkSender {
     /// Of the last change that was stated.
     epoch: u32,
-    /// The writer that the subscriber takes the next message to be of.
+    /// The writer that the subscriber takes the next message to be of, and how often one was named.
     stated_writer: Option<u32>,
+    names: u64,
+    /// The last change of each pair that has left the link at any time.
+    stated: Vec<Statement>,
     /// Writers whose messages nobody needs by the link.
     standby: Vec<u32>,
     /// Pairs that the subscriber has asked for, and that are not matched here.
@@ -62,9 +65,9 @@ impl SharedLinkSender {
         !self.standby.contains(&writer)
     }
 
-    /// Whether any pair's messages wait for a Reached.
-    pub fn is_leaving(&self) -> bool {
-        !self.leaving.is_empty()
+    /// Of the last change that was stated; 0 before the first.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
     }
 
     /// Of the next message on the link, which is of this writer: what is to be stated before it.
@@ -74,7 +77,23 @@ impl SharedLinkSender {
             return None;
         }
         self.stated_writer = Some(writer);
-        Some(Statement::Number { id: writer_id(writer), next: 1 })
+        self.names += 1;
+        Some(Statement::Number { id: writer_id(writer), next: self.names })
+    }
+
+    /// What is to be stated again at the beginning of another path of the link, since the subscriber may have yet to read it on
+    /// the one before. It passes over what it has read.
+    pub fn restate(&self) -> impl Iterator<Item = Statement> {
+        let name = |writer| Statement::Number { id: writer_id(writer), next: self.names };
+        self.stated.iter().copied().chain(self.stated_writer.map(name))
+    }
+
+    fn note(&mut self, pair: PairId, statement: Statement) {
+        let known = self.stated.iter().position(|of| of.id() == pair.id());
+        let known = known.map(|index| self.stated.remove(index));
+        if known.is_some() || matches!(statement, Statement::Leave { .. }) {
+            self.stated.push(statement);
+        }
     }
 
     /// The subscriber asks to have a pair on RTPS. Whether it is to [leave](Self::leave) the link now.
@@ -112,7 +131,9 @@ impl SharedLinkSender {
     pub fn left_already(&mut self, pair: PairId, from: u64) -> Statement {
         self.epoch = self.epoch.saturating_add(1);
         self.leaving.retain(|leaving| leaving.pair != pair);
-        Statement::Leave { id: pair.id(), epoch: self.epoch, from }
+        let statement = Statement::Leave { id: pair.id(), epoch: self.epoch, from };
+        self.note(pair, statement);
+        statement
     }
 
     /// RTPS carries a pair no longer, and the link all from the next message on: what is to be stated now.
@@ -121,7 +142,9 @@ impl SharedLinkSender {
         self.leaving.retain(|leaving| leaving.pair != pair);
         self.asked.retain(|asked| *asked != pair);
         self.standby.retain(|writer| *writer != pair.writer);
-        Statement::Begin { id: pair.id(), epoch: self.epoch, from, is_settled: false }
+        let statement = Statement::Begin { id: pair.id(), epoch: self.epoch, from, is_settled: false };
+        self.note(pair, statement);
+        statement
     }
 
     /// The subscriber has all of a pair that came by the link. Gives the number from which on it is to get messages by RTPS, if

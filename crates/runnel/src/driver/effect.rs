@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use runnel_core::local_peer::LocalPeerId;
+use runnel_delivery::PairId;
 use runnel_io::Stream;
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Port, ServiceLinkId};
@@ -35,6 +36,10 @@ pub(super) enum Effect {
     LinkEnded { key: Key, why: Option<String> },
     /// What has come by a link is something that its publisher is to be told of.
     PublisherUntold { key: Key },
+    /// What has come by a link changes which subscriptions RTPS serves instead.
+    LinkShared { key: Key },
+    /// A link is gone by which such changes came: RTPS serves these pairs of nodes of this origin, if anything does.
+    LinkUnshared { origin: u64, pairs: Vec<PairId> },
     /// Something is to be logged about a peer.
     PeerTrouble { engine: Key, peer: Peer, why: String },
     /// A link is gone whose other end may be of this host.
@@ -60,6 +65,7 @@ impl Effect {
 /// The other end of a link.
 pub(super) enum Peer {
     Publisher { topic: Arc<TopicInput>, name: String, address: Source },
+    Subscriber { topic: String, name: String },
     Client { service: String, name: String, address: IpAddr },
 }
 
