@@ -122,6 +122,7 @@ mod path;
 mod receiver;
 mod send_queue;
 mod sender;
+mod shared_link;
 mod statement;
 
 pub use limits::{Credit, MAX_EPOCH_LEAP, MAX_NUMBER, MAX_NUMBER_LEAP, MAX_PATHS, MAX_SEGMENTS};
@@ -132,5 +133,8 @@ pub use send_queue::{Numbered, QueuePolicy};
 pub use sender::{
     PathError, PublishError, ReachedError, SendAction, Sender, SenderOptions, SenderSnapshot, SenderState,
     SwitchError,
+};
+pub use shared_link::{
+    AskFault, LeftLink, PairId, PairMatch, ShareFault, SharedLinkReceiver, SharedLinkSender,
 };
 pub use statement::{FRAME_BYTES, FRAME_MARK, STATEMENT_BYTES, Statement, StatementError, StreamId};

@@ -25,7 +25,7 @@ impl LinkNumbering {
             Statement::Begin { from: next, .. }
             | Statement::Skip { to: next, .. }
             | Statement::Number { next, .. } => self.next = Some((stream, next)),
-            Statement::Reached { .. } => {}
+            _ => {}
         }
     }
 

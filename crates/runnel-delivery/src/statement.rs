@@ -28,6 +28,11 @@ const BEGIN: u8 = 1;
 const SKIP: u8 = 2;
 const REACHED: u8 = 3;
 const NUMBER: u8 = 4;
+const LEAVE: u8 = 5;
+const ASK: u8 = 6;
+const RETURN: u8 = 7;
+const STANDBY: u8 = 8;
+const NEEDED: u8 = 9;
 
 /// Flag of a Begin. The other flags are 0 and ignored.
 const SETTLED: u8 = 1;
@@ -71,12 +76,45 @@ pub enum Statement {
         /// Number of the next message due.
         next: u64,
     },
-    /// From the publisher, on a path that counts messages: the next one has this number. It changes no position.
+    /// From the publisher, on a path that counts messages: the next one has this number. It changes no position. On a link
+    /// that several subscriptions share, the messages that follow are of this writer.
     Number {
         /// What it is about.
         id: StreamId,
         /// Number of the next message.
         next: u64,
+    },
+    /// From the publisher, in order with the messages of a shared link: none of those that follow is for this pair. The messages
+    /// from `from` on come by another path once the subscriber has answered with a Reached of this epoch.
+    Leave {
+        /// The pair.
+        id: StreamId,
+        /// Greater with each change on this link.
+        epoch: u32,
+        /// Number of the first message that comes by the other path.
+        from: u64,
+    },
+    /// From the subscriber: the pair is matched here, and can leave the shared link.
+    Ask {
+        /// The pair.
+        id: StreamId,
+    },
+    /// From the subscriber: the pair is matched here no longer, so that it needs the shared link.
+    Return {
+        /// The pair.
+        id: StreamId,
+    },
+    /// From the subscriber: no subscription needs the messages of this writer by the shared link, as of this epoch.
+    Standby {
+        /// The writer.
+        id: StreamId,
+        /// The greatest epoch of which a statement has arrived.
+        epoch: u32,
+    },
+    /// From the subscriber: some subscription needs the messages of this writer by the shared link.
+    Needed {
+        /// The writer.
+        id: StreamId,
     },
 }
 
@@ -116,7 +154,12 @@ impl Statement {
             Self::Begin { id, .. }
             | Self::Skip { id, .. }
             | Self::Reached { id, .. }
-            | Self::Number { id, .. } => id,
+            | Self::Number { id, .. }
+            | Self::Leave { id, .. }
+            | Self::Ask { id }
+            | Self::Return { id }
+            | Self::Standby { id, .. }
+            | Self::Needed { id } => id,
         }
     }
 
@@ -127,6 +170,12 @@ impl Statement {
             Self::Skip { to, .. } => (SKIP, 0, to),
             Self::Reached { epoch, next, .. } => (REACHED, epoch, next),
             Self::Number { next, .. } => (NUMBER, 0, next),
+            Self::Leave { epoch, from, .. } => (LEAVE, epoch, from),
+            // No number is 0.
+            Self::Ask { .. } => (ASK, 0, 1),
+            Self::Return { .. } => (RETURN, 0, 1),
+            Self::Standby { epoch, .. } => (STANDBY, epoch, 1),
+            Self::Needed { .. } => (NEEDED, 0, 1),
         };
         let StreamId { stream, subscription } = self.id();
         let mut bytes = [0; STATEMENT_BYTES];
@@ -165,12 +214,17 @@ impl Statement {
             SKIP => Self::Skip { id, to: number },
             REACHED => Self::Reached { id, epoch, next: number },
             NUMBER => Self::Number { id, next: number },
+            LEAVE => Self::Leave { id, epoch, from: number },
+            ASK => Self::Ask { id },
+            RETURN => Self::Return { id },
+            STANDBY => Self::Standby { id, epoch },
+            NEEDED => Self::Needed { id },
             _ => return Err(StatementError::UnknownKind(kind)),
         };
         if number == 0 || number > MAX_NUMBER {
             return Err(StatementError::NumberOutOfRange(number));
         }
-        if epoch == 0 && matches!(kind, BEGIN | REACHED) {
+        if epoch == 0 && matches!(kind, BEGIN | REACHED | LEAVE | STANDBY) {
             return Err(StatementError::NoEpoch);
         }
         Ok(statement)

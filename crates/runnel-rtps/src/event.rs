@@ -34,14 +34,6 @@ pub enum Event {
         /// The other.
         remote: Guid,
     },
-    /// A reader that hears a writer of ours by another way has met that, and can be let over, see
-    /// [`Participant::let_over`](crate::Participant::let_over).
-    CanGoOver {
-        /// Ours.
-        writer: EntityId,
-        /// The other.
-        reader: Guid,
-    },
     /// They have parted.
     Unmatched {
         /// Ours.

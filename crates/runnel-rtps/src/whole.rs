@@ -171,21 +171,6 @@ impl<P: Lend> WholeParticipant<P> {
     pub fn tell_peer(&mut self, to: GuidPrefix, bytes: &[u8]) -> bool {
         self.participant.tell_peer(to, bytes)
     }
-
-    /// As [`Participant::heard_elsewhere`].
-    pub fn heard_elsewhere(&mut self, writer: EntityId, word: &[u8]) {
-        self.participant.heard_elsewhere(writer, word);
-    }
-
-    /// As [`Participant::not_heard_elsewhere`].
-    pub fn not_heard_elsewhere(&mut self, now: Instant, writer: EntityId, word: &[u8]) {
-        self.work(now, |participant| participant.not_heard_elsewhere(now, writer, word));
-    }
-
-    /// As [`Participant::let_over`].
-    pub fn let_over(&mut self, now: Instant, writer: EntityId, word: &[u8]) -> bool {
-        self.work(now, |participant| participant.let_over(now, writer, word))
-    }
 }
 
 /// Readers.
@@ -270,6 +255,11 @@ impl<P: Lend> WholeParticipant<P> {
         if let Some(writer) = self.writers.get_mut(&writer) {
             writer.assert_liveliness(now);
         }
+    }
+
+    /// As [`UserWriter::hold`].
+    pub fn hold(&mut self, writer: EntityId, reader: Guid) {
+        self.writers.get_mut(&writer).into_iter().for_each(|writer| writer.hold(reader));
     }
 
     /// As [`UserWriter::suspend`].

@@ -48,7 +48,7 @@ impl Pair {
                 self.receiver.begin(path, epoch, from, is_settled).unwrap();
             }
             Statement::Skip { to, .. } => self.receiver.skip(path, to).unwrap(),
-            Statement::Reached { .. } | Statement::Number { .. } => {}
+            _ => {}
         }
         self.poll();
     }

@@ -11,6 +11,7 @@ mod random;
 mod receiving;
 mod relocation;
 mod sending;
+mod shared_link;
 mod simulation;
 mod statements;
 mod world;

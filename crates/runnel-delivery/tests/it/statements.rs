@@ -13,7 +13,7 @@ const A: StreamId = StreamId { stream: 0x0123_4567_89ab_cdef, subscription: 0 };
 const B: StreamId = StreamId { stream: u64::MAX, subscription: 0xfffe };
 
 /// Each kind, with the values between which mistakes show.
-const STATEMENTS: [Statement; 8] = [
+const STATEMENTS: [Statement; 13] = [
     Statement::Begin { id: A, epoch: 1, from: 1, is_settled: false },
     Statement::Begin { id: B, epoch: u32::MAX, from: MAX_NUMBER, is_settled: true },
     Statement::Skip { id: A, to: 0x0102_0304_0506_0708 },
@@ -22,6 +22,11 @@ const STATEMENTS: [Statement; 8] = [
     Statement::Reached { id: B, epoch: 1, next: MAX_NUMBER },
     Statement::Number { id: A, next: 1000 },
     Statement::Number { id: B, next: 1 },
+    Statement::Leave { id: A, epoch: 2, from: 9 },
+    Statement::Ask { id: A },
+    Statement::Return { id: B },
+    Statement::Standby { id: A, epoch: 3 },
+    Statement::Needed { id: B },
 ];
 
 fn hex(bytes: &[u8]) -> String {
@@ -34,6 +39,11 @@ fn vector(statement: &Statement) -> String {
         Statement::Skip { to, .. } => ("skip", 0, to, false),
         Statement::Reached { epoch, next, .. } => ("reached", epoch, next, false),
         Statement::Number { next, .. } => ("number", 0, next, false),
+        Statement::Leave { epoch, from, .. } => ("leave", epoch, from, false),
+        Statement::Ask { .. } => ("ask", 0, 1, false),
+        Statement::Return { .. } => ("return", 0, 1, false),
+        Statement::Standby { epoch, .. } => ("standby", epoch, 1, false),
+        Statement::Needed { .. } => ("needed", 0, 1, false),
     };
     let StreamId { stream, subscription } = statement.id();
     let fields = format!("\"subscription\":{subscription},\"epoch\":{epoch},\"stream\":\"{stream:016x}\"");
@@ -92,7 +102,7 @@ fn malformed_statements_are_refused() {
     assert_eq!(Statement::parse(&begin[..23]), Err(StatementError::Length(23)));
     assert_eq!(Statement::parse(&[0; 25]), Err(StatementError::Length(25)));
     assert_eq!(with(0, 0), Err(StatementError::UnknownKind(0)));
-    assert_eq!(with(0, 5), Err(StatementError::UnknownKind(5)));
+    assert_eq!(with(0, 10), Err(StatementError::UnknownKind(10)));
     assert_eq!(with(4, 0), Err(StatementError::NoEpoch));
     assert_eq!(with(16, 0), Err(StatementError::NumberOutOfRange(0)));
     assert_eq!(with(23, 0x80), Err(StatementError::NumberOutOfRange(1 << 63 | 1)));
@@ -119,7 +129,7 @@ proptest! {
     }
 
     #[test]
-    fn any_24_bytes_are_a_statement_or_an_error(bytes in any::<[u8; STATEMENT_BYTES]>(), kind in 0..6u8) {
+    fn any_24_bytes_are_a_statement_or_an_error(bytes in any::<[u8; STATEMENT_BYTES]>(), kind in 0..11u8) {
         let mut bytes = bytes;
         bytes[0] = kind;
         if let Ok(statement) = Statement::parse(&bytes) {

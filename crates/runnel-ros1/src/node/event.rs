@@ -103,8 +103,8 @@ pub struct PublisherLink {
     pub datagrams: Option<u32>,
     /// The other end may be of the same host.
     pub same_host: Option<LocalPeerId>,
-    /// Both ends understand statements among the messages.
-    pub has_statements: bool,
+    /// What statements among the messages name the link by, if both ends understand them.
+    pub delivery: Option<u64>,
     /// The other end is in ROS 2, too, where it is known by this.
     pub origin: Option<u64>,
     /// To be counted on by whoever reads the messages.
@@ -127,8 +127,8 @@ pub struct SubscriberLink {
     pub datagrams: Option<Fragmenter>,
     /// The other end may be of the same host.
     pub same_host: Option<LocalPeerId>,
-    /// Both ends understand statements among the messages.
-    pub has_statements: bool,
+    /// What statements among the messages name the link by, if both ends understand them.
+    pub delivery: Option<u64>,
     /// The other end is in ROS 2, too, where it is known by this.
     pub origin: Option<u64>,
     /// To be counted on by whoever sends the messages.

@@ -12,7 +12,7 @@ use runnel_core::time::Instant;
 use super::event::{LinkStats, NodeEvent, SubscriberLink};
 use super::fault::{AskedType, HandshakeFault, PeerFault, TypeSum, TypesDiffer};
 use super::origin;
-use super::same_host::{announce_statements, asked_to_meet, says_statements};
+use super::same_host::{announce_statements, asked_to_meet, said_delivery};
 use super::timer::Timer;
 use super::{Conn, Linked, Node};
 use crate::header::{ConnectionHeader, MAX_HEADER};
@@ -145,11 +145,12 @@ impl Node {
     fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String, asked: &ConnectionHeader) {
         let Some(mut reply) = self.publisher_header(&topic) else { return };
         let same_host = self.answer_of_process(asked_to_meet(asked), &mut reply);
-        let has_statements = same_host.is_some() && says_statements(asked);
-        if has_statements {
+        let origin = origin::told_in(asked);
+        let is_used = same_host.is_some() || self.config.origin.is_some() && origin.is_some();
+        let delivery = said_delivery(asked).filter(|_| is_used);
+        if delivery.is_some() {
             announce_statements(&mut reply);
         }
-        let origin = origin::told_in(asked);
         let address = self.no_longer_incoming(conn);
         let stats = Arc::new(LinkStats::default());
         let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
@@ -163,7 +164,7 @@ impl Node {
             answer,
             datagrams: None,
             same_host,
-            has_statements,
+            delivery,
             origin,
             stats,
         };

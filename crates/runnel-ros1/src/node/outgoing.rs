@@ -224,7 +224,7 @@ impl Node {
     pub(super) fn link_connected(&mut self, now: Instant, conn: ConnId, topic: &str, uri: &str) {
         let Some(mut header) = self.subscriber_header(topic) else { return };
         let token = self.tell_of_process(&mut header);
-        if token.is_some() {
+        if token.is_some() || self.config.origin.is_some() {
             same_host::announce_statements(&mut header);
         }
         self.send(conn, header.emit());
@@ -319,7 +319,8 @@ impl Node {
             rest: rest.to_vec(),
             datagrams,
             same_host: same_host::answered(header, token),
-            has_statements: token.is_some() && same_host::says_statements(header),
+            delivery: (datagrams.is_none() && same_host::says_statements(header))
+                .then(|| same_host::link_name(token)),
             origin: origin::told_in(header),
             stats,
         }));

@@ -6,7 +6,8 @@
 //! subscriber ◄─ runnel_process=<of the publisher> runnel_delivery=1                      ◄─ publisher
 //! ```
 //! What the first two hold is in [`runnel_core::local_peer`]. Where both ends of a topic's link say `runnel_delivery=1`, they
-//! state by which way messages go, among these; without that the link stays on the network.
+//! state by which path messages go, among these; without that the link stays on the network. Nodes of both graphs say so, too,
+//! where processes of one host are not told.
 
 use md5::{Digest, Md5};
 use runnel_core::local_peer::{LocalIdentity, LocalPeerId};
@@ -26,6 +27,16 @@ pub(super) fn announce_statements(header: &mut ConnectionHeader) {
 /// Whether the sender of the header says so.
 pub(super) fn says_statements(header: &ConnectionHeader) -> bool {
     header.get(DELIVERY) == Some("1")
+}
+
+/// What statements name a link by whose token is this, if it has one.
+pub(super) fn link_name(token: Option<u128>) -> u64 {
+    token.map_or(0, |token| token as u64)
+}
+
+/// The same of the link of a subscriber, if it says that it understands statements.
+pub(super) fn said_delivery(header: &ConnectionHeader) -> Option<u64> {
+    says_statements(header).then(|| link_name(header.get(LINK).and_then(unhex)))
 }
 
 /// The token of the link with this number, which is used once.

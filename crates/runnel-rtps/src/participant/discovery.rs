@@ -145,9 +145,6 @@ impl Participant {
             Some(known)
         })??;
         self.unmatch(guid);
-        if known.role() == Role::Reader {
-            self.reader_ended(&known);
-        }
         self.tell(Event::EndpointLost(guid));
         Some(known)
     }

@@ -88,21 +88,12 @@ impl Participant {
         let path = self.path(peer);
         let ours = self.endpoints.get(&local)?;
         let is_joined = self.user_writers.get(&local)?.matched.contains(&remote);
-        let elsewhere = !is_joined && self.hears_elsewhere(local, reader);
-        if elsewhere && !self.elsewhere.is_let_over(local, remote) {
-            self.elsewhere.wait(local, reader);
-            if self.has_met(local, remote.prefix) {
-                self.tell(Event::CanGoOver { writer: local, reader: remote });
-            }
-            return None;
-        }
         let spec = ReaderSpec {
             guid: remote,
             address: address_of(reader, peer.user, |ip| peer.is_reached_at(&self.config, ip)),
             reliable: reader.qos.reliability == Reliability::Reliable
                 && ours.qos.reliability == Reliability::Reliable,
-            wants_earlier: reader.qos.durability == Durability::TransientLocal
-                && !self.elsewhere.has_got_earlier(local, reader),
+            wants_earlier: reader.qos.durability == Durability::TransientLocal,
             datagram: path.datagram,
             rate: path.rate,
             asks_slowly: peer.data.vendor == VendorId::CYCLONE_DDS,
@@ -117,12 +108,7 @@ impl Participant {
             plain: None,
             echoes: peer.data.vendor.is_plain(),
         };
-        self.elsewhere.joined(local, reader);
         self.user_writers.get_mut(&local)?.matched.insert(remote);
-        if elsewhere {
-            // What it missed here meanwhile has reached it by the alternate path.
-            self.update_writer(local, Change::Forgotten(remote));
-        }
         self.update_writer(local, Change::Matched(spec));
         Some(!is_joined)
     }
@@ -159,7 +145,6 @@ impl Participant {
 
     /// An endpoint of ours and another have nothing to do with each other any more, if they had.
     fn part(&mut self, local: EntityId, remote: Guid) {
-        self.elsewhere.forget(local, remote);
         self.give_held(local, remote);
         let parted = match self.user_writers.get_mut(&local) {
             Some(writer) => writer.matched.remove(&remote),

@@ -12,9 +12,9 @@ mod discovery;
 mod discovery_datagrams;
 mod discovery_queue;
 mod discovery_reads;
-mod elsewhere;
 mod kept;
 mod matching;
+mod met;
 mod moves;
 mod numbers;
 mod own_endpoints;
@@ -44,7 +44,6 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use discovery_queue::DiscoveryQueue;
 use discovery_reads::DiscoveryReads;
-use elsewhere::Elsewhere;
 use kept::Kept;
 use numbers::Numbers;
 use peers::Peers;
@@ -89,7 +88,6 @@ pub struct Participant {
     heard: BTreeMap<Guid, Vec<EntityId>>,
     /// What writers have told readers of ours before we knew of them.
     early: BTreeMap<(Guid, EntityId), Heartbeat>,
-    elsewhere: Elsewhere,
     kept: Kept,
     /// What is read again of peers' discovery.
     reads: DiscoveryReads,
@@ -156,7 +154,6 @@ impl Participant {
             budgets: Budgets::new(config.limits.waiting_bytes),
             heard: BTreeMap::new(),
             early: BTreeMap::new(),
-            elsewhere: Elsewhere::default(),
             kept: Kept::default(),
             reads: DiscoveryReads::default(),
             corrections: BTreeMap::new(),

@@ -103,7 +103,6 @@ impl Participant {
         self.corrections.remove(&id);
         self.user_writers.remove(&id);
         self.writer_updates.retain(|update| update.writer != id);
-        self.elsewhere.forget_writer(id);
         self.readers.remove(&id);
         self.early.retain(|(_, reader), _| *reader != id);
         self.unwatch(|what| match what {

@@ -396,9 +396,6 @@ impl Participant {
         }
         self.arm_discovery(context.source);
         self.reader_corrected(ack.writer, reader, corrections);
-        if ack.writer == EntityId::PUBLICATIONS_WRITER {
-            self.announcements_acknowledged(context.now, context.source);
-        }
     }
 
     fn handle_nack_fragments(&mut self, context: &Context<'_>, nack: &NackFrag) {

@@ -207,6 +207,14 @@ impl<B: Lend> Writer<B> {
         Some((first_unacknowledged, next))
     }
 
+    /// A reader gets nothing until it is resumed.
+    pub fn hold(&mut self, reader: Guid) {
+        if let Some(proxy) = self.readers.get_mut(reader) {
+            proxy.hold();
+            self.trim();
+        }
+    }
+
     /// The alternate path has ended; these samples did not arrive by it.
     pub fn resume(
         &mut self,

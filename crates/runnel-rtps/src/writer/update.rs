@@ -17,8 +17,6 @@ pub struct WriterUpdate {
 pub(crate) enum Change {
     /// A reader is matched, or said something of itself again.
     Matched(ReaderSpec),
-    /// A reader that was left does not go on where it was when it is matched again.
-    Forgotten(Guid),
     Unmatched(Guid),
     /// A reader is reached there from now on.
     Moved(Guid, SocketAddr),

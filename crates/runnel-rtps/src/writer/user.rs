@@ -111,6 +111,16 @@ impl<P: Lend> UserWriter<P> {
         self.wake();
     }
 
+    /// A reader that was left does not go on where it was when it is matched again.
+    pub fn forget_left(&mut self, reader: Guid) {
+        self.writer.forget_left(reader);
+    }
+
+    /// A reader gets nothing, of what is unacknowledged neither, until [`UserWriter::resume`] says from where on it does.
+    pub fn hold(&mut self, reader: Guid) {
+        self.writer.hold(reader);
+    }
+
     /// Samples that are written from now on reach a reader by an alternate path, whose owner sees to their lifespan. `None` if
     /// the two are not matched. A writer all of whose readers are suspended holds no new sample, unless it is for late joiners.
     pub fn suspend(&mut self, reader: Guid) -> Option<Suspended> {
@@ -145,10 +155,6 @@ impl<P: Lend> UserWriter<P> {
             Change::Matched(spec) => {
                 self.writer.join(spec);
                 true
-            }
-            Change::Forgotten(reader) => {
-                self.writer.forget_left(reader);
-                false
             }
             Change::Unmatched(reader) => {
                 self.writer.leave(reader);

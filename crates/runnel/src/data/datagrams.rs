@@ -11,6 +11,7 @@ use runnel_ros1::net::ConnId;
 use runnel_ros1::node::LinkStats;
 use runnel_ros1::told::told;
 use runnel_ros1::udpros::Fragmenter;
+use runnel_rtps::wire::EntityId;
 
 /// Refusals in a row after which a subscriber counts as gone, and how long after the first of them that is at the
 /// soonest: one that is started again may take the same port.
@@ -33,6 +34,8 @@ pub(super) struct DatagramLink {
     pub(super) subscriber: String,
     /// By what the subscriber's node is known in both graphs, if it is in both.
     pub(super) origin: Option<u64>,
+    /// Writers that served the subscriber's node by RTPS before the link stood, and do so still.
+    pub(super) standby: Vec<EntityId>,
     /// The subscriber is gone; the driver is about to learn of it.
     pub(super) refused: bool,
     pub(super) refusals: Refusals,
@@ -54,6 +57,11 @@ pub(super) enum Offered {
 }
 
 impl DatagramLink {
+    /// Whether it carries what this writer, if there is one, writes in ROS 2.
+    pub(super) fn carries(&self, writer: Option<EntityId>) -> bool {
+        writer.is_none_or(|writer| !self.standby.contains(&writer))
+    }
+
     /// Sends a message.
     pub(super) fn offer(&mut self, message: &[u8]) -> Offered {
         let datagrams = match self.fragmenter.cut(message) {

@@ -47,7 +47,7 @@ impl TopicInput {
     }
 
     /// Adds a subscription: it gets what latched publishers sent last, but for those of nodes of these origins, whose messages
-    /// come by ROS 2 meanwhile: what they sent here last may be long outdated, and what they keep comes from there.
+    /// come by ROS 2 meanwhile: what they sent here last may be outdated, and what they keep comes from there.
     pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>, by_ros2: &[u64]) {
         let mut mixed = false;
         let links = lock(&self.links);
@@ -144,7 +144,17 @@ impl TopicInput {
 
     /// Gives a received message to every subscription; only the first takes it without a copy.
     pub(crate) fn push(&self, message: Vec<u8>, from: &Arc<LinkInfo>) {
-        self.give(Received::Own(message), from);
+        self.give(Received::Own(message), from, |_| true);
+    }
+
+    /// The same to those subscriptions that it is for.
+    pub(crate) fn push_to(
+        &self,
+        message: Vec<u8>,
+        from: &Arc<LinkInfo>,
+        is_for: impl Fn(&Arc<SubscriptionCore>) -> bool,
+    ) {
+        self.give(Received::Own(message), from, is_for);
     }
 
     /// Gives a message of `len` bytes that `fill` writes into a buffer to every subscription.
@@ -164,16 +174,16 @@ impl TopicInput {
 
     /// The same of a message that lies in another process's memory.
     pub(crate) fn push_lent(&self, message: Lent, from: &Arc<LinkInfo>) {
-        self.give(Received::Lent(message), from);
+        self.give(Received::Lent(message), from, |_| true);
     }
 
-    fn give(&self, message: Received, from: &Arc<LinkInfo>) {
+    fn give(&self, message: Received, from: &Arc<LinkInfo>, is_for: impl Fn(&Arc<SubscriptionCore>) -> bool) {
         from.stats.count_framed(message.bytes().len());
         if from.latching {
             self.keep(message.bytes(), from);
         }
         let readers = lock(&self.readers);
-        let mut readers = readers.of(from);
+        let mut readers = readers.of(from).filter(|subscription| is_for(subscription));
         let Some(first) = readers.next() else { return };
         readers.for_each(|other| other.push_copy(message.bytes(), from));
         first.push_bytes(message, from);
@@ -181,8 +191,18 @@ impl TopicInput {
 
     /// Messages of a publisher did not arrive whole.
     pub(crate) fn lose(&self, messages: u64, from: &LinkInfo) {
+        self.lose_for(messages, from, |_| true);
+    }
+
+    /// The same of those subscriptions that they were for.
+    pub(crate) fn lose_for(
+        &self,
+        messages: u64,
+        from: &LinkInfo,
+        is_for: impl Fn(&Arc<SubscriptionCore>) -> bool,
+    ) {
         from.stats.count_dropped(messages);
-        for subscription in lock(&self.readers).of(from) {
+        for subscription in lock(&self.readers).of(from).filter(|subscription| is_for(subscription)) {
             subscription.lose(messages);
         }
     }

@@ -8,13 +8,13 @@ mod life;
 mod link;
 mod links;
 mod locals;
+mod matched_readers;
 mod memory_links;
 mod memory_path;
 mod numbers;
 mod offer;
-mod origins;
 mod outgoing;
-mod over;
+mod shared_links;
 mod writer;
 
 use std::io;
@@ -23,12 +23,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use runnel_io::segment::SlotMut;
 use runnel_io::{Interest, Reactor};
+use runnel_rtps::wire::{EntityId, Guid};
 
 use super::datagrams::{DatagramLink, Offered};
 use super::frames::FramePool;
 use super::subscription::{Deferred, LinkInfo};
 use crate::frame::{Frame, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
-use crate::ipc::{Pool, Reservation, SHORTEST};
+use crate::ipc::{self, Pool, Reservation, SHORTEST};
 use crate::log_output::console;
 use crate::sync::{Class, Mutex, lock};
 pub(crate) use blank::{Blank, Filled, NoBlank};
@@ -37,6 +38,7 @@ use locals::{Earlier, KeptFrame, Local};
 use memory_links::MemoryLink;
 pub(crate) use offer::Offer;
 pub(crate) use outgoing::{Outgoing, Refused};
+use shared_links::Leaving;
 pub(crate) use writer::RtpsWriter;
 
 /// How a topic is published. Several publishers of one node share the most that any of them asks for.
@@ -76,6 +78,8 @@ struct State {
     lives: bool,
     /// Subscribers in the ROS 2 graph that get messages in shared memory.
     memory_links: Vec<MemoryLink>,
+    /// Readers of both graphs whose messages wait until what came by a link has arrived.
+    leaving: Vec<Leaving>,
     options: PublicationOptions,
     seq: u32,
     /// The last message, for those who come later.
@@ -83,6 +87,10 @@ struct State {
     /// Those before it, if they get these as well.
     earlier: Option<Earlier>,
     pool: FramePool,
+    /// The writer of the last message.
+    last_writer: Option<EntityId>,
+    /// Readers that are held, and sessions that they are asked for by.
+    wanted: Vec<(Guid, Arc<ipc::Sender>)>,
     /// Memory that was made ahead.
     reserved: Vec<Reservation>,
     /// Messages that were copied for subscribers that are gone, because they held as much as they may.
@@ -106,6 +114,9 @@ impl Publication {
             offers: Vec::new(),
             lives: true,
             memory_links: Vec::new(),
+            leaving: Vec::new(),
+            last_writer: None,
+            wanted: Vec::new(),
             latched: None,
             earlier: None,
             pool: FramePool::default(),
@@ -194,7 +205,6 @@ impl Publication {
         let mut unsent = None;
         let lendable = self.lendable(&message);
         let mut state = lock(&self.state);
-        state.let_over(offer);
         let keep_all = offer.keeps_all();
         if keep_all && let Some(subscriber) = state.full_without_bytes(offer) {
             return Err(Refused::Full { subscriber, message, bytes: 0 });
@@ -227,11 +237,6 @@ impl Publication {
         };
         if let Some(frame) = cdr {
             unsent = self.send_cdr(&mut state, frame, offer);
-        }
-        // A link that stood by until now carries on.
-        if bytes.is_none() && state.has_carrying_link(offer) {
-            bytes = state.written(&message, None).ok();
-            self.count_dropped(u64::from(bytes.is_none()));
         }
         if let Some(frame) = bytes {
             let takes_bytes = |local: &Local| !by_reference(local);
@@ -292,11 +297,14 @@ impl Publication {
     ) -> Option<String> {
         let mut complaint = None;
         state.seq = state.seq.wrapping_add(1);
-        for link in state.links.iter_mut().filter(|link| !offer.reaches(link.origin)) {
+        let writer = offer.writer_id();
+        state.last_writer = writer;
+        for link in state.links.iter_mut().filter(|link| link.carries(writer)) {
+            link.before_message(&self.reactor, writer);
             self.count_dropped(link.offer(&self.reactor, &frame));
         }
         let bytes = frame.as_ref();
-        for link in state.datagram_links.iter_mut().filter(|link| !offer.reaches(link.origin)) {
+        for link in state.datagram_links.iter_mut().filter(|link| link.carries(writer)) {
             complaint = self.offer_datagrams(link, bytes).or(complaint);
         }
         let until = offer.lifespan_end();

@@ -1,6 +1,5 @@
 //! The receiving side: a bounded queue between the sockets and the user's callback.
 
-mod beside;
 mod deferred;
 mod link_info;
 mod queue;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use runnel_core::time::Instant;
 use runnel_core::timers::Timers;
+use runnel_delivery::PairId;
 use runnel_io::Stream;
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Port, ServiceLinkId};
@@ -67,6 +68,10 @@ pub(super) enum Effect {
     Misbehaved { link: Key, why: &'static str },
     /// What has come by a link is something that its publisher is to be told of.
     PublisherUntold { key: Key },
+    /// What has come by a link changes which subscriptions RTPS serves instead.
+    LinkShared { key: Key },
+    /// A link is gone by which such changes came: RTPS serves these pairs of nodes of this origin, if anything does.
+    LinkUnshared { origin: u64, pairs: Vec<PairId> },
     /// Something is to be logged about a peer.
     PeerTrouble { engine: Key, peer: Peer, why: String },
     /// A link is gone whose other end may be of this host.
@@ -118,6 +123,7 @@ impl Effect {
 /// The other end of a link.
 pub(super) enum Peer {
     Publisher { topic: Arc<TopicInput>, name: String, address: Source },
+    Subscriber { topic: String, name: String },
     Client { service: String, name: String, address: IpAddr },
 }
 

@@ -94,6 +94,7 @@ impl Driver {
                 };
                 format!("topic {}: publisher [{}]{by}", self.topic_of(engine, topic), told(name))
             }
+            Peer::Subscriber { topic, name } => format!("topic {topic}: subscriber [{}]", told(name)),
             Peer::Client { service, name, address } => {
                 format!("service {service}: client [{}] at {address}", told(name))
             }

@@ -31,15 +31,15 @@ impl Driver {
             ..LinkInfo::default()
         });
         if let Some(number) = link.datagrams {
-            self.sockets.join_datagrams(key, number, topic, &from, &mut self.effects);
-            return self.ros1_joined(&from);
+            return self.sockets.join_datagrams(key, number, topic, &from, &mut self.effects);
         }
         if !self.sockets.join_publisher(key, topic, &from, &link) {
             return;
         }
         console::debug!("topic {}: publisher [{}] joined", link.topic, from.publisher);
-        self.ros1_joined(&from);
+        self.share_link(key);
         self.sockets.messages(key, &link.rest, &mut self.effects);
+        self.share_changed(key);
         self.meet(key, OtherEnd::Publisher, link.same_host);
     }
 

@@ -2,7 +2,6 @@
 
 mod any;
 mod complaints;
-mod dual;
 mod endpoints;
 mod graph;
 mod inbox;
@@ -52,7 +51,7 @@ pub(super) struct Ros2 {
     settings: Option<Ros2Settings>,
     pub(super) rtps: Option<Arc<Rtps>>,
     writers: HashMap<EntityId, WriterEnd>,
-    readers: HashMap<EntityId, ReaderEnd>,
+    pub(super) readers: HashMap<EntityId, ReaderEnd>,
     /// Subscriptions that have readers as publishers tell their types.
     any: Vec<AnyEnd>,
     graph: Graph,
@@ -73,8 +72,6 @@ pub(super) struct Ros2 {
     throttle: Throttle,
     /// The process has left the graph, and stays out of it.
     left: bool,
-    /// What is published by nodes of both graphs to subscribers that go over from ROS 1.
-    going_over: dual::GoingOver,
 }
 
 struct WriterEnd {
@@ -83,10 +80,10 @@ struct WriterEnd {
     offer: Weak<Offer>,
 }
 
-struct ReaderEnd {
+pub(super) struct ReaderEnd {
     node: NodeKey,
     topic: String,
-    core: Weak<SubscriptionCore>,
+    pub(super) core: Weak<SubscriptionCore>,
     /// What the reader alone brings, apart from the links of ROS 1.
     input: Arc<TopicInput>,
     type_name: String,
@@ -94,7 +91,7 @@ struct ReaderEnd {
     type_hash: String,
     /// Publishers have told its type.
     any: bool,
-    links: HashMap<Guid, Arc<LinkInfo>>,
+    pub(super) links: HashMap<Guid, Arc<LinkInfo>>,
     /// Publishers that do not say any more that they live.
     lapsed: HashSet<Guid>,
     /// How many messages more there is room for, if publishers are to wait for it.
@@ -135,7 +132,6 @@ impl Ros2 {
             heard_at: None,
             throttle: Throttle::default(),
             left: false,
-            going_over: dual::GoingOver::default(),
         }
     }
 
@@ -160,8 +156,7 @@ impl Ros2 {
 
     /// When the participant has something to do: other threads work on it, too, so that it keeps its deadline itself.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let rtps = self.rtps.as_ref()?;
-        rtps.deadline().into_iter().chain(self.going_over.deadline()).min()
+        self.rtps.as_ref()?.deadline()
     }
 
     /// Says what somebody in the graph did, as long as nobody does it all the time.
@@ -217,6 +212,21 @@ impl Ros2 {
             let lapsed = i64::from(end.lapsed.remove(&remote));
             end.tell_life(lapsed - 1, -lapsed);
         }
+    }
+}
+
+impl Ros2 {
+    /// The writers of this process to a topic.
+    #[cfg(test)]
+    pub(super) fn writers_to(&self, topic: &str) -> Vec<(EntityId, Option<Arc<Offer>>)> {
+        let to_topic = self.writers.iter().filter(|(_, end)| end.topic == topic);
+        to_topic.map(|(id, end)| (*id, end.offer.upgrade())).collect()
+    }
+
+    /// The origin of a publisher in both graphs that a reader is matched with, and the reader's subscription.
+    pub(super) fn shared_by(&self, reader: EntityId, writer: Guid) -> Option<(u64, Arc<SubscriptionCore>)> {
+        let end = self.readers.get(&reader)?;
+        Some((end.links.get(&writer)?.origin?, end.core.upgrade()?))
     }
 }
 
@@ -292,7 +302,6 @@ impl Driver {
             self.fill_rooms();
         }
         self.take_ros2_events();
-        self.ros2.going_over.serve(now);
     }
 
     fn ros2_event(&mut self, event: Event) {
@@ -300,11 +309,12 @@ impl Driver {
         match event {
             Event::Matched { local, remote } => {
                 ros2.matched(local, remote);
+                self.reader_matched(local, remote);
                 self.pair_met(local, remote);
             }
-            Event::CanGoOver { writer, reader } => self.can_go_over(writer, reader),
             Event::Unmatched { local, remote } => {
                 self.pair_parted(local, remote);
+                self.reader_unmatched(local, remote);
                 self.ros2.unmatched(local, remote);
             }
             Event::Incompatible { local, remote, policies } => {

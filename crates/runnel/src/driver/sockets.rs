@@ -129,6 +129,7 @@ impl Sockets {
     pub(super) fn writable(&mut self, key: Key, effects: &mut Effects) {
         match self.table.get(key) {
             Some(Socket::Control(_)) => self.control_writable(key, effects),
+            Some(Socket::Input(_)) => self.send_statements(key),
             Some(Socket::Output(output)) => output.publication.writable(output.conn),
             Some(Socket::DatagramOutput(_)) => self.datagram_output_refused(key, effects),
             Some(Socket::Served(served)) => served.client.writable(),
@@ -151,6 +152,7 @@ impl Sockets {
         let Some(mut socket) = self.table.remove(key) else { return };
         if let Socket::Input(input) = &mut socket {
             input.finish_delivery();
+            effects.extend(input.unshared());
         }
         match &socket {
             Socket::Input(Input { topic, from, .. })

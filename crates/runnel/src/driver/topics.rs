@@ -130,7 +130,7 @@ impl Driver {
         if let Some(has) = input.conflict(core) {
             return Err(type_conflict(topic, has));
         }
-        input.add(Arc::clone(core), &self.origins_by_ros2(key, &topic.name));
+        input.add(Arc::clone(core), &self.origins_on_standby(&input));
         self.watches.add(core, &mut self.effects);
         // Of what the publishers of this process keep for those who come later it gets as much as it asks for in ROS 2,
         // and the last message if it asks for nothing there.
@@ -145,12 +145,14 @@ impl Driver {
         let owner = (key, self.nodes.origin(key));
         let ros2 =
             places.ros2.then(|| self.ros2.add_reader(owner, topic, qos, core, &mut self.effects)).flatten();
+        self.subscription_added(&input, core);
         Ok(Inputs { ros1: input, ros2 })
     }
 
     /// A subscription is gone: with the last one to a topic, its links go.
     pub(crate) fn remove_subscription(&mut self, key: NodeKey, topic: &str, core: &Arc<SubscriptionCore>) {
         self.endpoints.forget_subscription(core);
+        self.subscription_removed(key, topic, core);
         self.remove_reader(core);
         self.nodes.leave_publishers_of_this_process(core);
         if self.nodes.get_mut(key).is_some_and(|slot| slot.remove_input(topic, core)) {

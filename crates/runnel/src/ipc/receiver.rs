@@ -95,6 +95,14 @@ impl Piece {
         }
     }
 
+    /// Its bytes in this process's own memory.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Lent(lent) => lent.bytes().to_vec(),
+            Self::Own(bytes) => bytes,
+        }
+    }
+
     /// The same in this process's own memory.
     pub(crate) fn into_own(self) -> Self {
         match self {

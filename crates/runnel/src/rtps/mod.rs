@@ -291,6 +291,11 @@ impl Rtps {
         self.work(|participant, now| participant.remove_endpoint(now, stamp(), id));
     }
 
+    /// The endpoints of others that one of ours has matched.
+    pub(crate) fn matched(&self, id: EntityId) -> Vec<Guid> {
+        lock(&self.core).participant.matched(id)
+    }
+
     /// The readers of a writer that may not know of it yet.
     pub(crate) fn not_yet_met(&self, writer: EntityId) -> Vec<Guid> {
         lock(&self.core).participant.not_yet_met(writer)

@@ -5,7 +5,7 @@ use std::io;
 use runnel_io::host;
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::{Rtps, Writer};
+use super::Rtps;
 use crate::sync::lock;
 
 /// Of letters alone: the originals take all of the user data, with the hash of the type, for garbled if any key has another
@@ -34,26 +34,6 @@ pub(super) fn origin_in(user_data: &[u8]) -> Option<u64> {
 }
 
 impl Rtps {
-    /// The node of this origin hears a writer by ROS 1, too. Whether it hears the writer by RTPS.
-    pub(crate) fn heard_elsewhere(&self, writer: &Writer, origin: u64) -> bool {
-        self.work(|participant, _| {
-            participant.heard_elsewhere(writer.id(), word(origin).as_bytes());
-            writer.reaches(origin)
-        })
-    }
-
-    /// All that the node of this origin was sent by ROS 1 has arrived: whether a writer's messages reach it by RTPS from now on.
-    pub(crate) fn let_over(&self, writer: EntityId, origin: u64) -> bool {
-        self.work(|participant, now| participant.let_over(now, writer, word(origin).as_bytes()))
-    }
-
-    /// It does so no longer.
-    pub(crate) fn not_heard_elsewhere(&self, writer: EntityId, origin: u64) {
-        self.work(|participant, now| {
-            participant.not_heard_elsewhere(now, writer, word(origin).as_bytes());
-        });
-    }
-
     /// The origin of the node that an endpoint is of, if that is in both graphs.
     pub(crate) fn origin_of(&self, endpoint: Guid) -> Option<u64> {
         let core = lock(&self.core);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
-use runnel_rtps::wire::Guid;
+use runnel_rtps::wire::{Guid, SequenceNumber};
 
 use super::alternate_path::{Returned, sequence};
 use super::writer::{State, Writer};
@@ -17,24 +17,19 @@ use crate::sync::{MutexGuard, lock};
 pub(crate) struct Written<'a> {
     /// A frame that is not held any more.
     pub(crate) displaced: Option<Frame>,
-    /// The readers are others than they were: how often they have changed by now, and the origins of those who are in both
-    /// graphs.
-    pub(crate) readers: Option<(u32, Vec<u64>)>,
     /// The message is sent when this is dropped, unless another thread has sent it.
     pub(crate) unsent: Unsent<'a>,
 }
 
 impl Rtps {
-    /// Publishes a message, to readers that had changed `known` times.
-    pub(crate) fn write<'a>(&'a self, writer: &'a Writer, frame: Frame, known: Option<u32>) -> Written<'a> {
+    /// Publishes a message.
+    pub(crate) fn write<'a>(&'a self, writer: &'a Writer, frame: Frame) -> Written<'a> {
         let state = &mut *self.lock_to_publish(writer);
         let now = clock::monotonic();
         let displaced = state.writer.write(now, stamp(), CdrFrame(frame));
-        let changes = state.writer.reader_changes();
-        let readers = (known != Some(changes)).then(|| (changes, state.origins.values().copied().collect()));
         let displaced = displaced.ok().flatten().map(|frame| frame.0);
         let wakes = self.settle(writer, state, now);
-        Written { displaced, readers, unsent: Unsent { rtps: self, writer, wakes } }
+        Written { displaced, unsent: Unsent { rtps: self, writer, wakes } }
     }
 
     /// The user says that a writer lives.
@@ -50,6 +45,21 @@ impl Rtps {
                 |(at, written, frame): Returned| (sequence(at), written.unwrap_or(now), CdrFrame(frame));
             let unsent = unsent.into_iter().map(written);
             state.writer.resume(now, stamp(), reader, sequence(from), unsent);
+        });
+    }
+
+    /// A reader is held no longer: these messages and all that follow go to it, and what is kept from the number `from` on.
+    pub(crate) fn release(&self, writer: &Writer, reader: Guid, from: u64, waiting: Vec<Returned>) {
+        self.work_on(writer, |state, _| state.release(reader));
+        self.resume(writer, reader, from, waiting);
+    }
+
+    /// A link of ROS 1 to the node of this origin has ended: readers that were held for it get all from here.
+    pub(crate) fn unlink(&self, writer: &Writer, origin: u64) {
+        self.work_on(writer, |state, now| {
+            for reader in state.unlink(origin) {
+                state.writer.resume(now, stamp(), reader, SequenceNumber::FIRST, []);
+            }
         });
     }
 

@@ -65,7 +65,7 @@ fn hears(from: &Rtps, writer: &Writer, to: &Rtps) -> SocketAddr {
     let until = StdInstant::now() + LONG;
     loop {
         assert!(StdInstant::now() < until, "it hears nothing");
-        from.write(writer, frame("hello..."), None);
+        from.write(writer, frame("hello..."));
         turn(from);
         if let Some((from, bytes)) = turn(to).into_iter().next() {
             assert_eq!(bytes, [&[0, 1, 0, 0], &b"hello..."[..]].concat());

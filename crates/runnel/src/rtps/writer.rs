@@ -3,7 +3,7 @@
 //!
 //! What the participant finds out for a writer is given to it while the participant is locked, so that updates keep their order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use runnel_core::time::Instant;
 use runnel_rtps::wire::{EntityId, Guid};
@@ -27,6 +27,10 @@ pub(super) struct State {
     pub(super) writer: UserWriter<CdrFrame>,
     /// The origins of its matched readers whose nodes are in both graphs.
     pub(super) origins: BTreeMap<Guid, u64>,
+    /// The origins of nodes that have links of ROS 1, and how many: their readers are held when they are matched.
+    linked: BTreeMap<u64, usize>,
+    /// Readers that get nothing by RTPS, since a link of ROS 1 carries what is for them.
+    held: BTreeSet<Guid>,
     /// When its timer goes off, if it has been set.
     pub(super) armed: Option<Instant>,
 }
@@ -34,7 +38,13 @@ pub(super) struct State {
 impl Writer {
     pub(super) fn new(writer: UserWriter<CdrFrame>) -> Self {
         let id = writer.id();
-        let state = State { writer, origins: BTreeMap::new(), armed: None };
+        let state = State {
+            writer,
+            origins: BTreeMap::new(),
+            linked: BTreeMap::new(),
+            held: BTreeSet::new(),
+            armed: None,
+        };
         Self { id, state: Mutex::new(Class::RtpsWriter, state), outbox: Outbox::new() }
     }
 
@@ -66,25 +76,77 @@ impl Writer {
         Some(Suspended { first_unacknowledged, next: number(suspended.next) })
     }
 
-    /// True if a node of this origin has a reader that it has matched.
-    pub(super) fn reaches(&self, origin: u64) -> bool {
-        lock(&self.state).origins.values().any(|of| *of == origin)
+    /// There is a link of ROS 1 to the node of this origin: readers of it that are matched from now on are held. Gives those that
+    /// RTPS carries already.
+    pub(crate) fn link(&self, origin: u64) -> Vec<Guid> {
+        let state = &mut *lock(&self.state);
+        *state.linked.entry(origin).or_default() += 1;
+        let of_node = state.origins.iter().filter(|(_, of)| **of == origin).map(|(reader, _)| *reader);
+        of_node.filter(|reader| !state.held.contains(reader)).collect()
+    }
+
+    /// The reader of this id of a node, and whether it is held; `None` if it is not matched.
+    pub(crate) fn reader_of(&self, origin: u64, reader: EntityId) -> Option<(Guid, bool)> {
+        let state = &*lock(&self.state);
+        let is_meant = |(guid, of): &(&Guid, &u64)| guid.entity == reader && **of == origin;
+        let (guid, _) = state.origins.iter().find(is_meant)?;
+        Some((*guid, state.held.contains(guid)))
+    }
+
+    /// Whether a reader is held.
+    pub(crate) fn is_held(&self, reader: Guid) -> bool {
+        lock(&self.state).held.contains(&reader)
+    }
+
+    /// A reader gets nothing more by RTPS, of what it has not acknowledged neither.
+    pub(crate) fn hold(&self, reader: Guid) {
+        lock(&self.state).hold(reader);
     }
 }
 
 impl State {
+    fn hold(&mut self, reader: Guid) {
+        self.writer.hold(reader);
+        self.held.insert(reader);
+    }
+
+    /// A link of ROS 1 to the node of this origin has ended. Gives the readers that are held for no link any more.
+    pub(super) fn unlink(&mut self, origin: u64) -> Vec<Guid> {
+        let Some(links) = self.linked.get_mut(&origin) else { return Vec::new() };
+        *links -= 1;
+        if *links > 0 {
+            return Vec::new();
+        }
+        self.linked.remove(&origin);
+        let origins = &self.origins;
+        self.held.extract_if(.., |reader| origins.get(reader) == Some(&origin)).collect()
+    }
+
+    /// A reader is held no longer.
+    pub(super) fn release(&mut self, reader: Guid) {
+        self.held.remove(&reader);
+    }
+
     /// Takes in what the participant has found out.
     pub(super) fn update(&mut self, participant: &mut Participant, now: Instant, update: WriterUpdate) {
+        let mut held = None;
         if let Some(reader) = update.matched() {
             let origin = participant.endpoint(reader).and_then(|endpoint| origin_in(&endpoint.user_data));
-            self.origins.remove(&reader);
+            let was_known = self.origins.remove(&reader).is_some();
             self.origins.extend(origin.map(|origin| (reader, origin)));
+            if !was_known && origin.is_some_and(|origin| self.linked.contains_key(&origin)) {
+                // What it missed here meanwhile has come by the link.
+                self.writer.forget_left(reader);
+                held = Some(reader);
+            }
         }
         if let Some(reader) = update.unmatched() {
             self.origins.remove(&reader);
+            self.held.remove(&reader);
         }
         let acknowledged = update.acknowledged();
         let corrections = self.writer.handle_update(now, update);
+        held.into_iter().for_each(|reader| self.hold(reader));
         if let Some(reader) = acknowledged {
             participant.reader_corrected(self.writer.id(), reader, corrections);
         }

@@ -101,6 +101,45 @@ fn a_subscription_that_asks_in_ros_2_for_more_than_is_offered_is_served_by_ros_1
     listener.check();
 }
 
+/// RTPS serves the one, which asks for no more than is offered, and the link of ROS 1 the other.
+fn reliable_beside_best_effort(ipc: bool) {
+    let (graph, domain) = (Graph::new(), domain());
+    let options = || graph.options().graphs(Graphs::Both).domain_id(domain).ipc(ipc);
+    let [a, b] = [0, 1].map(|_| Context::with_options(options()).unwrap());
+    let talker = a.create_node("talker").unwrap();
+    let many = QoS::keep_last(10_000);
+    let publisher = talker.create_publisher::<UInt32>("count", many.best_effort()).unwrap();
+    let talks = Talker::new(publisher.clone());
+    let best_effort = Listener::new(&b, many.best_effort());
+    spin_until(&b, "the best-effort one hears", || best_effort.last().is_some());
+    let subscribe = |qos| {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&heard);
+        let hears = move |number: &UInt32| into.lock().unwrap().push(number.data);
+        (best_effort.node.create_subscription("count", qos, hears).unwrap(), heard)
+    };
+    // One is there from the start of the change, and the other comes when it is over.
+    let (_early, early) = subscribe(many);
+    spin_until(&b, "all hear much", || early.lock().unwrap().len() > 3000);
+    let (_late, late) = subscribe(many);
+    spin_until(&b, "the late one hears much", || late.lock().unwrap().len() > 1000);
+    let last = talks.end();
+    spin_until(&b, "all hear the last", || {
+        [&best_effort.heard, &early, &late].iter().all(|heard| heard.lock().unwrap().last() == Some(&last))
+    });
+    best_effort.check();
+    for heard in [early, late] {
+        let heard = heard.lock().unwrap();
+        assert!(heard.windows(2).all(|pair| pair[1] == pair[0] + 1), "ipc {ipc}: of {}", heard.len());
+    }
+    assert_eq!(publisher.subscription_count(), 1);
+}
+
+#[test]
+fn a_reliable_subscription_hears_beside_one_of_best_effort_of_its_node_what_best_effort_offers() {
+    [false, true].into_iter().for_each(reliable_beside_best_effort);
+}
+
 #[test]
 fn later_subscriptions_of_the_process_get_what_both_depths_allow_the_first_and_the_next() {
     let graph = Graph::new();

@@ -169,18 +169,9 @@ impl Node {
             Linked { topic: of, node, uri, address, datagram_port: Some(port), stats: Arc::clone(&stats) };
         self.conns.insert(conn, Conn::Subscriber(row));
         let datagrams = Some(Fragmenter::new(link, longest));
-        let (answer, same_host, has_statements) = (Vec::new(), None, false);
-        let link = SubscriberLink {
-            topic,
-            conn,
-            subscriber,
-            answer,
-            datagrams,
-            same_host,
-            has_statements,
-            origin,
-            stats,
-        };
+        let (answer, same_host, delivery) = (Vec::new(), None, None);
+        let link =
+            SubscriberLink { topic, conn, subscriber, answer, datagrams, same_host, delivery, origin, stats };
         self.events.push_back(NodeEvent::SubscriberJoined(link));
     }
 

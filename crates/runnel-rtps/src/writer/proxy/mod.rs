@@ -187,6 +187,15 @@ impl ReaderProxy {
         self.until = self.until.or(Some(from));
     }
 
+    /// It gets nothing from here until it is resumed.
+    pub(super) fn hold(&mut self) {
+        let first = self.first_unacknowledged();
+        self.until = Some(first);
+        (self.next, self.fragment) = (self.next.max(first), 1);
+        self.asked.clear();
+        self.fragments_asked = AskedFragments::default();
+    }
+
     pub(super) fn is_suspended(&self) -> bool {
         self.until.is_some()
     }

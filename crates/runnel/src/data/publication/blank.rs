@@ -104,7 +104,6 @@ impl Publication {
         let mut deferred = Deferred::default();
         let (mut complaint, mut unsent) = (None, None);
         let mut state = lock(&self.state);
-        state.let_over(offer);
         let bytes = filled.blank.bytes().len();
         let as_bytes = state.is_kept_as_bytes(offer) || !state.locals.is_empty();
         if offer.keeps_all() {
@@ -113,23 +112,18 @@ impl Publication {
                 return Err(Refused::Full { subscriber, message: filled, bytes });
             }
         }
-        let translate = filled.translate;
         let Frames { ros1, cdr } = state.frames_of(filled, as_bytes, offer).map_err(Refused::Unfit)?;
         if let Some(frame) = &ros1 {
             LengthBeyondLimit::check(frame.as_ref().len(), MAX_MESSAGE).map_err(Refused::TooLong)?;
         }
-        let sent = if ros1.is_none() && state.has_links() { cdr.clone() } else { None };
         if let Some(frame) = cdr {
             unsent = self.send_cdr(&mut state, frame, offer);
         }
-        // A link that stood by until now carries on.
-        if as_bytes || state.has_carrying_link(offer) {
-            let ros1 = ros1.or_else(|| state.in_ros1(&sent?, translate));
-            if let Some(frame) = ros1 {
+        match ros1 {
+            Some(frame) if as_bytes => {
                 complaint = self.publish_frame(&mut state, frame, offer, |_| true, &mut deferred);
             }
-        } else {
-            ros1.into_iter().for_each(|unheard| state.give_back(unheard));
+            unheard => unheard.into_iter().for_each(|unheard| state.give_back(unheard)),
         }
         state.note_published(offer);
         self.published.store(self.published() + 1, Ordering::Relaxed);
@@ -165,11 +159,6 @@ impl State {
             cdr.take().into_iter().for_each(|unheard| self.give_back(unheard));
         }
         Ok(Frames { ros1, cdr })
-    }
-
-    /// What was written in the encoding of ROS 2 in that of ROS 1.
-    fn in_ros1(&mut self, cdr: &Frame, translate: Translate<'_>) -> Option<Frame> {
-        self.framed(false, |out| translate(cdr.as_ref(), Encoding::Ros1, out)).ok()
     }
 }
 

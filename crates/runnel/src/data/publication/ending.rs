@@ -59,6 +59,7 @@ impl Publication {
     pub(crate) fn unacknowledged(&self) -> Vec<Unarrived> {
         let mut state = lock(&self.state);
         let mut unarrived = state.unarrived_in_memory();
+        unarrived.extend(state.unarrived_for_link());
         let writers = state.offers.iter().filter_map(|offer| offer.writer());
         unarrived.extend(writers.flat_map(|writer| writer.unarrived()));
         unarrived

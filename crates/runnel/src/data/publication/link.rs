@@ -4,7 +4,7 @@ use std::io::IoSlice;
 use std::sync::Arc;
 
 use runnel_core::wire::{NoMemory, try_append};
-use runnel_delivery::{Numbered, PathKind, ReachedError, Statement};
+use runnel_delivery::{Numbered, PathKind, ReachedError, SharedLinkSender, Statement};
 use runnel_io::segment::Segment;
 use runnel_io::{Interest, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
@@ -22,6 +22,8 @@ const BATCH: usize = 64;
 
 /// A message of up to so many bytes is copied behind its length: one piece is sent faster than two.
 const ONE_PIECE: usize = 252;
+/// Statements that wait for a subscriber at most, which can have them made without end.
+pub(super) const MOST_STATEMENTS: usize = 4096;
 
 /// See the module's documentation. What each message touches comes first.
 #[repr(C)]
@@ -35,6 +37,8 @@ pub(super) struct Link {
     memory: Option<Box<MemoryPath>>,
     /// If both ends understand statements.
     numbers: Option<Numbers>,
+    /// If the subscriber's node is in both graphs.
+    pub(super) shared: Option<Box<SharedLinkSender>>,
     stream: Arc<Stream>,
     stats: Arc<LinkStats>,
     pub(super) conn: ConnId,
@@ -56,14 +60,14 @@ impl Link {
         unsent: Vec<u8>,
         bound: QueueBound,
     ) -> Self {
-        let SubscriberLink { conn, subscriber, origin, stats, has_statements, same_host, .. } = link;
-        let peer = same_host.filter(|_| has_statements);
+        let SubscriberLink { conn, subscriber, origin, stats, delivery, .. } = link;
         Self {
             queue: SendQueue::behind(unsent, bound),
             failed: false,
             watched: false,
             memory: None,
-            numbers: peer.map(|peer| Numbers::new(peer.token)),
+            numbers: delivery.map(Numbers::new),
+            shared: origin.map(|_| Box::default()),
             stream,
             stats,
             conn,
@@ -99,6 +103,31 @@ impl Link {
         0
     }
 
+    /// Whether both ends understand statements.
+    pub(super) fn has_statements(&self) -> bool {
+        self.numbers.is_some()
+    }
+
+    /// States something of the subscriptions that share the link, behind all messages so far.
+    pub(super) fn state(&mut self, reactor: &Reactor, statement: Statement) {
+        let Some(numbers) = self.numbers.as_mut().filter(|_| !self.failed) else { return };
+        let statements = match &mut self.memory {
+            Some(memory) => &mut memory.statements,
+            None => &mut numbers.statements,
+        };
+        statements.push_back((numbers.next, statement));
+        if statements.len() > MOST_STATEMENTS {
+            // It does not read what it asks for. The reactor tells of its end.
+            self.failed = true;
+            let _ = self.stream.shutdown();
+        }
+        self.flush(reactor);
+    }
+
+    fn has_statements_waiting(&self) -> bool {
+        self.numbers.as_ref().is_some_and(|numbers| !numbers.statements.is_empty())
+    }
+
     fn wait_in_line(&mut self, reactor: &Reactor, frame: &Frame, sent: usize) -> u64 {
         // A subscriber that does not take its messages is not to take the slots of others with them.
         let copies = self.queue.len() >= WAITING_SLOTS && matches!(frame, Frame::Slot(_));
@@ -114,9 +143,11 @@ impl Link {
         if let Some(memory) = &mut self.memory {
             memory.flush();
         }
-        while !self.queue.is_empty() && !self.failed && self.send_batch() {}
+        while (!self.queue.is_empty() || self.has_statements_waiting()) && !self.failed && self.send_batch() {
+        }
         self.watch(reactor, !self.queue.is_empty());
         if self.queue.preamble_left() == 0
+            && !self.has_statements_waiting()
             && let Some(sender) = self.wanted.take()
         {
             sender.wake_driver();
@@ -125,7 +156,8 @@ impl Link {
 
     /// The same, with no system call if nothing does.
     pub(super) fn flush_if_waiting(&mut self, reactor: &Reactor) {
-        if !self.queue.is_empty() || self.memory.as_ref().is_some_and(|memory| !memory.is_sent()) {
+        let memory_waits = self.memory.as_ref().is_some_and(|memory| !memory.is_sent());
+        if !self.queue.is_empty() || memory_waits || self.has_statements_waiting() {
             self.flush(reactor);
         }
     }
@@ -147,7 +179,7 @@ impl Link {
             return true;
         }
         let Some(numbers) = &self.numbers else { return true };
-        if self.queue.preamble_left() > 0 {
+        if self.queue.preamble_left() > 0 || !numbers.statements.is_empty() {
             self.wanted = Some(Arc::clone(sender));
             return false;
         }
@@ -175,6 +207,9 @@ impl Link {
         memory.stats = Some(Arc::clone(&self.stats));
         if let Some(numbers) = &mut self.numbers {
             numbers.epoch = memory.epoch();
+            // The subscriber may read memory before it has read these on the connection.
+            let stated = self.shared.iter().flat_map(|shared| shared.restate());
+            memory.statements = stated.map(|statement| (unsent, statement)).collect();
         }
         self.memory = Some(Box::new(memory));
         self.stats.set_by_memory(true);
@@ -198,7 +233,7 @@ impl Link {
 
     /// The connection goes on with what did not get to the subscriber. What memory had taken of it is not dropped.
     fn go_on(&mut self, ended: Ended) -> Result<(), NoMemory> {
-        let Ended { begin, taken, messages, .. } = ended;
+        let Ended { begin, taken, messages, unread_statements, statements, .. } = ended;
         let (Some(numbers), Some(begin)) = (&mut self.numbers, begin) else { return Ok(()) };
         if let Statement::Begin { epoch, from, .. } = begin {
             (numbers.epoch, numbers.stated) = (epoch, from);
@@ -206,12 +241,20 @@ impl Link {
         let mut first = begin.encode_frame().to_vec();
         let (sent, waiting): (Vec<_>, Vec<_>) =
             messages.into_iter().partition(|(number, ..)| *number < taken);
+        let mut unread_statements = unread_statements.into_iter().peekable();
         for (number, _, frame) in sent {
+            while let Some((_, statement)) = unread_statements.next_if(|(after, _)| *after < number) {
+                try_append(&mut first, &statement.encode_frame())?;
+            }
             numbers.append_skip(&mut first, number)?;
             try_append(&mut first, &length_of(frame.as_ref()))?;
             try_append(&mut first, frame.as_ref())?;
             numbers.stated = number + 1;
         }
+        for (_, statement) in unread_statements {
+            try_append(&mut first, &statement.encode_frame())?;
+        }
+        numbers.statements = statements;
         numbers.append_skip(&mut first, numbers.next - waiting.len() as u64)?;
         let completed = self.queue.put_first(&first)?;
         self.stats.count(completed, 0);
@@ -276,11 +319,6 @@ impl Link {
         self.failed || self.queue.is_empty() && is_sent
     }
 
-    /// True if nothing is under way to the subscriber, as far as the kernel can tell: what is in memory that it shares is there.
-    pub(super) fn is_delivered(&self) -> bool {
-        self.failed || self.is_channel() || self.stream.is_delivered()
-    }
-
     /// The number of the first message that waits whole for the connection, or of the next one.
     fn first_unsent(&self, numbers: &Numbers) -> u64 {
         numbers.next - self.queue.unsent() as u64
@@ -308,6 +346,23 @@ impl Link {
         }
     }
 
+    /// Puts what is to be stated before the next message in front of it.
+    fn put_statements(&mut self) {
+        let Some(next) = self.numbers.as_ref().map(|numbers| self.first_unsent(numbers)) else { return };
+        let due = self.numbers.as_mut().map(|numbers| numbers.due_statements(next)).unwrap_or_default();
+        if !due.is_empty() && self.queue.put_first(&due).is_err() {
+            self.failed = true;
+        }
+    }
+
+    /// How many messages of the queue go before something is to be stated.
+    fn until_statement(&self) -> usize {
+        let Some(numbers) = &self.numbers else { return BATCH };
+        let Some((at, _)) = numbers.statements.front() else { return BATCH };
+        let messages = at.saturating_sub(self.first_unsent(numbers)) as usize;
+        messages + (self.queue.len() - self.queue.unsent())
+    }
+
     /// Sends a message behind its length, as far as the two are taken; how many bytes.
     fn send(&mut self, frame: &Frame) -> usize {
         let (message, length) = (frame.as_ref(), length_of(frame.as_ref()));
@@ -331,15 +386,16 @@ impl Link {
 
     /// Sends many of those that wait at once. False if not all of them were taken.
     fn send_batch(&mut self) -> bool {
-        if !self.queue.is_begun()
-            && let Some(to) = self.gap()
-        {
-            self.state_skip(to);
+        if !self.queue.is_begun() {
+            if let Some(to) = self.gap() {
+                self.state_skip(to);
+            }
+            self.put_statements();
         }
         let mut slices: [IoSlice<'_>; 2 * BATCH] = std::array::from_fn(|_| IoSlice::new(&[]));
         let (mut count, mut offered) = (0, 0);
         // What is begun goes before what tells of those that were dropped behind it.
-        let most = if self.gap().is_some() { 1 } else { BATCH };
+        let most = if self.gap().is_some() { 1 } else { self.until_statement().min(BATCH) };
         for (place, bytes) in slices.iter_mut().zip(self.queue.slices(most)) {
             *place = IoSlice::new(bytes);
             offered += bytes.len();

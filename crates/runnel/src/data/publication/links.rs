@@ -23,8 +23,9 @@ impl Publication {
         let mut link = Link::new(link, (token, stream), unsent, state.options.bound);
         link.flush_if_waiting(&self.reactor);
         let before = state.counts();
-        let stands_by = state.way_begins(link.origin);
-        if let Some(latched) = state.latched.as_ref().filter(|_| !stands_by) {
+        state.share_link(&self.reactor, &mut link);
+        if let Some(latched) = state.latched.as_ref().filter(|_| state.carries_any(&link)) {
+            link.before_message(&self.reactor, state.last_writer);
             self.count_dropped(link.offer(&self.reactor, &latched.frame));
         }
         state.links.push(link);
@@ -43,7 +44,7 @@ impl Publication {
         let SubscriberLink { conn, topic, subscriber, origin, stats, .. } = link;
         let (refused, refusals, too_long) = (false, Refusals::default(), 0);
         let before = state.counts();
-        let stands_by = state.way_begins(origin);
+        let standby = state.share_datagrams(origin);
         let mut link = DatagramLink {
             conn,
             token,
@@ -53,11 +54,12 @@ impl Publication {
             topic,
             subscriber,
             origin,
+            standby,
             refused,
             refusals,
             too_long,
         };
-        let latched = state.latched.as_ref().filter(|_| !stands_by);
+        let latched = state.latched.as_ref().filter(|_| link.standby.is_empty());
         let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.frame.as_ref()));
         state.datagram_links.push(link);
         state.tell_count(&before);
@@ -130,14 +132,13 @@ impl Publication {
         let links = links.extract_if(.., |link| link.conn == conn).map(|link| link.origin);
         let datagram_links = datagram_links.extract_if(.., |link| link.conn == conn).map(|link| link.origin);
         let gone: Vec<_> = links.chain(datagram_links).collect();
-        gone.into_iter().for_each(|origin| state.way_ends(origin));
+        gone.into_iter().for_each(|origin| state.unshare_link(conn, origin));
         self.count_channels(&state);
         state.tell_count(&before);
     }
 
     pub(super) fn count_channels(&self, state: &State) {
-        let channels =
-            state.links.iter().filter(|link| link.is_channel() && !state.stands_by(link.origin)).count();
+        let channels = state.links.iter().filter(|link| link.is_channel() && state.carries_any(link)).count();
         self.channels.store(channels, Ordering::Relaxed);
     }
 }

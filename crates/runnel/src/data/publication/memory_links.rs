@@ -11,7 +11,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 
 use super::life::Life;
 use super::memory_path::{Delivery, LeftOff, MemoryPath};
-use super::{Offer, Publication, RtpsWriter, State};
+use super::{Publication, RtpsWriter, State};
 use crate::data::way::Channel;
 use crate::frame::{Frame, QueueBound};
 use crate::ipc::{SHORTEST, Sender, Unread};
@@ -22,8 +22,6 @@ use crate::sync::lock;
 pub(super) struct MemoryLink {
     writer: EntityId,
     reader: Guid,
-    /// The id of the subscriber's node, if that is in both graphs.
-    origin: Option<u64>,
     path: MemoryPath,
 }
 
@@ -49,6 +47,11 @@ impl Publication {
             return false;
         }
         state.end_memory_link((writer, reader), &mut Unread::default());
+        if rtps.is_held(reader) {
+            // A link of ROS 1 carries what is for it. The driver is woken when that is over.
+            state.want_memory(reader, sender);
+            return false;
+        }
         let Some(suspended) = rtps.suspend(reader) else { return true };
         let bound = state.options.bound;
         let left_off = LeftOff {
@@ -70,8 +73,7 @@ impl Publication {
             Some((delivery, channel)) => {
                 let mut path = MemoryPath::new((key, channel), (delivery, bound));
                 path.life = state.lifespan_of(writer).map(Life::new);
-                let origin = state.origin_of(writer, reader);
-                state.memory_links.push(MemoryLink { writer, reader, origin, path });
+                state.memory_links.push(MemoryLink { writer, reader, path });
             }
         }
         self.count_memory_links(state);
@@ -123,30 +125,15 @@ impl Publication {
         self.memory_channels.store(state.memory_links.len(), Ordering::Relaxed);
     }
 
-    /// Hands a message, in its form of ROS 2, to the subscribers that get it by a session. Those that RTPS has lost may have one
-    /// for a moment yet, while their link of ROS 1 carries on already.
-    pub(super) fn send_in_memory(
-        &self,
-        state: &mut State,
-        writer: &RtpsWriter,
-        offer: &Offer,
-        frame: &Frame,
-    ) {
+    /// Hands a message, in its form of ROS 2, to the subscribers that get it by a session.
+    pub(super) fn send_in_memory(&self, state: &mut State, writer: &RtpsWriter, frame: &Frame) {
         let (id, Some(number)) = (writer.id(), writer.last_number()) else { return };
         let lendable = self.lendable_copy(state, frame);
         let frame = lendable.as_ref().unwrap_or(frame);
-        let State { memory_links, links, datagram_links, .. } = state;
-        let of_ros1 =
-            links.iter().map(|link| link.origin).chain(datagram_links.iter().map(|link| link.origin));
-        let is_carried =
-            |origin: Option<u64>| of_ros1.clone().any(|of| of == origin) && !offer.reaches(origin);
         // A message that the writer refused has no number, which is then that of the one before.
-        let is_due = |link: &&mut MemoryLink| {
-            link.writer == id
-                && link.path.is_next(number)
-                && !(link.origin.is_some() && is_carried(link.origin))
-        };
-        let dropped = memory_links.iter_mut().filter(is_due).map(|link| link.path.offer(number, frame)).sum();
+        let is_due = |link: &&mut MemoryLink| link.writer == id && link.path.is_next(number);
+        let dropped =
+            state.memory_links.iter_mut().filter(is_due).map(|link| link.path.offer(number, frame)).sum();
         self.count_dropped(dropped);
     }
 
@@ -164,7 +151,7 @@ impl Publication {
 }
 
 impl State {
-    fn writer_of(&self, id: EntityId) -> Option<RtpsWriter> {
+    pub(super) fn writer_of(&self, id: EntityId) -> Option<RtpsWriter> {
         let mut writers = self.offers.iter().filter_map(|offer| offer.writer());
         writers.find(|own| own.id() == id).cloned()
     }
@@ -180,7 +167,7 @@ impl State {
     }
 
     /// What a subscriber had by a session it gets by the network again, if it had.
-    fn end_memory_link(&mut self, pair: (EntityId, Guid), unread: &mut Unread) {
+    pub(super) fn end_memory_link(&mut self, pair: (EntityId, Guid), unread: &mut Unread) {
         let index = self.memory_links.iter().position(|link| link.is_of(pair));
         let Some(link) = index.map(|index| self.memory_links.swap_remove(index)) else { return };
         let ended = link.path.end(unread);

@@ -46,6 +46,8 @@ pub(super) struct MemoryPath {
     in_pieces: VecDeque<(u64, Numbered<Frame>)>,
     /// What is still to be stated.
     skip: Option<Statement>,
+    /// What is to be stated of subscriptions that share the link, before the message of the number that is with it.
+    pub(super) statements: VecDeque<(u64, Statement)>,
     /// Where the last message ends in the session, once that was asked for.
     end: Option<u64>,
 }
@@ -76,6 +78,10 @@ pub(super) struct Ended {
     pub(super) from: u64,
     /// The messages that did not get to the subscriber.
     pub(super) messages: Vec<Returned>,
+    /// What was stated that it has not read, each behind the message of the number that is with it.
+    pub(super) unread_statements: Vec<(u64, Statement)>,
+    /// What was still to be stated, each before the message of the number that is with it.
+    pub(super) statements: VecDeque<(u64, Statement)>,
 }
 
 /// A pair's sender, which is about to have its messages go by memory.
@@ -129,7 +135,8 @@ impl MemoryPath {
     pub(super) fn new((token, channel): (Token, Channel), (delivery, bound): (Delivery, QueueBound)) -> Self {
         let (life, stats, tally) = (None, None, Tally::default());
         let (begun, in_pieces, skip, end) = (None, VecDeque::new(), None, None);
-        Self { token, channel, tally, life, stats, bound, delivery, begun, in_pieces, skip, end }
+        let statements = VecDeque::new();
+        Self { token, channel, tally, life, stats, bound, delivery, begun, in_pieces, skip, statements, end }
     }
 
     /// Whether it goes by this session.
@@ -179,7 +186,10 @@ impl MemoryPath {
     }
 
     fn is_steady(&self) -> bool {
-        self.begun.is_none() && self.skip.is_none() && self.delivery.0.is_steady(MEMORY)
+        self.begun.is_none()
+            && self.skip.is_none()
+            && self.statements.is_empty()
+            && self.delivery.0.is_steady(MEMORY)
     }
 
     /// False if the channel takes nothing of it.
@@ -245,6 +255,10 @@ impl MemoryPath {
             match action {
                 SendAction::Skip { path: MEMORY, statement, .. } => self.skip = Some(statement),
                 SendAction::Send { message, .. } => {
+                    if !self.send_statements(message.number) {
+                        self.delivery.0.return_unsent(MEMORY, message);
+                        return self.wait();
+                    }
                     if !self.send_queued(message) {
                         return;
                     }
@@ -252,12 +266,27 @@ impl MemoryPath {
                 SendAction::Begin { .. } | SendAction::Skip { .. } | SendAction::Close { .. } => {}
             }
         }
+        let is_sent = self.delivery.0.queue_len() > 0 || self.send_statements(u64::MAX);
+        if !is_sent {
+            self.wait();
+        }
         if let Some(skip) = &self.skip {
             match self.channel.sender.send_skip(self.channel.number, skip) {
                 true => self.skip = None,
                 false => self.wait(),
             }
         }
+    }
+
+    /// States what is to be stated before the message of this number. False if the channel does not take all of it.
+    fn send_statements(&mut self, number: u64) -> bool {
+        while let Some((_, statement)) = self.statements.front().filter(|(at, _)| *at <= number) {
+            if !self.channel.sender.send_skip(self.channel.number, statement) {
+                return false;
+            }
+            self.statements.pop_front();
+        }
+        true
     }
 
     /// Sends the rest of the message that is begun. False if there is still some.
@@ -337,7 +366,7 @@ impl MemoryPath {
 
     /// True if all went to the session.
     pub(super) fn is_sent(&self) -> bool {
-        self.begun.is_none() && self.delivery.0.queue_len() == 0
+        self.begun.is_none() && self.statements.is_empty() && self.delivery.0.queue_len() == 0
     }
 
     /// True if the subscriber's process has read all: what it leaves in the ring when it parts from a writer is lost.
@@ -357,6 +386,7 @@ impl MemoryPath {
     /// Memory carries the pair no longer. `unread` has what the subscriber did not read of each channel.
     pub(super) fn end(mut self, unread: &mut Unread) -> Ended {
         // Of what a falsified position gives, what makes no sense is left out, here and by the sender.
+        let unread_statements = unread.statements.remove(&self.channel.number).unwrap_or_default();
         let unread = unread.samples.remove(&self.channel.number).unwrap_or_default();
         let mut unread = unread.into_iter().filter(UnreadSample::is_whole).peekable();
         let first_unread = unread.peek().map(|sample| sample.number);
@@ -383,6 +413,7 @@ impl MemoryPath {
         // Whoever holds it longer is not to hold memory that is shared.
         let unsent =
             unsent.map(|message| (message.number, written(message.number), message.message.to_own()));
-        Ended { begin, taken, from, messages: unsent.collect() }
+        let statements = std::mem::take(&mut self.statements);
+        Ended { begin, taken, from, messages: unsent.collect(), unread_statements, statements }
     }
 }

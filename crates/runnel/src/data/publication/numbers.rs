@@ -1,4 +1,7 @@
 //! The numbers of the messages of a link of ROS 1 whose two ends understand statements. They begin with 1; both ends count.
+//! Statements about subscriptions that share the link have their place among them.
+
+use std::collections::VecDeque;
 
 use runnel_core::wire::{NoMemory, try_append};
 use runnel_delivery::{Statement, StreamId};
@@ -15,13 +18,21 @@ pub(super) struct Numbers {
     pub(super) reached: u64,
     /// The greatest epoch begun.
     pub(super) epoch: u32,
+    /// What is to be stated before the message of the number that is with it.
+    pub(super) statements: VecDeque<(u64, Statement)>,
 }
 
 impl Numbers {
     /// The first epoch is that of the connection, of which both headers tell.
-    pub(super) fn new(token: u128) -> Self {
-        let id = StreamId { stream: token as u64, subscription: 0 };
-        Self { id, next: 1, stated: 1, reached: 1, epoch: 1 }
+    pub(super) fn new(stream: u64) -> Self {
+        let id = StreamId { stream, subscription: 0 };
+        Self { id, next: 1, stated: 1, reached: 1, epoch: 1, statements: VecDeque::new() }
+    }
+
+    /// What is to be stated before the message of this number.
+    pub(super) fn due_statements(&mut self, number: u64) -> Vec<u8> {
+        let due = std::iter::from_fn(|| self.statements.pop_front_if(|(at, _)| *at <= number));
+        due.flat_map(|(_, statement)| statement.encode_frame()).collect()
     }
 
     /// Gives the next one to a message.

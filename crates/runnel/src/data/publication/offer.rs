@@ -8,7 +8,7 @@ use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_rtps::wire::EntityId;
 
-use super::origins::Readers;
+use super::matched_readers::MatchedReaders;
 use super::{Publication, RtpsWriter, State};
 use crate::data::qos_events::QosEvents;
 use crate::data::watch::{Pulse, Watched};
@@ -24,9 +24,7 @@ pub(crate) struct Offer {
     writer: OnceLock<RtpsWriter>,
     /// Subscriptions that the writer has met.
     matched: AtomicUsize,
-    pub(super) readers: Mutex<Readers>,
-    /// Some of them can go over from ROS 1.
-    pub(super) awaits: AtomicBool,
+    pub(super) readers: Mutex<MatchedReaders>,
     /// What its publishers are told.
     publishers: Mutex<Vec<Arc<QosEvents>>>,
     deadline: Pulse,
@@ -45,8 +43,7 @@ impl Offer {
             announced: AtomicBool::default(),
             writer: OnceLock::new(),
             matched: AtomicUsize::default(),
-            readers: Mutex::new(Class::MatchedReaders, Readers::default()),
-            awaits: AtomicBool::default(),
+            readers: Mutex::new(Class::MatchedReaders, MatchedReaders::default()),
             publishers: Mutex::new(Class::WriterPublishers, Vec::new()),
             deadline,
             life,
@@ -77,8 +74,9 @@ impl Offer {
     pub(crate) fn set_writer(&self, writer: RtpsWriter) {
         drop(self.writer.set(writer));
         let linked = self.publication().map(|publication| lock(&publication.state).linked_origins());
-        for origin in linked.unwrap_or_default() {
-            self.way_begins(origin);
+        if let Some(writer) = self.writer() {
+            // It has matched nobody so far.
+            linked.unwrap_or_default().into_iter().for_each(|origin| drop(writer.link(origin)));
         }
     }
 
@@ -203,7 +201,7 @@ impl Publication {
     /// Subscribers that get all that is published with an offer from now on: those in the ROS 2 graph have met its writer.
     pub(crate) fn ready_count(&self, offer: &Offer) -> usize {
         let state = lock(&self.state);
-        state.linked_count() + offer.known_beside(&state.linked_origins())
+        state.linked_count() + offer.known_of_others(&state.linked_origins())
     }
 
     /// True if this is all that is offered, or others offer it as well.
@@ -231,7 +229,7 @@ impl Publication {
 impl State {
     /// Subscribers that get what is published with an offer.
     pub(super) fn subscriber_count(&self, offer: &Offer) -> usize {
-        self.linked_count() + offer.met_beside(&self.linked_origins())
+        self.linked_count() + offer.matched_of_others(&self.linked_origins())
     }
 
     /// Those of them that have a link of ROS 1, or are of this process.

@@ -9,9 +9,7 @@ use super::super::received::SharedMessage;
 use super::super::subscription::{Delivery, SubscriptionCore, SubscriptionSpec, Unreadable};
 use crate::error::Unfit;
 use crate::ready::When;
-use crate::rtps::Rtps;
 use crate::rtps::tests::sending::{before_sending, pair};
-use crate::rtps::tests::{chatter, settings as rtps_settings, waker};
 use crate::sync::try_lock;
 use runnel_core::qos::QoS;
 use runnel_core::wire::{Encoding, GrowingSink, decode_into};
@@ -169,7 +167,7 @@ fn join_datagrams(publication: &Publication, origin: Option<u64>) -> Datagrams {
         answer: Vec::new(),
         datagrams: None,
         same_host: None,
-        has_statements: false,
+        delivery: None,
         origin,
         stats: Arc::default(),
     };
@@ -183,34 +181,6 @@ fn a_subscriber_that_gets_datagrams_is_known_by_its_name() {
     let publication = publication();
     let _far = join_datagrams(&publication, None);
     assert!(publication.has_subscriber("/listener") && !publication.has_subscriber("/other"));
-}
-
-#[test]
-fn a_link_stands_by_while_rtps_carries_what_goes_to_its_subscriber() {
-    let publication = publication();
-    let offer = publication.offer(QoS::default(), &Arc::default());
-    let far = join_datagrams(&publication, Some(5));
-    let reader = |number| Guid { prefix: GuidPrefix([number; 12]), entity: EntityId::user_reader(1) };
-    for (by_rtps, arrives) in [(&[][..], true), (&[4], true), (&[4, 5], false), (&[], true)] {
-        offer.met(reader(1), Some(4));
-        offer.set_reached(1, by_rtps.to_vec());
-        assert!(publication.publish(Byte, &offer).is_ok());
-        assert_eq!(far.recv(&mut [0; 100]).unwrap().is_some(), arrives, "{by_rtps:?}");
-        offer.left(reader(1));
-    }
-    offer.set_reached(1, vec![5]);
-    assert!(publication.publish(Byte, &offer).is_ok());
-    assert!(far.recv(&mut [0; 100]).unwrap().is_some(), "the link carries on when RTPS has nobody left");
-}
-
-#[test]
-fn a_link_stands_by_as_soon_as_rtps_writes_to_its_subscriber_also_before_the_driver_has_heard_of_that() {
-    let publication = publication();
-    let offer = publication.offer(QoS::latched(), &Arc::default());
-    let far = join_datagrams(&publication, Some(5));
-    offer.set_reached(1, vec![5]);
-    assert!(publication.publish(Byte, &offer).is_ok());
-    assert!(far.recv(&mut [0; 100]).unwrap().is_none(), "it gets the message by RTPS");
 }
 
 #[test]
@@ -312,46 +282,6 @@ fn messages_before_the_last_are_kept_as_many_as_may_wait_and_their_memory_is_use
     assert!(places.len() <= 4, "{places:?}");
     let kept = |most| lock(&publication.state).kept(most, |_| true).count();
     assert_eq!([kept(0), kept(2), kept(10)], [0, 2, 3]);
-}
-
-/// Publishes with an offer whose writer has lost a subscriber in both graphs, which nobody has been told of before. What that
-/// gets by its link of ROS 1.
-fn heard_when_rtps_has_lost_it(publish: impl Fn(&Publication, &Offer)) -> Vec<u8> {
-    require_private_network();
-    let rtps = Arc::new(Rtps::open(&rtps_settings(67, ""), waker()).unwrap());
-    let publication = publication();
-    let offer = publication.offer(QoS::default(), &Arc::default());
-    offer.set_writer(RtpsWriter::new(Arc::clone(&rtps), rtps.create_writer(chatter(QoS::default()))));
-    let far = join_datagrams(&publication, Some(5));
-    let other = Guid { prefix: GuidPrefix([1; 12]), entity: EntityId::user_reader(1) };
-    offer.met(other, None);
-    offer.set_reached(u32::MAX, vec![5]);
-    publish(&publication, &offer);
-    let mut datagram = [0; 100];
-    let received = far.recv(&mut datagram).unwrap();
-    received.map_or_else(Vec::new, |length| datagram[..length].to_vec())
-}
-
-#[test]
-fn a_link_carries_the_message_by_which_it_is_learnt_that_rtps_does_no_longer_also_if_that_is_a_loan() {
-    let by_value = heard_when_rtps_has_lost_it(|publication, offer| {
-        assert!(publication.publish(Byte, offer).is_ok());
-    });
-    assert_eq!(by_value.last(), Some(&1));
-    for encoding in [Encoding::Ros1, Encoding::Xcdr1] {
-        let by_loan = heard_when_rtps_has_lost_it(|publication, offer| {
-            let mut blank = publication.blank(1, encoding).unwrap();
-            *blank.bytes_mut().last_mut().unwrap() = 1;
-            let translate = |bytes: &[u8], _: Encoding, out: &mut GrowingSink| {
-                out.extend_from_slice(bytes);
-                Ok(())
-            };
-            assert!(
-                publication.publish_filled(Filled { blank, encoding, translate: &translate }, offer).is_ok()
-            );
-        });
-        assert_eq!(by_loan, by_value, "{encoding:?}");
-    }
 }
 
 #[test]

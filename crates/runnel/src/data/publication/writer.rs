@@ -33,24 +33,40 @@ impl RtpsWriter {
         self.rtps.assert_liveliness(&self.writer);
     }
 
-    /// The node of this origin hears it by ROS 1, too. Whether it hears it by RTPS.
-    pub(super) fn heard_elsewhere(&self, origin: u64) -> bool {
-        self.rtps.heard_elsewhere(&self.writer, origin)
+    /// There is a link of ROS 1 to the node of this origin: readers of it that are matched from now on are held. Gives those that
+    /// RTPS carries already.
+    pub(super) fn link(&self, origin: u64) -> Vec<Guid> {
+        self.writer.link(origin)
     }
 
-    /// It does so no longer.
-    pub(super) fn not_heard_elsewhere(&self, origin: u64) {
-        self.rtps.not_heard_elsewhere(self.id(), origin);
+    /// Such a link has ended: readers that were held for it get all from here.
+    pub(super) fn unlink(&self, origin: u64) {
+        self.rtps.unlink(&self.writer, origin);
+    }
+
+    /// The reader of this id of a node, and whether it is held; `None` if it is not matched.
+    pub(super) fn reader_of(&self, origin: u64, reader: EntityId) -> Option<(Guid, bool)> {
+        self.writer.reader_of(origin, reader)
+    }
+
+    /// Whether a reader is held.
+    pub(super) fn is_held(&self, reader: Guid) -> bool {
+        self.writer.is_held(reader)
+    }
+
+    /// A reader gets nothing more from here, of what it has not acknowledged neither.
+    pub(super) fn hold(&self, reader: Guid) {
+        self.writer.hold(reader);
+    }
+
+    /// A reader is held no longer: these messages and all that follow go to it, and what is kept from the number `from` on.
+    pub(super) fn release(&self, reader: Guid, from: u64, waiting: Vec<Returned>) {
+        self.rtps.release(&self.writer, reader, from, waiting);
     }
 
     /// Readers that it has met and that may not have met it.
     pub(super) fn not_yet_met(&self) -> Vec<Guid> {
         self.rtps.not_yet_met(self.id())
-    }
-
-    /// All that was sent to the node of this origin by ROS 1 has arrived. Whether RTPS carries what follows.
-    pub(super) fn let_over(&self, origin: u64) -> bool {
-        self.rtps.let_over(self.id(), origin)
     }
 
     /// The readers that have yet to acknowledge messages.
@@ -94,7 +110,7 @@ impl State {
     /// Who stands in the way of another message in the ROS 2 graph.
     pub(super) fn full_in_ros2(&mut self, offer: &Offer) -> Option<String> {
         let writer = offer.writer().filter(|_| offer.is_heard())?;
-        if let Some(full) = self.full_in_memory(writer.id()) {
+        if let Some(full) = self.full_in_memory(writer.id()).or_else(|| self.full_for_link(writer.id())) {
             return Some(full);
         }
         writer.writer.full()
@@ -107,9 +123,11 @@ impl State {
 
     /// The same of what was published with one offer. What goes by sessions is no matter of the participant's.
     fn has_arrived(&mut self, offer: &Offer) -> bool {
-        offer
-            .writer()
-            .is_none_or(|writer| self.has_arrived_in_memory(writer.id()) && writer.is_acknowledged())
+        offer.writer().is_none_or(|writer| {
+            self.has_arrived_in_memory(writer.id())
+                && !self.waits_for_link(writer.id())
+                && writer.is_acknowledged()
+        })
     }
 
     /// The message in the encoding of ROS 2, if anybody there is to get it.
@@ -153,14 +171,13 @@ impl Publication {
             state.give_back(frame);
             return None;
         };
-        let beside = state.has_memory_link(writer.id()).then(|| frame.clone());
-        let Written { displaced, readers, unsent } =
-            writer.rtps.write(&writer.writer, frame, offer.readers_known());
-        if let Some((changes, origins)) = readers {
-            offer.set_reached(changes, origins);
-            self.count_channels(state);
+        let has_more = state.has_memory_link(writer.id()) || !state.leaving.is_empty();
+        let more = has_more.then(|| frame.clone());
+        let Written { displaced, unsent } = writer.rtps.write(&writer.writer, frame);
+        if let Some(frame) = more {
+            self.send_in_memory(state, writer, &frame);
+            self.count_dropped(state.wait_for_link(writer, &frame));
         }
-        beside.into_iter().for_each(|frame| self.send_in_memory(state, writer, offer, &frame));
         displaced.into_iter().for_each(|displaced| state.give_back(displaced));
         Some(unsent)
     }

@@ -1,13 +1,11 @@
 //! What a subscription knows of the publisher that a message came from, by which it is read.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use runnel_core::wire::{Bytes, DecodeError, Encoding, Wire, cdr, decode_into, decode_view};
 use runnel_ros1::node::LinkStats;
-
-use super::beside::Beside;
 
 /// See the module's documentation. What each message touches comes first.
 #[derive(Debug, Default)]
@@ -23,8 +21,8 @@ pub(crate) struct LinkInfo {
     pub(crate) definition: String,
     /// By what the publisher's node is known in both graphs, if it is in both.
     pub(crate) origin: Option<u64>,
-    /// What had come of that node by ROS 1 when something came by this link last.
-    pub(crate) beside: Arc<Beside>,
+    /// A link of ROS 1 of the same node serves the subscription instead.
+    pub(crate) served_by_link: Arc<AtomicBool>,
     /// How long its messages may wait for a callback.
     pub(crate) lifespan: Option<Duration>,
     /// The type hash of ROS 2; empty if the publisher does not tell.
@@ -45,11 +43,21 @@ impl LinkInfo {
             md5: self.md5.clone(),
             definition: self.definition.clone(),
             origin: self.origin,
-            beside: Arc::clone(&self.beside),
+            served_by_link: Arc::clone(&self.served_by_link),
             lifespan: self.lifespan,
             type_hash: self.type_hash.clone(),
             malformed: AtomicU64::new(self.malformed.load(Ordering::Relaxed)),
         }
+    }
+
+    /// Whether a link of ROS 1 of the same node serves the subscription instead.
+    #[inline]
+    pub(crate) fn is_served_by_link(&self) -> bool {
+        self.served_by_link.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_served_by_link(&self, is_served: bool) {
+        self.served_by_link.store(is_served, Ordering::Relaxed);
     }
 
     /// Reads one of its messages into a value.

@@ -91,8 +91,11 @@ impl Driver {
             self.ros2.say_of_named(from, &mut self.effects);
             return self.name_publishers(from);
         }
-        self.hear_ros1_first(sample.reader, sample.writer);
         let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
+        // What was written before a link of ROS 1 took over.
+        if end.links.get(&sample.writer).is_some_and(|from| from.is_served_by_link()) {
+            return;
+        }
         if let Some(key) = end.delivery_of(sample.writer) {
             let number = crate::rtps::number(sample.number);
             let bytes = match sample.payload {
@@ -119,11 +122,12 @@ impl Driver {
 
     /// Samples of a writer did not come, and will not.
     pub(in crate::driver) fn samples_lost(&mut self, reader: EntityId, writer: Guid, count: u64) {
-        // A publisher that had lost us wrote those only for others that it sent us by ROS 1.
-        let lost = count.saturating_sub(self.hear_ros1_first(reader, writer));
-        let end = self.ros2.readers.get(&reader).filter(|_| lost > 0);
-        if let Some((end, from)) = end.and_then(|end| Some((end, end.links.get(&writer)?))) {
-            end.input.lose(lost, from);
+        let end = self.ros2.readers.get(&reader);
+        if let Some((end, from)) = end.and_then(|end| Some((end, end.links.get(&writer)?)))
+            // What it brings meanwhile, and what is missing of that, was written for others.
+            && !from.is_served_by_link()
+        {
+            end.input.lose(count, from);
         }
     }
 }

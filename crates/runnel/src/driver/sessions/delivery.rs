@@ -11,7 +11,7 @@
 //! HEARTBEAT that begins later) is known by the number of the next sample that it is to give. While RTPS alone carries the pair
 //! and nothing is held, there is no receiver.
 
-use runnel_delivery::{PathKind, ReceiveAction, Statement};
+use runnel_delivery::{PairId, PathKind, ReceiveAction, Statement};
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::pair_delivery::PairDelivery;
@@ -81,6 +81,9 @@ impl Driver {
 
     /// Memory does not bring some samples.
     pub(super) fn hear_skip(&mut self, key: Key, skip: &Statement) -> Result<(), SessionFault> {
+        if PairId::of(skip).is_some() {
+            return self.hear_shared(key, *skip);
+        }
         let Statement::Skip { to, .. } = *skip else { return Err(SessionFault::UnexpectedStatement) };
         let Some(delivery) = self.delivery_of(key) else { return Ok(()) };
         delivery.skip_of_memory(to).map_err(SessionFault::Delivery)?;
@@ -213,10 +216,10 @@ impl Driver {
 
     fn give_to_user(&mut self, key: Key, message: Piece) {
         let Some(Entry::SampleInput(input)) = self.sessions.entries.get(key) else { return };
-        let (reader, writer) = input.pair();
-        // Before the first one of a publisher in both graphs comes what that sent by ROS 1.
-        self.hear_ros1_first(reader, writer);
-        let Some(Entry::SampleInput(input)) = self.sessions.entries.get(key) else { return };
+        let (reader, _) = input.pair();
+        if input.from.is_served_by_link() {
+            return;
+        }
         let length = message.bytes().len();
         match message {
             Piece::Lent(lent) => input.topic.push_lent(lent, &input.from),

@@ -147,6 +147,7 @@ impl Driver {
             && let Some(key) = link
             && let Some(Socket::Input(input)) = self.sockets.get_mut(key)
             && let Some(pair) = &mut input.pair
+            && pair.delivers_to_all()
             && pair.memory.accepts_in_order(open.receiver.number(&record)?)
         {
             let length = record.len as usize - size_of::<u64>();

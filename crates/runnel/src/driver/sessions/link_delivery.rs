@@ -14,16 +14,19 @@
 //! joined it to another. So such a link ends alone, and is made anew; the session stands.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use runnel_delivery::{PathKind, ReceiveAction, Statement, StreamId};
+use runnel_delivery::{PairId, PathKind, ReceiveAction, ShareFault, Statement, StreamId};
 use runnel_io::clock;
 use runnel_ros1::tcpros::{FrameError, Part, STATEMENT};
 
+use super::link_share::{LinkShare, name_of};
 use super::pair_delivery::PairDelivery;
 use super::pairs::MemoryInput;
+use crate::data::SubscriptionCore;
 use crate::driver::Driver;
-use crate::driver::effect::Effects;
+use crate::driver::effect::{Effect, Effects};
 use crate::driver::sockets::{Input, Socket, Sockets};
 use crate::driver::table::Key;
 use crate::ipc::{Piece, SessionFault};
@@ -40,6 +43,8 @@ pub(in crate::driver) struct LinkPair {
     /// The number of the next message on the connection.
     next: u64,
     pub(super) memory: MemoryInput,
+    /// If the publisher's node is in both graphs.
+    pub(super) share: Option<Box<LinkShare>>,
 }
 
 /// What is wrong with what came by the connection of a link.
@@ -49,6 +54,14 @@ pub(in crate::driver) enum LinkFault {
     Pair(SessionFault),
     /// It brought messages that are to come by memory.
     TooMuch,
+    /// What is stated of subscriptions makes no sense.
+    Share(ShareFault),
+}
+
+impl From<SessionFault> for LinkFault {
+    fn from(fault: SessionFault) -> Self {
+        Self::Pair(fault)
+    }
 }
 
 impl From<FrameError> for LinkFault {
@@ -62,6 +75,7 @@ impl fmt::Display for LinkFault {
         match self {
             Self::Frame(error) => f.write_str(&explain(*error)),
             Self::Pair(fault) => fault.fmt(f),
+            Self::Share(fault) => fault.fmt(f),
             Self::TooMuch => f.write_str("its connection gave more than is said to have gone there"),
         }
     }
@@ -69,9 +83,23 @@ impl fmt::Display for LinkFault {
 
 impl LinkPair {
     /// A link of which nothing has come.
-    pub(in crate::driver) fn new(token: u128) -> Self {
-        let id = StreamId { stream: token as u64, subscription: 0 };
-        Self { id, epoch: 1, next: 1, memory: MemoryInput::default() }
+    pub(in crate::driver) fn new(stream: u64, is_shared: bool) -> Self {
+        let id = StreamId { stream, subscription: 0 };
+        let share = is_shared.then(Box::default);
+        Self { id, epoch: 1, next: 1, memory: MemoryInput::default(), share }
+    }
+
+    /// Whether all subscriptions get what comes next.
+    #[inline]
+    pub(super) fn delivers_to_all(&self) -> bool {
+        self.share.as_ref().is_none_or(|share| share.receiver.delivers_to_all())
+    }
+
+    /// Does what is stated before the next message.
+    fn advance_share(&mut self) -> Result<(), LinkFault> {
+        let Some(share) = self.share.as_mut().filter(|share| share.is_waiting()) else { return Ok(()) };
+        let next = self.memory.delivery.as_ref().map_or(u64::MAX, |delivery| delivery.receiver.next());
+        share.advance(next)
     }
 
     /// What the publisher is told of how far this end is.
@@ -120,7 +148,7 @@ impl Input {
     pub(in crate::driver) fn hear_part(&mut self, part: Part) -> Result<(), LinkFault> {
         match part {
             Part::Message(message) => self.hear_message(message),
-            Part::Statement(bytes) => self.hear_statement(&bytes).map_err(LinkFault::Pair),
+            Part::Statement(bytes) => self.hear_statement(&bytes),
         }
     }
 
@@ -135,21 +163,27 @@ impl Input {
         if pair.gave_too_much() {
             return Err(LinkFault::TooMuch);
         }
+        let is_for_all = pair.delivers_to_all();
         match &mut pair.memory.delivery {
-            None => self.topic.push(message, &self.from),
+            None if is_for_all => self.topic.push(message, &self.from),
+            None => self.give_to_some(Piece::Own(message)),
             Some(delivery) => {
                 delivery.message_of_network(number, message);
-                self.give_due();
+                self.give_due()?;
             }
         }
         Ok(())
     }
 
     /// The connection says which messages it brings.
-    fn hear_statement(&mut self, bytes: &[u8; STATEMENT]) -> Result<(), SessionFault> {
+    fn hear_statement(&mut self, bytes: &[u8; STATEMENT]) -> Result<(), LinkFault> {
         let statement = Statement::parse(bytes).map_err(SessionFault::Statement)?;
+        if PairId::of(&statement).is_some() {
+            let number = self.pair.as_ref().map_or(0, |pair| pair.next);
+            return self.hear_shared(number, statement);
+        }
         let Some(pair) = self.pair.as_mut().filter(|pair| statement.id() == pair.id) else {
-            return Err(SessionFault::UnexpectedStatement);
+            return Err(SessionFault::UnexpectedStatement.into());
         };
         match statement {
             Statement::Begin { epoch, from, .. } => {
@@ -160,39 +194,74 @@ impl Input {
                 let lost = to.saturating_sub(pair.next);
                 pair.next = pair.next.max(to);
                 match &mut pair.memory.delivery {
-                    None => self.topic.lose(lost, &self.from),
+                    None => self.lose(lost),
                     Some(delivery) => delivery.skip_of_network(to),
                 }
             }
-            Statement::Reached { .. } | Statement::Number { .. } => {
-                return Err(SessionFault::UnexpectedStatement);
-            }
+            _ => return Err(SessionFault::UnexpectedStatement.into()),
         }
-        self.give_due();
-        Ok(())
+        self.give_due()
+    }
+
+    /// Something is stated of the subscriptions that share the link, before the message of this number.
+    fn hear_shared(&mut self, number: u64, statement: Statement) -> Result<(), LinkFault> {
+        let Some(share) = self.share() else { return Err(SessionFault::UnexpectedStatement.into()) };
+        share.add(number, statement)?;
+        self.give_due()
+    }
+
+    /// Gives a message to the subscriptions that the link serves.
+    fn give_to_some(&mut self, message: Piece) {
+        let Self { topic, from, pair, .. } = self;
+        let Some(share) = pair.as_mut().and_then(|pair| pair.share.as_deref_mut()) else { return };
+        topic.push_to(message.into_bytes(), from, |core| share.receiver.delivers(name_of(core)));
+        share.receiver.note_message();
+    }
+
+    fn give(&mut self, message: Piece) {
+        if self.pair.as_ref().is_some_and(|pair| !pair.delivers_to_all()) {
+            return self.give_to_some(message);
+        }
+        match message {
+            Piece::Lent(lent) => self.topic.push_lent(lent, &self.from),
+            Piece::Own(bytes) => self.topic.push(bytes, &self.from),
+        }
+    }
+
+    /// Messages are lost for the subscriptions that the link serves.
+    fn lose(&mut self, count: u64) {
+        let share = self.pair.as_ref().and_then(|pair| pair.share.as_deref());
+        let is_served =
+            |core: &Arc<SubscriptionCore>| share.is_none_or(|share| share.receiver.delivers(name_of(core)));
+        self.topic.lose_for(count, &self.from, is_served);
     }
 
     /// Gives the subscriptions what is due.
-    fn give_due(&mut self) {
-        let Some(pair) = &mut self.pair else { return };
-        while let Some(delivery) = &mut pair.memory.delivery
-            && let Some(action) = delivery.receiver.poll_action()
-        {
+    fn give_due(&mut self) -> Result<(), LinkFault> {
+        while let Some(action) = self.next_action()? {
             match action {
-                ReceiveAction::Deliver { message: Piece::Lent(lent), .. } => {
-                    self.topic.push_lent(lent, &self.from);
+                ReceiveAction::Deliver { message, .. } => self.give(message),
+                ReceiveAction::Lost { count, .. } => self.lose(count),
+                ReceiveAction::Reached { statement, .. } => {
+                    self.pair.as_mut().into_iter().for_each(|pair| pair.memory.untold = Some(statement));
                 }
-                ReceiveAction::Deliver { message: Piece::Own(bytes), .. } => {
-                    self.topic.push(bytes, &self.from);
-                }
-                ReceiveAction::Lost { count, .. } => self.topic.lose(count, &self.from),
-                ReceiveAction::Reached { statement, .. } => pair.memory.untold = Some(statement),
                 // No path of a link is read before another one, or closed.
-                ReceiveAction::DrainPath { path } => delivery.receiver.path_drained(path),
+                ReceiveAction::DrainPath { path } => {
+                    let delivery = self.pair.as_mut().and_then(|pair| pair.memory.delivery.as_mut());
+                    delivery.into_iter().for_each(|delivery| delivery.receiver.path_drained(path));
+                }
                 ReceiveAction::Close { .. } => {}
             }
         }
+        let Some(pair) = &mut self.pair else { return Ok(()) };
         pair.settle();
+        pair.advance_share()
+    }
+
+    fn next_action(&mut self) -> Result<Option<ReceiveAction<Piece>>, LinkFault> {
+        let Some(pair) = &mut self.pair else { return Ok(None) };
+        pair.advance_share()?;
+        Ok(pair.memory.delivery.as_mut().and_then(|delivery| delivery.receiver.poll_action()))
     }
 
     /// The link ends: what is held is the user's, whatever is missing before it.
@@ -200,7 +269,8 @@ impl Input {
         let delivery = self.pair.as_mut().and_then(|pair| pair.memory.delivery.as_mut());
         if let Some(delivery) = delivery {
             delivery.skip_of_network(delivery.position);
-            self.give_due();
+            // It ends as it is.
+            let _ = self.give_due();
         }
     }
 
@@ -211,7 +281,7 @@ impl Input {
         }
         let delivery = self.pair.as_mut().and_then(|pair| pair.memory.delivery.take());
         let held = delivery.map_or(0, |delivery| delivery.receiver.held());
-        self.topic.lose(held as u64, &self.from);
+        self.lose(held as u64);
     }
 
     pub(in crate::driver) fn owes(&self) -> bool {
@@ -283,19 +353,42 @@ impl Driver {
     /// Gives the subscriptions of a link what is due.
     pub(super) fn deliver_link(&mut self, key: Key) {
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
-        input.give_due();
+        if let Err(fault) = input.give_due() {
+            return self.misbehaved(key, &fault.to_string());
+        }
         self.settle_link(key);
+    }
+
+    /// Memory has brought something that is stated of the subscriptions that share a link.
+    pub(super) fn hear_shared(&mut self, key: Key, statement: Statement) -> Result<(), SessionFault> {
+        let input = match self.sockets.get_mut(key) {
+            Some(Socket::Input(input)) => input,
+            Some(_) => return Err(SessionFault::UnexpectedStatement),
+            // The channel of a link that is gone carries nothing.
+            None => return Ok(()),
+        };
+        let delivery = input.pair.as_ref().and_then(|pair| pair.memory.delivery.as_ref());
+        let number = delivery.map_or(0, |delivery| delivery.position);
+        if let Err(fault) = input.hear_shared(number, statement) {
+            self.misbehaved(key, &fault.to_string());
+            return Ok(());
+        }
+        self.settle_link(key);
+        Ok(())
     }
 
     /// Tells the publisher of a link what it is to be told.
     pub(in crate::driver) fn settle_link(&mut self, key: Key) {
-        let untold = self.sockets.memory_input(key).and_then(|memory| memory.untold.take());
+        let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
+        let is_shared = input.has_share_changed();
+        let untold = input.pair.as_mut().and_then(|pair| pair.memory.untold.take());
         if let Some(reached) = untold
             && !self.sessions.tell_reached(key, &reached)
             && let Some(memory) = self.sockets.memory_input(key)
         {
             memory.untold = Some(reached);
         }
+        self.effects.extend(is_shared.then_some(Effect::LinkShared { key }));
     }
 
     /// A channel of a link has ended: its connection carries on.

@@ -3,12 +3,13 @@
 use std::io;
 use std::sync::Arc;
 
+use runnel_delivery::{FRAME_BYTES, Statement};
 use runnel_io::{Interest, Token, clock};
 use runnel_ros1::node::{PublisherLink, SubscriberLink};
 use runnel_ros1::tcpros::FrameReader;
 
 use super::Sockets;
-use super::socket::{Input, Output, Served, Socket};
+use super::socket::{Input, Output, Served, Socket, Stated};
 use crate::data::{LinkInfo, Publication, TopicInput};
 use crate::driver::effect::{Effect, Effects, Peer, Source};
 use crate::driver::sessions::{LinkFault, LinkPair};
@@ -30,13 +31,12 @@ impl Sockets {
         let Socket::Control(control) = place else { return false };
         topic.join(from);
         let accepted = self.frame_budget.accepted(topic.fixed_len(from));
-        let pair = link.same_host.filter(|_| link.has_statements);
         let input = Input {
             engine: control.engine,
             conn: link.conn,
             stream: Arc::clone(&control.stream),
-            pair: pair.map(|peer| Box::new(LinkPair::new(peer.token))),
-            reader: FrameReader::accepting(accepted).with_statements(link.has_statements),
+            pair: link.delivery.map(|stream| Box::new(LinkPair::new(stream, link.origin.is_some()))),
+            reader: FrameReader::accepting(accepted).with_statements(link.delivery.is_some()),
             claim: self.frame_budget.claim(control.peer.ip()),
             topic,
             from: Arc::clone(from),
@@ -59,7 +59,12 @@ impl Sockets {
         let stream = Arc::clone(&control.stream);
         let mut unsent = std::mem::take(&mut control.unsent).into_bytes();
         unsent.append(&mut link.answer);
+        let stated = link.delivery.map(|_| {
+            let (topic, subscriber) = (link.topic.clone(), link.subscriber.clone());
+            Box::new(Stated { part: Vec::new(), topic, subscriber })
+        });
         let output = Output {
+            stated,
             engine: control.engine,
             conn: link.conn,
             stream: Arc::clone(&stream),
@@ -79,9 +84,10 @@ impl Sockets {
         let Some(Socket::Input(input)) = self.table.get_mut(key) else { return };
         let direct = input.reader.room().is_some_and(|room| room.len() >= DIRECT);
         let ended = if direct { read_direct(input) } else { read_through(input, &mut scratch) };
-        let has_untold = input.has_untold();
+        let (has_untold, is_shared) = (input.has_untold(), input.has_share_changed());
         self.scratch = scratch;
         effects.extend(has_untold.then_some(Effect::PublisherUntold { key }));
+        effects.extend(is_shared.then_some(Effect::LinkShared { key }));
         match ended {
             Ok(()) => {}
             Err(End::Closed) => self.ended(key, None, effects),
@@ -110,12 +116,44 @@ impl Sockets {
         self.finish(key, Some(why), effects);
     }
 
-    /// A subscriber has nothing to say; this is how its end shows.
+    /// A subscriber states something of the subscriptions that share its link, or it has ended. One without statements has
+    /// nothing to say.
     pub(super) fn output_readable(&mut self, key: Key, effects: &mut Effects) {
-        if let Some(Socket::Output(output)) = self.get(key) {
-            let stream = Arc::clone(&output.stream);
-            self.receive(key, &stream, effects);
+        let Some(Socket::Output(output)) = self.get(key) else { return };
+        let stream = Arc::clone(&output.stream);
+        let count = self.receive(key, &stream, effects);
+        let Self { table, scratch, .. } = self;
+        let Some(Socket::Output(output)) = table.get_mut(key).filter(|_| count > 0) else { return };
+        if let Err(why) = output.hear(scratch.get(..count).unwrap_or_default()) {
+            self.misbehaved(key, why, effects);
         }
+    }
+
+    /// Sends what is to be stated to a publisher, as far as it is taken.
+    pub(in crate::driver) fn send_statements(&mut self, key: Key) {
+        let Some(Socket::Input(input)) = self.table.get_mut(key) else { return };
+        let Some(is_sent) = input.send_statements() else { return };
+        let interest = if is_sent { Interest::Read } else { Interest::Both };
+        let _ = self.reactor.modify(&*input.stream, Token(key.to_bits()), interest);
+    }
+}
+
+impl Output {
+    /// Takes what its subscriber states.
+    fn hear(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+        let Some(stated) = &mut self.stated else { return Ok(()) };
+        while !bytes.is_empty() {
+            let (part, rest) = bytes.split_at(bytes.len().min(FRAME_BYTES - stated.part.len()));
+            stated.part.extend_from_slice(part);
+            bytes = rest;
+            if stated.part.len() < FRAME_BYTES {
+                break;
+            }
+            let statement = Statement::parse_frame(&stated.part).map_err(|error| error.to_string())?;
+            stated.part.clear();
+            self.publication.stated_by_subscriber(self.conn, &statement)?;
+        }
+        Ok(())
     }
 }
 
@@ -131,6 +169,10 @@ impl Socket {
             Self::DatagramInput(input) => {
                 let (topic, name) = (Arc::clone(&input.topic), input.from.publisher.clone());
                 Some((input.engine, Peer::Publisher { topic, name, address: Source::Datagrams }))
+            }
+            Self::Output(Output { engine, stated: Some(stated), .. }) => {
+                let Stated { topic, subscriber, .. } = &**stated;
+                Some((*engine, Peer::Subscriber { topic: topic.clone(), name: subscriber.clone() }))
             }
             Self::Served(Served { engine, service, name, claim, .. }) => {
                 let (service, name) = (service.service.clone(), name.clone());

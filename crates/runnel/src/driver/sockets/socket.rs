@@ -122,6 +122,16 @@ pub(in crate::driver) struct Output {
     pub(in crate::driver) publication: Arc<Publication>,
     /// The subscriber may be of this host.
     pub(in crate::driver) meeting: Option<LocalPeerId>,
+    /// What it states, if both ends understand statements, and whose it is.
+    pub(in crate::driver) stated: Option<Box<Stated>>,
+}
+
+/// What a subscriber states on its connection.
+pub(in crate::driver) struct Stated {
+    /// A statement of which a part has come.
+    pub(in crate::driver) part: Vec<u8>,
+    pub(in crate::driver) topic: String,
+    pub(in crate::driver) subscriber: String,
 }
 
 /// A datagram socket of which no link has been made. The reactor does not know it: what comes waits in the kernel.

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use litemap::LiteMap;
 use runnel_core::wire::{NoMemory, try_reserve};
+use runnel_delivery::{PairId, Statement};
 use runnel_io::segment::Slot;
 
 use super::{BAD_POSITION, Sender, State};
 use crate::frame::Frame;
 use crate::ipc::outbox::RING;
-use crate::ipc::record::{Lending, kind};
+use crate::ipc::record::{self, Lending, STATEMENT_WORDS, kind};
 use crate::ipc::ring::RingReader;
 use crate::sync::lock;
 
@@ -20,6 +21,8 @@ pub(crate) struct Unread {
     pub(crate) streams: LiteMap<u32, Result<Vec<u8>, NoMemory>>,
     /// Samples. The last one may have been sent in part. One that there is no memory for is left out.
     pub(crate) samples: LiteMap<u32, Vec<UnreadSample>>,
+    /// What was stated of subscriptions that share a link, and the number of the sample before it; 0 if there is none.
+    pub(crate) statements: LiteMap<u32, Vec<(u64, Statement)>>,
 }
 
 /// A sample that the peer has not read.
@@ -43,10 +46,19 @@ impl Unread {
     fn begin(&mut self, channel: u32) {
         self.streams.remove(&channel);
         self.samples.remove(&channel);
+        self.statements.remove(&channel);
     }
 
     fn sample(&mut self, channel: u32, number: u64, len: u64, frame: Frame) {
         self.samples.entry(channel).or_default().push(UnreadSample { number, frame, len });
+    }
+
+    fn statement(&mut self, channel: u32, statement: Statement) {
+        let after =
+            self.samples.get(&channel).and_then(|samples| samples.last()).map_or(0, |sample| sample.number);
+        if PairId::of(&statement).is_some() {
+            self.statements.entry(channel).or_default().push((after, statement));
+        }
     }
 
     /// The bytes of a stream, which are then no longer here.
@@ -134,6 +146,11 @@ impl Sender {
                     if let Some(frame) = frame {
                         unread.sample(channel, number, frame.as_ref().len() as u64, frame);
                     }
+                }
+                kind::SKIP => {
+                    let words = reader.words::<STATEMENT_WORDS>(ring, &record);
+                    let statement = words.and_then(|words| record::statement(words).ok());
+                    statement.into_iter().for_each(|statement| unread.statement(channel, statement));
                 }
                 // What was left of a former link of that number.
                 kind::OPEN | kind::OPEN_SAMPLES => unread.begin(channel),

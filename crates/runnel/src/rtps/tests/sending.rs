@@ -28,7 +28,7 @@ pub(crate) fn pair(domain: u16, qos: QoS) -> (Arc<Rtps>, Rtps, Arc<Writer>) {
 }
 
 fn write(rtps: &Rtps, writer: &Writer, text: &str) {
-    drop(rtps.write(writer, frame(text), None));
+    drop(rtps.write(writer, frame(text)));
 }
 
 /// What one hears but for greetings.

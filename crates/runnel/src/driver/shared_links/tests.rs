@@ -1,4 +1,4 @@
-//! Messages that a node of both graphs was sent by ROS 1, and that lie unread in its socket when the first one comes by ROS 2.
+//! Messages that a node of both graphs was sent by ROS 1, and that lie unread in its socket when RTPS could bring others.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -11,8 +11,8 @@ use runnel_msgs::std_msgs::UInt32MultiArray;
 use runnel_ros1::node::Port;
 use runnel_testkit::namespace::require_private_network;
 
-use super::MOST_UNDER_WAY;
 use crate::driver::Driver;
+use crate::driver::last_messages::MOST_UNDER_WAY;
 use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::{Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, Subscription};
@@ -188,12 +188,6 @@ fn modify(driver: &Driver, key: Key, socket: &Socket, interest: Interest) {
     }
 }
 
-/// ROS 2 brings one, sooner or later.
-fn is_heard_by_ros2(scene: &mut Scene) -> bool {
-    scene.publish(1);
-    !scene.heard.lock().unwrap().is_empty()
-}
-
 /// The talker's messages come by memory.
 fn comes_by_memory(scene: &mut Scene) -> bool {
     let driver = scene.node.inner.driver();
@@ -202,22 +196,56 @@ fn comes_by_memory(scene: &mut Scene) -> bool {
 }
 
 #[test]
-fn what_was_sent_by_ros1_is_heard_before_the_first_datagram_of_ros2() {
-    for qos in [QoS::keep_all(), QoS::keep_last(10_000).best_effort(), QoS::keep_last(10_000).udpros()] {
+fn rtps_brings_nothing_before_the_link_is_read() {
+    for qos in [QoS::keep_all(), QoS::keep_last(10_000).best_effort()] {
         let mut scene = Scene::sent_by_ros1(qos, false, BEFORE);
-        scene.spin_until("ROS 2 brings something", is_heard_by_ros2);
+        scene.spin_until("ROS 2 has met it", is_met);
+        for _ in 0..5 {
+            scene.publish(1);
+            scene.hears_nothing();
+        }
+        assert!(!stands_by(&mut scene));
+        read(&scene.node, Interest::Read, is_of_ros1);
+        scene.spin_until("ROS 2 brings something", is_carried_by_ros2);
+        scene.spin_until("the link stands by", stands_by);
         scene.check();
     }
 }
 
 #[test]
-fn what_was_sent_by_ros1_is_heard_before_the_first_sample_that_comes_by_memory() {
-    // Datagrams of ROS 1 stay what they are where its connections would go over to memory as well.
-    let mut scene = Scene::sent_by_ros1(QoS::keep_last(10_000).udpros(), true, BEFORE);
-    scene.spin_until("ROS 2 goes over to memory", comes_by_memory);
-    assert_eq!(*scene.heard.lock().unwrap(), [0; 0], "nothing was sent by ROS 2 so far");
-    scene.publish(1);
+fn what_memory_brings_by_ros1_is_heard_before_what_it_brings_by_ros2() {
+    let mut scene = Scene::begun(QoS::keep_all(), true);
+    scene.spin_until("the link goes over to memory", |scene| {
+        scene.publish(1);
+        comes_by_memory_of_ros1(scene)
+    });
+    read(&scene.node, Interest::Read, is_rtps);
+    scene.spin_until("RTPS goes over to memory", |scene| {
+        scene.publish(1);
+        comes_by_memory(scene)
+    });
+    scene.spin_until("the link stands by", stands_by);
+    scene.publish(BEFORE);
     scene.check();
+}
+
+/// The link brings nothing that anybody needs.
+fn stands_by(scene: &mut Scene) -> bool {
+    let mut driver = scene.node.inner.driver();
+    let driver = &mut *driver;
+    driver.sockets.keys().into_iter().any(|key| match driver.sockets.get_mut(key) {
+        Some(Socket::Input(input)) => input.share().is_some_and(|share| share.receiver.stands_by()),
+        _ => false,
+    })
+}
+
+/// The talker's messages come by memory in ROS 1.
+fn comes_by_memory_of_ros1(scene: &mut Scene) -> bool {
+    let driver = scene.node.inner.driver();
+    driver.sockets.iter().any(|socket| match socket {
+        Socket::Input(input) => input.from.stats.is_by_memory(),
+        _ => false,
+    })
 }
 
 /// The listener has met the talker in ROS 2.
@@ -229,7 +257,7 @@ fn is_met(scene: &mut Scene) -> bool {
 /// The talker has messages that its socket has not taken.
 fn waits(scene: &Scene) -> bool {
     let driver = scene.talker.inner.driver();
-    let mut offers = driver.ros2.writers.values().filter_map(|end| end.offer.upgrade());
+    let mut offers = driver.ros2.writers_to("/count").into_iter().filter_map(|(_, offer)| offer);
     offers.any(|offer| offer.publication().is_some_and(|publication| !publication.is_flushed()))
 }
 
@@ -258,18 +286,10 @@ fn a_listener_goes_over_while_nothing_is_published() {
     read(&scene.node, Interest::Read, is_rtps);
     scene.spin_until("ROS 2 has met it", is_met);
     scene.hears_nothing();
-    assert!(!is_matched(&mut scene));
+    assert!(!stands_by(&mut scene));
     read(&scene.node, Interest::Read, is_of_ros1);
-    scene.spin_until("it has gone over", is_matched);
+    scene.spin_until("it has gone over", stands_by);
     scene.publish(1);
-    scene.check();
-}
-
-#[test]
-fn all_that_a_socket_holds_is_heard_before_what_ros2_brings() {
-    // Datagrams are read one at a time.
-    let mut scene = Scene::sent_by_ros1(QoS::keep_last(10_000).udpros(), false, 500);
-    scene.spin_until("ROS 2 brings something", is_heard_by_ros2);
     scene.check();
 }
 
@@ -305,8 +325,8 @@ fn is_carried_by_ros2(scene: &mut Scene) -> bool {
 /// The talker's writer has met the listener's reader.
 fn is_matched(scene: &mut Scene) -> bool {
     let driver = scene.talker.inner.driver();
-    let counts = driver.ros2.writers.iter().find(|(_, end)| end.topic == "/count").unwrap();
-    driver.ros2.rtps.as_ref().unwrap().look(|participant| !participant.matched(*counts.0).is_empty())
+    let (writer, _) = driver.ros2.writers_to("/count").remove(0);
+    !driver.ros2.rtps().unwrap().matched(writer).is_empty()
 }
 
 /// The two have joined by ROS 1 as the talker sees it, and the listener has not read the talker's header.
@@ -342,7 +362,11 @@ fn what_lies_behind_a_header_that_was_not_read_is_heard_before_what_ros2_brings(
     let mut scene = (0..20).find_map(|_| amid_a_handshake(QoS::keep_last(10_000))).unwrap();
     scene.publish(BEFORE);
     read(&scene.node, Interest::Read, is_rtps);
-    scene.spin_until("ROS 2 brings something", is_heard_by_ros2);
+    scene.spin_until("ROS 2 has met it", is_met);
+    scene.publish(BEFORE);
+    scene.hears_nothing();
+    read(&scene.node, Interest::Read, is_control);
+    scene.spin_until("ROS 2 brings something", is_carried_by_ros2);
     scene.check();
 }
 
@@ -362,11 +386,16 @@ fn lost_and_found(qos: QoS, ipc: bool) {
     scene.publish(BEFORE);
     scene.spin_until("the talker has lost it", |scene| !is_matched(scene));
     scene.publish(BEFORE);
+    assert!(!stands_by(&mut scene));
     scene.spin_until("all is heard", |scene| scene.heard.lock().unwrap().len() as u32 == scene.next);
     read(&scene.node, Interest::Nothing, is_of_ros1);
     scene.publish(BEFORE);
     read(&scene.talker, Interest::Read, is_rtps);
     scene.spin_until("the talker has found it again", is_matched);
+    scene.publish(BEFORE);
+    assert!(!stands_by(&mut scene));
+    read(&scene.node, Interest::Read, is_of_ros1);
+    scene.spin_until("the link stands by", stands_by);
     scene.publish(BEFORE);
     if ipc {
         scene.spin_until("ROS 2 goes over to memory again", comes_by_memory);
@@ -381,30 +410,10 @@ fn lost_and_found(qos: QoS, ipc: bool) {
 fn what_a_talker_that_had_lost_a_listener_sent_by_ros1_is_heard_before_what_ros2_brings_again() {
     std::thread::scope(|scope| {
         let many = QoS::keep_last(10_000);
-        for qos in [many, many.transient_local(), many.best_effort().udpros(), QoS::keep_all()] {
+        for qos in [many, many.transient_local(), many.best_effort(), QoS::keep_all()] {
             scope.spawn(move || lost_and_found(qos, false));
         }
-        // Datagrams of ROS 1 stay what they are.
-        scope.spawn(move || lost_and_found(many.udpros(), true));
-        scope.spawn(move || lost_and_found(many.transient_local().udpros(), true));
+        scope.spawn(move || lost_and_found(many, true));
+        scope.spawn(move || lost_and_found(many.transient_local(), true));
     });
-}
-
-#[test]
-fn what_memory_brings_while_what_was_put_off_is_handed_on_comes_after_it() {
-    let mut scene = Scene::begun(QoS::keep_all(), true);
-    read(&scene.node, Interest::Read, is_rtps);
-    scene.spin_until("memory carries", |scene| comes_by_memory(scene) && scene.sockets(is_of_ros1) == 1);
-    let node = Arc::clone(&scene.node.inner);
-    let mut driver = node.driver();
-    driver.ros2.handing_out = true;
-    scene.publish(2);
-    while driver.look_at_sessions() {}
-    scene.publish(1);
-    // What came by ROS 1 is to be heard before the first of them, and sessions are looked at for that.
-    driver.ros2.readers.values().flat_map(|end| end.links.values()).for_each(|from| from.beside.forget());
-    driver.ros2.handing_out = false;
-    driver.catch_up_on_samples();
-    drop(driver);
-    scene.check();
 }

@@ -1,0 +1,187 @@
+//! Links of ROS 1 to publishers in both graphs: which of a node's subscriptions RTPS serves instead.
+//!
+//! A pair of a writer and a reader that RTPS has matched is asked for on the link. It is served by RTPS once the publisher has
+//! stated so on the link: all that came before is with the subscription then. See [`SharedLinkReceiver`].
+
+use std::sync::Arc;
+
+use runnel_delivery::{PairId, SharedLinkReceiver};
+use runnel_rtps::wire::{EntityId, Guid};
+
+use super::Driver;
+use super::effect::Effect;
+use super::nodes::NodeKey;
+use super::ros2::Ros2;
+use super::sessions::{Name, name_of};
+use super::sockets::{Input, Socket};
+use super::table::Key;
+use crate::data::{LinkInfo, SubscriptionCore, TopicInput};
+use crate::rtps::Brought;
+
+fn number_of(entity: EntityId) -> u32 {
+    u32::from_be_bytes(entity.0)
+}
+
+fn pair_of(reader: EntityId, writer: Guid) -> PairId {
+    PairId { writer: number_of(writer.entity), reader: number_of(reader) }
+}
+
+impl Ros2 {
+    /// The reader and the writer of a pair that have matched, if the writer's node is of this origin, and the link of RTPS.
+    fn pair(&self, origin: u64, pair: PairId) -> Option<(EntityId, Guid, &Arc<LinkInfo>)> {
+        let reader = EntityId(pair.reader.to_be_bytes());
+        let links = &self.readers.get(&reader)?.links;
+        let is_meant = |(writer, from): &(&Guid, &Arc<LinkInfo>)| {
+            number_of(writer.entity) == pair.writer && from.origin == Some(origin)
+        };
+        links.iter().find(is_meant).map(|(writer, from)| (reader, *writer, from))
+    }
+
+    /// The writers of nodes of this origin with which RTPS has matched readers of a subscription.
+    fn pairs_of(&self, origin: u64, subscription: Name) -> Vec<PairId> {
+        let Some(rtps) = &self.rtps else { return Vec::new() };
+        let readers = self.readers.iter().filter(|(_, end)| end.core.as_ptr() as usize == subscription);
+        let pairs = readers
+            .flat_map(|(reader, _)| rtps.matched(*reader).into_iter().map(move |writer| (*reader, writer)));
+        let is_of_node = |(_, writer): &(EntityId, Guid)| rtps.origin_of(*writer) == Some(origin);
+        pairs.filter(is_of_node).map(|(reader, writer)| pair_of(reader, writer)).collect()
+    }
+}
+
+impl Driver {
+    /// A link to a publisher stands: its node's subscriptions share it.
+    pub(super) fn share_link(&mut self, key: Key) {
+        let Self { sockets, ros2, .. } = self;
+        let Some(Socket::Input(input)) = sockets.get_mut(key) else { return };
+        let (topic, origin) = (Arc::clone(&input.topic), input.from.origin);
+        let (Some(share), Some(origin)) = (input.share(), origin) else { return };
+        topic.for_each(|core| share.receiver.add(name_of(core), true));
+        topic.for_each(|core| add_matched(&mut share.receiver, ros2, (origin, name_of(core))));
+    }
+
+    /// What has changed of the pairs of a link: RTPS is told which of them it serves from where on, then the publisher.
+    pub(super) fn share_changed(&mut self, key: Key) {
+        let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
+        let Some(origin) = input.from.origin else { return };
+        let left = input.share().map(|share| std::mem::take(&mut share.left)).unwrap_or_default();
+        self.note_served(key);
+        for left in left {
+            let pair = self.ros2.pair(origin, left.pair).map(|(reader, writer, _)| (reader, writer));
+            if let (Some(pair), Some(rtps)) = (pair, self.ros2.rtps.clone()) {
+                let mut brought = Brought::default();
+                rtps.note_received(pair, (1, left.before), &mut brought);
+                self.give_brought(brought, &[]);
+            }
+        }
+        self.sockets.send_statements(key);
+    }
+
+    /// Of the pairs of a link, those that it serves get nothing by RTPS.
+    fn note_served(&mut self, key: Key) {
+        let Self { sockets, ros2, .. } = self;
+        let Some(Socket::Input(input)) = sockets.get_mut(key) else { return };
+        let (Some(origin), Some(share)) = (input.from.origin, input.share()) else { return };
+        for (pair, takes_rtps) in share.receiver.pairs() {
+            if let Some((.., from)) = ros2.pair(origin, pair) {
+                from.set_served_by_link(!takes_rtps);
+            }
+        }
+    }
+
+    /// RTPS has matched a reader of a node with a writer, whose node may have a link to it.
+    pub(super) fn reader_matched(&mut self, reader: EntityId, writer: Guid) {
+        let Some((origin, core)) = self.ros2.shared_by(reader, writer) else { return };
+        self.change_shares(
+            |input| input.from.origin == Some(origin) && input.topic.any(|of| Arc::ptr_eq(of, &core)),
+            |receiver| receiver.matched(pair_of(reader, writer), name_of(&core)),
+        );
+    }
+
+    /// It has lost it.
+    pub(super) fn reader_unmatched(&mut self, reader: EntityId, writer: Guid) {
+        let Some((origin, _)) = self.ros2.shared_by(reader, writer) else { return };
+        self.change_shares(
+            |input| input.from.origin == Some(origin),
+            |receiver| receiver.unmatched(pair_of(reader, writer)),
+        );
+    }
+
+    /// A subscription to a topic of a node has been added.
+    pub(super) fn subscription_added(&mut self, topic: &Arc<TopicInput>, core: &Arc<SubscriptionCore>) {
+        let name = name_of(core);
+        for key in self.shared_links(|input| Arc::ptr_eq(&input.topic, topic)) {
+            let Self { sockets, ros2, .. } = self;
+            let Some(Socket::Input(input)) = sockets.get_mut(key) else { continue };
+            let (origin, latching) = (input.from.origin, input.from.latching);
+            let (Some(share), Some(origin)) = (input.share(), origin) else { continue };
+            // What was kept of it, it has got, unless that may be outdated.
+            let is_fresh = !latching || share.receiver.stands_by();
+            share.receiver.add(name, is_fresh);
+            add_matched(&mut share.receiver, ros2, (origin, name));
+            share.receiver.review();
+            self.effects.push_back(Effect::LinkShared { key });
+        }
+    }
+
+    /// A subscription is about to end.
+    pub(super) fn subscription_removed(&mut self, node: NodeKey, topic: &str, core: &Arc<SubscriptionCore>) {
+        let input = self.nodes.get_mut(node).and_then(|node| node.inputs.get(topic).cloned());
+        let Some(topic) = input else { return };
+        let name = name_of(core);
+        self.change_shares(|input| Arc::ptr_eq(&input.topic, &topic), |receiver| receiver.remove(name));
+    }
+
+    /// The publishers in both graphs whose links bring nothing to a node's subscriptions.
+    pub(super) fn origins_on_standby(&mut self, topic: &Arc<TopicInput>) -> Vec<u64> {
+        let keys = self.shared_links(|input| Arc::ptr_eq(&input.topic, topic));
+        let on_standby = |key: Key| match self.sockets.get_mut(key)? {
+            Socket::Input(input) => {
+                let origin = input.from.origin?;
+                input.share()?.receiver.stands_by().then_some(origin)
+            }
+            _ => None,
+        };
+        keys.into_iter().filter_map(on_standby).collect()
+    }
+
+    /// A link has ended that served pairs of nodes of this origin.
+    pub(super) fn link_unshared(&mut self, origin: u64, pairs: &[PairId]) {
+        for pair in pairs {
+            if let Some((.., from)) = self.ros2.pair(origin, *pair) {
+                from.set_served_by_link(false);
+            }
+        }
+    }
+
+    fn change_shares(
+        &mut self,
+        is_meant: impl Fn(&Input) -> bool,
+        mut change: impl FnMut(&mut SharedLinkReceiver<Name>),
+    ) {
+        for key in self.shared_links(is_meant) {
+            if let Some(Socket::Input(input)) = self.sockets.get_mut(key)
+                && let Some(share) = input.share()
+            {
+                change(&mut share.receiver);
+                self.note_served(key);
+                self.effects.push_back(Effect::LinkShared { key });
+            }
+        }
+    }
+
+    fn shared_links(&self, is_meant: impl Fn(&Input) -> bool) -> Vec<Key> {
+        let is_shared = |key: &Key| match self.sockets.get(*key) {
+            Some(Socket::Input(input)) => input.from.origin.is_some() && is_meant(input),
+            _ => false,
+        };
+        self.sockets.keys().into_iter().filter(is_shared).collect()
+    }
+}
+
+/// What RTPS has matched a subscription with.
+fn add_matched(receiver: &mut SharedLinkReceiver<Name>, ros2: &Ros2, (origin, name): (u64, Name)) {
+    ros2.pairs_of(origin, name).into_iter().for_each(|pair| receiver.matched(pair, name));
+}
+
+#[cfg(test)]
+mod tests;
