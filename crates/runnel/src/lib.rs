@@ -87,6 +87,7 @@ mod timer;
 mod timers;
 mod turning;
 mod variables;
+mod wait_set;
 
 pub use action::{
     ActionClient, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicGoalHandle, GoalOutcome,

@@ -66,6 +66,7 @@ impl Shared {
     pub(crate) fn shutdown(&self) {
         self.stop.store(true, Ordering::SeqCst);
         self.ready.close();
+        self.turning.end_waits();
     }
 
     /// Has `callback` run when spinning has ended and the nodes have left the graph.
@@ -105,7 +106,7 @@ impl Shared {
             // Another thread may take the wake that comes with the end of the context.
             self.turning.turn_waiting(until.min(now + GLANCE))?;
         };
-        self.turning.attend();
+        self.turning.finish_wait();
         Ok(reached)
     }
 

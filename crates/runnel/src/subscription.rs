@@ -14,14 +14,14 @@ use runnel_ros1::node::Role;
 use crate::announced::Topic;
 use crate::borrowed::Borrowed;
 use crate::callback_group::CallbackGroup;
-use crate::data::{Delivery, Kept, LinkInfo, QosEvents, SubscriptionCore, Unreadable};
+use crate::data::{Delivery, Kept, LinkInfo, QosEvents, SubscriptionCore, Taken, Unreadable};
 use crate::driver::Inputs;
 use crate::error::Error;
 use crate::forms::Forms;
 use crate::node::{Node, NodeInner};
 use crate::options::SubscriptionOptions;
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessChanged, Matched};
-use crate::ready::When;
+use crate::ready::{Waitable, When};
 
 /// Messages that are taken at once, so that a publisher which never stops holds nobody up.
 const MOST_AT_ONCE: usize = 1000;
@@ -104,11 +104,12 @@ impl Subscription {
     /// counts as if the callback could not.
     pub(crate) fn take_each(&self, hear: impl Fn(&str, Bytes<'_>) -> Result<(), DecodeError>) {
         for message in std::iter::from_fn(|| self.core.take()).take(MOST_AT_ONCE) {
-            if let Err(error) = hear(&message.from().publisher, message.bytes()) {
+            if let Taken::Bytes(message) = message
+                && let Err(error) = hear(&message.from().publisher, message.bytes())
+            {
                 self.core.refuse(&message, error);
             }
         }
-        self.core.settle();
     }
 
     /// Messages that arrived, those dropped included.

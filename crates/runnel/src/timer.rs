@@ -6,26 +6,19 @@ use std::time::Duration;
 
 use crate::node::Node;
 use crate::ready::When;
-use crate::timers::Follows;
+use crate::timers::{Follows, TimerEntry};
 
 /// A callback that is called at a fixed period, made by [`Node::create_timer`] or [`Node::create_wall_timer`]. It ends when it
 /// is dropped. However many calls were missed, one makes up for them.
 #[must_use = "a timer ends when it is dropped"]
 pub struct Timer {
     node: Node,
-    id: u64,
+    _entry: TimerEntry,
 }
 
 impl fmt::Debug for Timer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Timer").field("node", &self.node.full_name()).finish_non_exhaustive()
-    }
-}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        let shared = &self.node.context().shared;
-        shared.timers.remove(self.id);
     }
 }
 
@@ -43,9 +36,9 @@ impl Node {
     fn timer(&self, period: Duration, follows: Follows, callback: Box<dyn FnMut() + Send>) -> Timer {
         let shared = &self.inner.context.shared;
         let when = When::Spun(Arc::clone(&shared.ready));
-        let id = shared.timers.add((period, follows), when, callback);
+        let entry = shared.timers.add((period, follows), when, callback);
         // A thread that waits already must learn of the earlier deadline.
         shared.ready.wake_all();
-        Timer { node: self.clone(), id }
+        Timer { node: self.clone(), _entry: entry }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) use publication::{
 pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use received::SharedMessage;
 pub(crate) use service::{Asked, ClientLink, ServiceCore, ServiceTypes, no_memory_for_response};
-pub(crate) use subscription::{Delivery, LinkInfo, SubscriptionCore, SubscriptionSpec, Unreadable};
+pub(crate) use subscription::{Delivery, LinkInfo, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
 pub(crate) use unsent::Unsent;
 pub(crate) use watch::Watched;
 pub(crate) use way::Way;

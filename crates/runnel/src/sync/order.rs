@@ -92,6 +92,14 @@ in_order! {
     CallbackGroup,
     /// The callbacks that are ready to run.
     ReadyQueue,
+    /// The waiters that an entity wakes when it becomes ready.
+    Listeners,
+    /// Whether a guard condition is triggered.
+    GuardCondition,
+    /// Signals of threads that wait while another polls.
+    ParkedSignals,
+    /// Whether the thread that waits for something is to look at it.
+    Signal,
     /// The levels of a node's loggers.
     LoggerLevels,
     /// The log files that are open.

@@ -1,6 +1,10 @@
-use runnel_io::Listener;
+use std::time::Duration;
 
+use runnel_io::{Interest, Listener, Reactor, Stream, Token};
+
+use super::client_link::MOST_BYTES;
 use super::*;
+use crate::data::unsent::Unsent;
 
 /// A client that reads nothing, and the listener that it is connected to: the kernel takes connections before anybody accepts
 /// them.
@@ -16,9 +20,9 @@ fn client(persistent: bool) -> (ClientLink, Listener) {
 #[test]
 fn further_requests_of_a_connection_for_one_call_are_ignored() {
     let (client, _listener) = client(false);
-    assert_eq!(client.admit(10), Admission::Accepted);
+    assert_eq!(client.admit(10), Admission::Accepted { number: 0 });
     assert_eq!(client.admit(10), Admission::Ignored);
-    client.answer(10, Ok(&[1]));
+    client.answer(0, (10, Ok(vec![1])));
     assert_eq!(client.admit(10), Admission::Ignored);
 }
 
@@ -27,11 +31,9 @@ fn a_client_that_takes_no_answers_may_ask_no_more() {
     let (client, _listener) = client(true);
     let answer = vec![0; 1 << 20];
     let asked = (0..1000).take_while(|_| {
-        let may = client.admit(10) == Admission::Accepted;
-        if may {
-            client.answer(10, Ok(&answer));
-        }
-        may
+        let Admission::Accepted { number } = client.admit(10) else { return false };
+        client.answer(number, (10, Ok(answer.clone())));
+        true
     });
     let megabytes = asked.count();
     assert!((MOST_BYTES >> 20..300).contains(&megabytes), "{megabytes} MB of answers were kept");
