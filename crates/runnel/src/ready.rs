@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use runnel_core::time::Instant;
 
-pub(crate) use guard_condition::GuardCondition;
+pub use guard_condition::GuardCondition;
 pub(crate) use listeners::Listeners;
 pub(crate) use queue::ReadyQueue;
 pub(crate) use signal::Signal;

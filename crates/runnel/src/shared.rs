@@ -94,9 +94,18 @@ impl Shared {
         timeout: Duration,
         mut done: impl FnMut(&mut Driver) -> bool,
     ) -> Result<bool, Error> {
+        self.wait_unlocked(timeout, || done(&mut self.turning.driver()))
+    }
+
+    /// As [`Shared::wait_out`], but `done` has no driver, and so may run anything.
+    pub(crate) fn wait_unlocked(
+        &self,
+        timeout: Duration,
+        mut done: impl FnMut() -> bool,
+    ) -> Result<bool, Error> {
         let until = clock::monotonic() + timeout;
         let reached = loop {
-            if done(&mut self.turning.driver()) {
+            if done() {
                 break true;
             }
             let now = clock::monotonic();

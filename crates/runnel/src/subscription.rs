@@ -100,6 +100,10 @@ impl Subscription {
         self.core.is_ready()
     }
 
+    pub(crate) fn core(&self) -> &Arc<SubscriptionCore> {
+        &self.core
+    }
+
     /// Has `hear` take the messages that wait in place of the callback, with the name of their publisher. One that it cannot read
     /// counts as if the callback could not.
     pub(crate) fn take_each(&self, hear: impl Fn(&str, Bytes<'_>) -> Result<(), DecodeError>) {
@@ -289,9 +293,20 @@ impl Node {
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let SubscriptionOptions { qos, callbacks, .. } = options.into();
-        let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
-        let qos = self.inner.driver().settled_for_subscription(&topic.name, qos);
+        let when = self.inner.spun();
         let events = QosEvents::new(callbacks, when.clone());
+        self.subscribe_as((topic, qos, takes), (when, group), events, callback)
+    }
+
+    /// The same, however messages and events are attended to.
+    pub(crate) fn subscribe_as(
+        &self,
+        (topic, qos, takes): (&Topic, QoS, Option<TypeId>),
+        (when, group): (When, &Arc<CallbackGroup>),
+        events: QosEvents,
+        callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let qos = self.inner.driver().settled_for_subscription(&topic.name, qos);
         let spec = topic.subscription_options(qos, takes);
         let core = SubscriptionCore::in_group(spec, (when, group), events, callback);
         let input = self.inner.driver().add_subscription(self.inner.key, topic, qos, &core)?;

@@ -13,7 +13,13 @@ use crate::timers::{Follows, TimerEntry};
 #[must_use = "a timer ends when it is dropped"]
 pub struct Timer {
     node: Node,
-    _entry: TimerEntry,
+    entry: Arc<TimerEntry>,
+}
+
+impl Timer {
+    pub(crate) fn entry(&self) -> &Arc<TimerEntry> {
+        &self.entry
+    }
 }
 
 impl fmt::Debug for Timer {
@@ -25,20 +31,25 @@ impl fmt::Debug for Timer {
 impl Node {
     /// Calls `callback` every `period` of ROS time, which `/clock` may tell, while the context spins.
     pub fn create_timer(&self, period: Duration, callback: impl FnMut() + Send + 'static) -> Timer {
-        self.timer(period, Follows::Ros, Box::new(callback))
+        self.timer(period, Follows::Ros, self.inner.spun(), Box::new(callback))
     }
 
     /// As [`Node::create_timer`] by the clock on the wall, whatever `/clock` tells.
     pub fn create_wall_timer(&self, period: Duration, callback: impl FnMut() + Send + 'static) -> Timer {
-        self.timer(period, Follows::Wall, Box::new(callback))
+        self.timer(period, Follows::Wall, self.inner.spun(), Box::new(callback))
     }
 
-    fn timer(&self, period: Duration, follows: Follows, callback: Box<dyn FnMut() + Send>) -> Timer {
+    pub(crate) fn timer(
+        &self,
+        period: Duration,
+        follows: Follows,
+        when: When,
+        callback: Box<dyn FnMut() + Send>,
+    ) -> Timer {
         let shared = &self.inner.context.shared;
-        let when = When::Spun(Arc::clone(&shared.ready));
         let entry = shared.timers.add((period, follows), when, callback);
         // A thread that waits already must learn of the earlier deadline.
         shared.ready.wake_all();
-        Timer { node: self.clone(), _entry: entry }
+        Timer { node: self.clone(), entry: Arc::new(entry) }
     }
 }

@@ -31,7 +31,9 @@ use handover::{Handover, Poller};
 /// What the hand-over is made of; see `crate::sync::model`.
 mod primitives {
     pub(super) use crate::ready::Signal;
-    pub(super) use crate::sync::{Class, Mutex, Mutex as ListMutex, MutexGuard, lock, lock as lock_list, try_lock};
+    pub(super) use crate::sync::{
+        Class, Mutex, Mutex as ListMutex, MutexGuard, lock, lock as lock_list, try_lock,
+    };
     pub(super) use runnel_io::Waker;
     pub(super) use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
 }

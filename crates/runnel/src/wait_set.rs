@@ -32,11 +32,18 @@ impl WaitSet {
     pub(crate) fn of(shared: &Arc<Shared>) -> Self {
         let signal = Signal::new(shared.reactor.waker().clone());
         let waker = Waker::from(Arc::clone(&signal));
-        Self { shared: Arc::clone(shared), signal, waker, entities: Vec::new(), ready: Vec::new(), next_key: 0 }
+        Self {
+            shared: Arc::clone(shared),
+            signal,
+            waker,
+            entities: Vec::new(),
+            ready: Vec::new(),
+            next_key: 0,
+        }
     }
 
     /// Adds an entity, and gives the key by which it is known here.
-    pub(crate) fn add(&mut self, entity: Arc<dyn Waitable>) -> WaitKey {
+    pub(crate) fn add(&mut self, entity: Arc<impl Waitable + 'static>) -> WaitKey {
         let key = WaitKey(self.next_key);
         self.next_key += 1;
         entity.listeners().add(&self.waker);

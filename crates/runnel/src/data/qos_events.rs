@@ -10,22 +10,11 @@ use super::events::{Event, Events, Most};
 use super::met::Met;
 use super::subscription::LinkInfo;
 use crate::qos_events::{
-    DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
+    DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEvent,
+    QosEventKind as Kind,
 };
 use crate::ready::{Waitable, When};
 use crate::sync::{Class, Mutex, lock};
-
-/// Of what a callback is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Kind {
-    Deadline,
-    LivelinessLost,
-    LivelinessChanged,
-    Incompatible,
-    MessageLost,
-    Matched,
-}
 
 /// Each kind waits once at most.
 const MOST: Most = Most { count: Kind::Matched as usize + 1, bytes: 0 };
@@ -47,17 +36,6 @@ pub(crate) struct Statuses {
     pub(crate) matched: Matched,
     /// Kinds of which a callback is about to be told, each a bit.
     pending: u8,
-}
-
-/// What has happened of one kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum QosEvent {
-    DeadlineMissed(DeadlineMissed),
-    LivelinessLost(LivelinessLost),
-    LivelinessChanged(LivelinessChanged),
-    IncompatibleQoS(IncompatibleQoS),
-    MessageLost(MessageLost),
-    Matched(Matched),
 }
 
 type Callback<S> = Option<Box<dyn FnMut(S) + Send>>;
@@ -116,9 +94,8 @@ impl QosEvents {
     }
 
     /// Those that wait for their callbacks, or to be taken; `None` if there are no callbacks.
-    pub(crate) fn waitable(&self) -> Option<Arc<dyn Waitable>> {
-        let events = self.events.as_ref()?;
-        Some(Arc::<Events<Kind>>::clone(events))
+    pub(crate) fn waitable(&self) -> Option<Arc<impl Waitable + use<>>> {
+        self.events.clone()
     }
 
     /// Takes what has happened of the kind that has waited longest, in place of its callback.

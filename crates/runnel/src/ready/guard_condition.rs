@@ -6,24 +6,26 @@ use super::{Listeners, Waitable};
 use crate::sync::{Class, Mutex, lock};
 
 /// A waitable that any thread triggers, to end another thread's wait.
-pub(crate) struct GuardCondition {
+pub struct GuardCondition {
     is_triggered: Mutex<bool>,
     listeners: Listeners,
 }
 
 impl GuardCondition {
-    pub(crate) fn new() -> Arc<Self> {
+    /// One that is not triggered.
+    pub fn new() -> Arc<Self> {
         let is_triggered = Mutex::new(Class::GuardCondition, false);
         Arc::new(Self { is_triggered, listeners: Listeners::new() })
     }
 
-    pub(crate) fn trigger(&self) {
+    /// Makes it ready.
+    pub fn trigger(&self) {
         *lock(&self.is_triggered) = true;
         self.listeners.notify();
     }
 
     /// True if it was triggered since it was last taken.
-    pub(crate) fn take(&self) -> bool {
+    pub fn take(&self) -> bool {
         std::mem::take(&mut *lock(&self.is_triggered))
     }
 }

@@ -17,7 +17,6 @@ use signal::Signal;
 #[path = "queue.rs"]
 pub(crate) mod queue;
 
-#[expect(dead_code, reason = "the models do not use all of it")]
 #[expect(clippy::duplicate_mod, reason = "the same code, of other primitives")]
 #[path = "signal.rs"]
 pub(crate) mod signal;
@@ -29,7 +28,9 @@ pub(crate) mod listeners;
 
 mod primitives {
     pub(super) use crate::sync::Class;
-    pub(super) use crate::sync::model::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, Waker, fence, lock, mark};
+    pub(super) use crate::sync::model::{
+        AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, Waker, fence, lock, mark,
+    };
 }
 
 /// An entity, and a thread that waits for it.

@@ -26,8 +26,6 @@ in_order! {
     NodePublishers,
     /// The engine for calls that belong to no node. Held while the driver makes it.
     RpcClient,
-    /// The callback of a call that is under way. Held until the driver has given the call its link.
-    PendingCall,
     /// The link of a persistent client of a service.
     PersistentLink,
     /// What is told to peers before the nodes leave.
@@ -56,6 +54,8 @@ in_order! {
     ServiceRequests,
     /// The answers to one client of a service.
     ServiceAnswers,
+    /// The answer to a call that is under way.
+    PendingCall,
     /// How many messages have come by ROS 1 of a publisher of both graphs.
     DualLinks,
     /// How many publishers a subscription has matched.

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::parked::Parked;
 use super::primitives::{
-    AtomicBool, AtomicU8, AtomicUsize, Class, Mutex, MutexGuard, Ordering, Signal, Waker, fence, lock, try_lock,
+    AtomicBool, AtomicU8, AtomicUsize, Class, Mutex, MutexGuard, Ordering, Signal, Waker, fence, lock,
+    try_lock,
 };
 
 /// The thread that polls.

@@ -54,7 +54,12 @@ impl SubscriptionCore {
     }
 
     /// Takes a message of `len` bytes that `fill` writes into a buffer, whatever that holds.
-    pub(in crate::data) fn push_filled(&self, len: usize, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
+    pub(in crate::data) fn push_filled(
+        &self,
+        len: usize,
+        from: &Arc<LinkInfo>,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) {
         let mut deferred = Deferred::default();
         let mut queue = lock(&self.queue);
         let mut bytes = queue.spare_for(len);
