@@ -38,3 +38,26 @@ fn a_client_that_takes_no_answers_may_ask_no_more() {
     let megabytes = asked.count();
     assert!((MOST_BYTES >> 20..300).contains(&megabytes), "{megabytes} MB of answers were kept");
 }
+
+#[test]
+fn answers_of_a_connection_go_in_the_order_of_its_requests() {
+    let (client, listener) = client(true);
+    let numbers = [(); 3].map(|()| match client.admit(10) {
+        Admission::Accepted { number } => number,
+        refused => panic!("{refused:?}"),
+    });
+    let answer = |index: usize| client.answer(numbers[index], (10, Ok(vec![index as u8])));
+    let (stream, _) = listener.accept().unwrap().unwrap();
+    let sent = || {
+        let mut bytes = [0; 64];
+        let count = stream.recv(&mut bytes).unwrap().unwrap_or(0);
+        // Each is a byte that says that there is a response, four of its length, and one of it.
+        bytes[..count].chunks(6).map(|response| response[5]).collect::<Vec<_>>()
+    };
+    answer(1);
+    assert!(sent().is_empty());
+    answer(0);
+    assert_eq!(sent(), [0, 1]);
+    answer(2);
+    assert_eq!(sent(), [2]);
+}
