@@ -180,6 +180,8 @@ impl Due {
             self.wall.cancel(&id);
             self.simulated.cancel(&id);
             self.start(id, &timer, simulated);
+            // A thread that waits for it waits until another time now.
+            timer.turn.listeners().notify();
         }
     }
 
@@ -223,7 +225,7 @@ impl Runnable for TimerCore {
     }
 }
 
-/// A timer among those of its context. It ends when it is dropped.
+/// A timer among those of its context.
 pub(crate) struct TimerEntry {
     timers: Arc<Timers>,
     id: u64,
@@ -234,6 +236,11 @@ impl TimerEntry {
     /// Takes the tick that is due, in place of the callback. True if there was one.
     pub(crate) fn take(&self) -> bool {
         self.core.take()
+    }
+
+    /// Removes it and all that its callback holds.
+    pub(crate) fn remove(&self) {
+        self.timers.remove(self.id);
     }
 }
 
@@ -249,11 +256,5 @@ impl Waitable for TimerEntry {
     fn check_time(&self) -> Option<Instant> {
         self.timers.fire();
         lock(&self.timers.due).wall.deadline(&self.id)
-    }
-}
-
-impl Drop for TimerEntry {
-    fn drop(&mut self) {
-        self.timers.remove(self.id);
     }
 }

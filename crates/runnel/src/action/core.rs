@@ -152,32 +152,30 @@ impl ClientCore {
 
     /// Waits at most `timeout` for the end of a goal, and calls its callbacks meanwhile; false if it has not ended.
     pub(super) fn wait_for_end(&self, goal: &Arc<Goal>, timeout: Duration) -> Result<bool, Error> {
-        let (shared, until) = (&self.node.context().shared, clock::monotonic() + timeout);
-        let mut wait_set = WaitSet::of(shared);
+        let (turning, until) = (&self.node.context().shared.turning, clock::monotonic() + timeout);
+        let mut wait_set = WaitSet::of(&self.node.context().shared);
         for input in [&self.feedback, &self.results, &self.lists] {
             wait_set.add(Arc::clone(input.subscription.core()));
         }
         wait_set.add(Arc::clone(goal));
         // Callbacks of the user's may run in here, and run for long.
-        shared.turning.attend();
+        turning.attend();
         loop {
             let took_all = self.take_in();
             let ended = goal.end().is_some();
             if let Some(calls) = goal.calls() {
                 calls.run_due();
             }
-            if ended {
-                return Ok(true);
-            }
             let left = until.since(clock::monotonic());
-            if left.is_zero() {
-                return Ok(false);
+            if ended || left.is_zero() {
+                turning.finish_wait();
+                return Ok(ended);
             }
             if took_all {
                 wait_set.wait(Some(left))?;
             } else {
                 // Another thread takes. Nothing tells of the end of that.
-                shared.turning.turn_waiting(clock::monotonic() + left.min(LOOK_AGAIN))?;
+                turning.turn_waiting(clock::monotonic() + left.min(LOOK_AGAIN))?;
             }
         }
     }

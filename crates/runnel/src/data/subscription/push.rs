@@ -83,7 +83,7 @@ impl SubscriptionCore {
             self.deadline.beat(clock::monotonic());
         }
         // Written under this lock only.
-        self.received.store(self.received() + 1, Ordering::Relaxed);
+        self.received.store(self.received.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         while queue.is_full_for(&entry, self.most_waiting()) {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             if let Some(stats) = stats {
