@@ -258,3 +258,42 @@ impl Waitable for TimerEntry {
         lock(&self.timers.due).wall.deadline(&self.id)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::task::{Wake, Waker};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn waiter_is_woken_by_ticks_and_when_another_clock_counts() {
+        let clock = Arc::new(RosClock::default());
+        let timers = Arc::new(Timers::new(Arc::clone(&clock)));
+        let period = Duration::from_secs(3600);
+        let timer = timers.add((period, Follows::Ros), When::Taken, Box::new(|| ()));
+        let wakes = Arc::new(Wakes::default());
+        timer.listeners().add(&Waker::from(Arc::clone(&wakes)));
+        let woken = || wakes.0.swap(0, Ordering::Relaxed);
+        assert!(timer.check_time().is_some() && !timer.is_ready());
+        clock.set_simulated(true);
+        timers.simulate(true);
+        assert_eq!((woken(), timer.check_time()), (1, None));
+        timers.tell(Time { sec: 1, nanosec: 0 });
+        timers.tell(Time { sec: 7202, nanosec: 0 });
+        assert_eq!((woken(), timer.is_ready()), (1, true));
+        assert!(timer.take() && !timer.take() && !timer.is_ready());
+        timers.tell(Time { sec: 10803, nanosec: 0 });
+        timer.remove();
+        assert_eq!((woken(), timer.is_ready()), (1, false));
+    }
+}
