@@ -322,15 +322,18 @@ impl Waiters {
     }
 }
 
+/// What the second thread waits for arrives once the first has what it waited for, and polls no longer.
 #[test]
 fn thread_that_waits_polls_once_the_other_has_what_it_waited_for() {
-    explore_within(1, || {
+    explore_within(2, || {
         let waiters = Waiters::new();
-        let threads = [0, 1].map(|entity| {
-            let waiter = Arc::clone(&waiters);
-            thread::spawn(move || waiter.wait(entity))
+        let [first, second] = [(); 2].map(|()| Arc::clone(&waiters));
+        let first = thread::spawn(move || {
+            first.wait(0);
+            first.arrive(1);
         });
-        [0, 1].into_iter().for_each(|entity| waiters.arrive(entity));
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let second = thread::spawn(move || second.wait(1));
+        waiters.arrive(0);
+        [first, second].into_iter().for_each(|thread| thread.join().unwrap());
     });
 }
