@@ -14,9 +14,8 @@ use runnel_ros1::node::{Port, ServiceLinkId};
 use runnel_rtps::wire::{EntityId, GuidPrefix};
 
 use super::nodes::NodeKey;
-use super::ros1::CallAnswer;
 use super::table::Key;
-use crate::data::TopicInput;
+use crate::data::{CallAnswer, TopicInput};
 use crate::ipc::{Sender, Unread};
 
 /// What is to be done: effects in the order in which they arose, and deadlines.

@@ -326,7 +326,7 @@ fn is_carried_by_ros2(scene: &mut Scene) -> bool {
 fn is_matched(scene: &mut Scene) -> bool {
     let driver = scene.talker.inner.driver();
     let (writer, _) = driver.ros2.writers_to("/count").remove(0);
-    !driver.ros2.rtps().unwrap().matched(writer).is_empty()
+    !driver.ros2.rtps.as_ref().unwrap().matched(writer).is_empty()
 }
 
 /// The two have joined by ROS 1 as the talker sees it, and the listener has not read the talker's header.
