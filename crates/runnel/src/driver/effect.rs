@@ -10,12 +10,12 @@ use runnel_core::timers::Timers;
 use runnel_io::Stream;
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Port, ServiceLinkId};
-use runnel_rtps::wire::{EntityId, GuidPrefix};
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use super::nodes::NodeKey;
 use super::ros1::CallAnswer;
 use super::table::Key;
-use crate::data::TopicInput;
+use crate::data::{LinkInfo, TopicInput};
 use crate::ipc::{Sender, Unread};
 
 /// What is to be done: effects in the order in which they arose, and deadlines.
@@ -37,6 +37,8 @@ pub(super) enum Deadline {
     IncompleteFrames,
     /// It is looked at whether the other end of a session that ends has read.
     EndingSession(Key),
+    /// A link does not wait longer for what its connection still has: sessions are looked at.
+    LateLinks,
     /// A process of this host is met again.
     Process(u128),
     /// The greeting on a connection is late.
@@ -87,6 +89,18 @@ pub(super) enum Effect {
     ParticipantWorked,
     /// A reader has been made.
     ReaderMade { reader: EntityId },
+    /// A pair with an endpoint of another process is known by which it may leave the network.
+    PairKnown { local: EntityId, remote: Guid },
+    /// The publisher of a pair is known by another name.
+    PublisherRenamed { pair: Key, named: Arc<LinkInfo> },
+    /// A participant of this host asks by what this process is found.
+    NeighbourAsks { participant: GuidPrefix },
+    /// The pairs with a participant are known otherwise from now on.
+    NeighbourChanged { participant: GuidPrefix },
+    /// A reader's user may have room for what a pair holds.
+    DeliverPair { pair: Key },
+    /// A reader's user has room for what RTPS holds.
+    TakeHeld { reader: EntityId },
     /// A service has answered.
     Answered { engine: Key, link: ServiceLinkId, answer: CallAnswer },
 }

@@ -47,6 +47,15 @@ impl Driver {
         }
     }
 
+    /// Gives the user of a reader what RTPS has held back.
+    pub(in crate::driver) fn take_held(&mut self, reader: EntityId) {
+        let held = self.ros2.take_held(reader);
+        self.hand_out(|driver| {
+            held.into_iter().for_each(|sample| driver.sample_came(sample, &[]));
+            driver.follow_rtps();
+        });
+    }
+
     /// What has come is given to whom it concerns, some of it from this datagram.
     pub(in crate::driver) fn give_brought(&mut self, mut brought: Brought, datagram: &[u8]) {
         for event in brought.events.drain(..) {
@@ -80,7 +89,7 @@ impl Driver {
             let complaint = self.ros2.graph.hear(from, sample.payload.bytes(datagram));
             complaint.into_iter().for_each(|line| self.ros2.warn_of_participant(format_args!("{line}")));
             self.ros2.say_of_named(from, &mut self.effects);
-            return self.name_publishers(from);
+            return self.ros2.name_publishers(from, &mut self.effects);
         }
         self.hear_ros1_first(sample.reader, sample.writer);
         let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
@@ -105,7 +114,7 @@ impl Driver {
                 }
             }
         }
-        self.note_room_taken(sample.reader, length);
+        self.ros2.note_room_taken(sample.reader, length, &mut self.effects);
     }
 
     /// Samples of a writer did not come, and will not.
