@@ -42,11 +42,11 @@ impl Context {
         let of = Guid::from_bytes(of.0);
         let (mut links, mut next) = (None, Instant::default());
         self.shared.wait(timeout, |driver| {
-            links = driver.take_links(of);
+            links = driver.ros2.take_links(of);
             let now = clock::monotonic();
             if links.is_none() && now >= next {
                 next = now + ASK_EVERY;
-                driver.ask_links(of);
+                driver.ros2.ask_links(of);
             }
             links.is_some()
         })?;

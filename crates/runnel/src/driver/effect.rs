@@ -11,11 +11,11 @@ use runnel_delivery::PairId;
 use runnel_io::Stream;
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Port, ServiceLinkId};
-use runnel_rtps::wire::{EntityId, GuidPrefix};
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use super::nodes::NodeKey;
 use super::table::Key;
-use crate::data::{CallAnswer, TopicInput};
+use crate::data::{CallAnswer, LinkInfo, TopicInput};
 use crate::ipc::{Sender, Unread};
 
 /// What is to be done: effects in the order in which they arose, and deadlines.
@@ -37,6 +37,8 @@ pub(super) enum Deadline {
     IncompleteFrames,
     /// It is looked at whether the other end of a session that ends has read.
     EndingSession(Key),
+    /// A link does not wait longer for what its connection still has: sessions are looked at.
+    LateLinks,
     /// A process of this host is met again.
     Process(u128),
     /// The greeting on a connection is late.
@@ -91,6 +93,18 @@ pub(super) enum Effect {
     ParticipantWorked,
     /// A reader has been made.
     ReaderMade { reader: EntityId },
+    /// A pair with an endpoint of another process is known by which it may leave the network.
+    PairKnown { local: EntityId, remote: Guid },
+    /// The publisher of a pair is known by another name.
+    PublisherRenamed { pair: Key, named: Arc<LinkInfo> },
+    /// A participant of this host asks by what this process is found.
+    NeighbourAsks { participant: GuidPrefix },
+    /// The pairs with a participant are known otherwise from now on.
+    NeighbourChanged { participant: GuidPrefix },
+    /// A reader's user may have room for what a pair holds.
+    DeliverPair { pair: Key },
+    /// A reader's user has room for what RTPS holds.
+    TakeHeld { reader: EntityId },
     /// A service has answered.
     Answered { engine: Key, link: ServiceLinkId, answer: CallAnswer },
 }

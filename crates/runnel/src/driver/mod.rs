@@ -3,7 +3,7 @@
 //!
 //! It has four components, each with its own state: the [`sockets`], the graph of [`ros1`], the graph of [`ros2`], and the
 //! [`sessions`] with other processes of this host. What one of them wants of another is an [`effect`], which the loop
-//! ([`turn`]) hands on.
+//! ([`turn`]) hands on; when one has something to do itself is a deadline of the loop's.
 //!
 //! ```text
 //!  reactor ─► control socket ─► engine ─► transmits ─► control socket
@@ -19,6 +19,7 @@ mod joins;
 mod last_messages;
 mod matches;
 mod nodes;
+mod pairs;
 mod ros1;
 mod ros2;
 mod services;
@@ -68,7 +69,7 @@ const LOOK: Instant = Instant(0);
 pub(crate) struct Driver {
     sockets: Sockets,
     ros1: Ros1,
-    ros2: Ros2,
+    pub(crate) ros2: Ros2,
     pub(crate) sessions: Sessions,
     pub(crate) nodes: Nodes,
     endpoints: Endpoints,
@@ -105,7 +106,7 @@ impl Driver {
             sessions: Sessions::new(Arc::clone(&reactor), settings.ipc.clone(), pool),
             sockets: Sockets::new(reactor, settings),
             ros1: Ros1::default(),
-            ros2: Ros2::new(settings.ros2.clone()),
+            ros2: Ros2::new(settings.ros2.clone(), settings.ipc.is_some()),
             nodes: Nodes::default(),
             endpoints: Endpoints::default(),
             watches: Watches::default(),

@@ -25,7 +25,7 @@ pub(crate) use engine::{Engine, Notice, Verbs};
 pub(super) struct Ros1 {
     engines: Table<Slot>,
     /// Engines that may ask for something.
-    unserved: VecDeque<Key>,
+    pub(super) unserved: VecDeque<Key>,
 }
 
 /// An engine and what is kept for it.

@@ -6,6 +6,7 @@ mod endpoints;
 mod graph;
 mod inbox;
 mod links;
+mod matching;
 mod neighbours;
 mod qos;
 mod receiving;
@@ -20,9 +21,8 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::interfaces::Changes;
 use runnel_io::{Interest, Token, clock};
-use runnel_ros1::told::told;
-use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
-use runnel_rtps::{Correction, Event};
+use runnel_rtps::Event;
+use runnel_rtps::wire::{EntityId, Guid};
 
 use super::effect::Effect;
 use super::nodes::NodeKey;
@@ -47,8 +47,10 @@ const AT_LEISURE: Duration = Duration::from_millis(3);
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
 /// What the driver keeps for the ROS 2 graph.
-pub(super) struct Ros2 {
+pub(crate) struct Ros2 {
     settings: Option<Ros2Settings>,
+    /// Links may leave the network within this host.
+    has_sessions: bool,
     pub(super) rtps: Option<Arc<Rtps>>,
     writers: HashMap<EntityId, WriterEnd>,
     pub(super) readers: HashMap<EntityId, ReaderEnd>,
@@ -60,10 +62,9 @@ pub(super) struct Ros2 {
     neighbours: Neighbours,
     /// Whose links somebody of this process asks for.
     asked: Option<links::Asked>,
-    /// Samples are being handed out: what comes after them waits.
+    /// Samples are being handed out, in the middle of which sessions are looked at where ROS 1 is heard first: what comes after
+    /// them waits.
     handing_out: bool,
-    /// RTPS is to be followed once all that it has given is handed out.
-    follows_rtps: bool,
     brought: Brought,
     /// Room for what comes, from the first datagram on.
     inbox: Option<Inbox>,
@@ -112,11 +113,12 @@ impl Ros2 {
         left + (Duration::from_millis(1) - rest)
     }
 
-    pub(super) fn new(settings: Option<Ros2Settings>) -> Self {
+    pub(super) fn new(settings: Option<Ros2Settings>, has_sessions: bool) -> Self {
         let (writers, readers) = (HashMap::new(), HashMap::new());
         let (graph, brought) = (Graph::default(), Brought::default());
         Self {
             settings,
+            has_sessions,
             rtps: None,
             writers,
             readers,
@@ -126,7 +128,6 @@ impl Ros2 {
             neighbours: Neighbours::default(),
             asked: None,
             handing_out: false,
-            follows_rtps: false,
             brought,
             inbox: None,
             heard_at: None,
@@ -138,15 +139,6 @@ impl Ros2 {
     /// True while samples are being handed out.
     pub(super) fn is_handing_out(&self) -> bool {
         self.handing_out
-    }
-
-    /// Says that an endpoint of another process has joined one of ours or left it. Its node is named if that is known by then.
-    fn tell_of_link(&self, local: EntityId, remote: Guid, what: &str) {
-        let ours = self.writers.get(&local).map(|end| (&end.topic, "subscriber"));
-        let ours = ours.or_else(|| self.readers.get(&local).map(|end| (&end.topic, "publisher")));
-        let Some((topic, role)) = ours else { return };
-        let node = self.graph.node_of(remote).map_or_else(|| remote.to_string(), told);
-        console::debug!("topic {topic}: {role} [{node}] of ROS 2 {what}");
     }
 
     /// The enclave that is told to others.
@@ -162,56 +154,6 @@ impl Ros2 {
     /// Says what somebody in the graph did, as long as nobody does it all the time.
     fn warn_of_participant(&mut self, line: fmt::Arguments<'_>) {
         self.throttle.warn(clock::monotonic(), line, |line| console::warning!("{line}"));
-    }
-
-    /// Says that a peer began anew, or that somebody forges its datagrams.
-    fn warn_of_correction(&mut self, local: EntityId, remote: Guid, state: Correction) {
-        let topic = self.rtps.as_ref().and_then(|rtps| rtps.topic_of(local));
-        let topic = topic.unwrap_or_else(|| "discovery".into());
-        self.warn_of_participant(format_args!(
-            "{topic}: the {state} {remote} was corrected: it restarted, or a datagram in its name was forged"
-        ));
-    }
-
-    fn matched(&mut self, local: EntityId, remote: Guid) {
-        let origin = self.rtps.as_ref().and_then(|rtps| rtps.origin_of(remote));
-        self.tell_of_link(local, remote, "joined");
-        if let Some(offer) = self.writers.get(&local).and_then(|end| end.offer.upgrade()) {
-            offer.met(remote, origin);
-        }
-        if self.is_heard_otherwise(local, remote) {
-            return;
-        }
-        let Self { rtps: Some(rtps), readers, graph, .. } = self else { return };
-        let Some(end) = readers.get_mut(&local) else { return };
-        let Some(told) = rtps.publisher(remote) else { return };
-        let node = graph.node_of(remote).map(str::to_owned);
-        let from = Arc::new(LinkInfo {
-            publisher: node.unwrap_or_else(|| remote.to_string()),
-            type_name: end.type_name.clone(),
-            md5: end.md5.clone(),
-            type_hash: if told.type_hash.is_empty() { end.type_hash.clone() } else { told.type_hash },
-            encoding: told.encoding,
-            origin,
-            lifespan: told.qos.lifespan,
-            ..LinkInfo::default()
-        });
-        end.input.join(&from);
-        end.links.insert(remote, from);
-        end.tell_life(1, 0);
-    }
-
-    fn unmatched(&mut self, local: EntityId, remote: Guid) {
-        self.tell_of_link(local, remote, "left");
-        if let Some(offer) = self.writers.get(&local).and_then(|end| end.offer.upgrade()) {
-            offer.left(remote);
-        }
-        let Some(end) = self.readers.get_mut(&local) else { return };
-        if let Some(from) = end.links.remove(&remote) {
-            end.input.leave(&from);
-            let lapsed = i64::from(end.lapsed.remove(&remote));
-            end.tell_life(lapsed - 1, -lapsed);
-        }
     }
 }
 
@@ -299,7 +241,7 @@ impl Driver {
             turned.served = true;
         }
         if rtps.wants_more() {
-            self.fill_rooms();
+            self.ros2.fill_rooms(&mut self.effects);
         }
         self.take_ros2_events();
     }
@@ -309,8 +251,8 @@ impl Driver {
         match event {
             Event::Matched { local, remote } => {
                 ros2.matched(local, remote);
+                ros2.pair_met(local, remote, effects);
                 self.reader_matched(local, remote);
-                self.pair_met(local, remote);
             }
             Event::Unmatched { local, remote } => {
                 self.pair_parted(local, remote);
@@ -335,9 +277,10 @@ impl Driver {
             Event::ParticipantLost(participant) => {
                 ros2.say_of_participant(participant, effects);
                 ros2.graph.forget(participant);
-                self.neighbour_lost(participant);
+                let pairs = ros2.neighbour_lost(participant, effects);
+                pairs.into_iter().for_each(|pair| self.end_pair(pair));
             }
-            Event::Told { participant, bytes } => self.word_came(participant, &bytes),
+            Event::Told { participant, bytes } => ros2.word_came(participant, &bytes, effects),
             Event::EndpointFound(endpoint) => {
                 ros2.ear_found(endpoint, effects);
                 ros2.publisher_found(endpoint, effects);
@@ -359,7 +302,7 @@ impl Driver {
     /// Endpoints end: what sessions have of their pairs comes first.
     pub(super) fn end_endpoints(&mut self, ids: &[EntityId]) {
         for id in ids {
-            self.pairs_of_endpoint_parted(*id);
+            self.ros2.met_by(*id).into_iter().for_each(|remote| self.pair_parted(*id, remote));
             self.ros2.remove_endpoint(*id, &mut self.effects);
         }
     }
@@ -374,26 +317,6 @@ impl Driver {
     pub(super) fn remove_reader(&mut self, core: &Arc<SubscriptionCore>) {
         let ids = self.ros2.end_subscription(core);
         self.end_endpoints(&ids);
-    }
-
-    /// A participant has told of its nodes: publishers of its that were met before are known by them from now on.
-    fn name_publishers(&mut self, participant: GuidPrefix) {
-        let Ros2 { readers, graph, .. } = &mut self.ros2;
-        let mut renamed = Vec::new();
-        for (reader, end) in readers.iter_mut() {
-            for (writer, from) in end.links.iter_mut().filter(|(writer, _)| writer.prefix == participant) {
-                let Some(node) = graph.node_of(*writer).filter(|node| *node != from.publisher) else {
-                    continue;
-                };
-                let named = Arc::new(from.named(node));
-                end.input.rename(from, &named);
-                let [old, new] = [&from.publisher, &named.publisher].map(|name| told(name));
-                console::debug!("topic {}: publisher [{old}] is [{new}]", end.topic);
-                *from = named;
-                renamed.push((*reader, *writer));
-            }
-        }
-        renamed.into_iter().for_each(|(reader, writer)| self.pair_renamed(reader, writer));
     }
 
     /// The interfaces of the host may be others.

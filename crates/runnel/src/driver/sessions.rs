@@ -53,7 +53,6 @@ use crate::log_output::console;
 use ending::Ending;
 use greeting::Greeting;
 use late::LateLinks;
-use link_delivery::PATIENCE;
 pub(super) use link_delivery::{LinkFault, LinkPair};
 pub(super) use link_share::{Name, name_of};
 pub(super) use meeting::OtherEnd;
@@ -175,7 +174,7 @@ pub(super) struct Session {
     untold: Vec<Key>,
     /// Links that wait for what their connections still have.
     late: LateLinks,
-    /// Its records are being worked on.
+    /// Its records are being worked on, in the middle of which sessions are looked at where ROS 1 is heard first.
     hearing: bool,
     /// Whether the network comes before its next record.
     network: Network,
@@ -246,12 +245,6 @@ impl Sessions {
             turns: 0,
             throttle: Throttle::default(),
         }
-    }
-
-    /// A wait, cut short where a link does not wait longer for what its connection still has.
-    pub(super) fn no_longer_than_patience(&self, wait: Option<Duration>) -> Option<Duration> {
-        let left = self.late_since.map(|since| (since + PATIENCE).since(clock::monotonic()));
-        [wait, left].into_iter().flatten().min()
     }
 
     /// The session with a process, if it stands.

@@ -80,18 +80,18 @@ impl Driver {
         if self.sessions.standing.is_empty() {
             return self.sockets.reactor.wait(events, wait).map(|()| false);
         }
-        let mut heard = self.look_at_sessions();
+        // What has come of that is done before the wait.
+        let mut heard = self.look_at_sessions() || !self.effects.queue.is_empty();
         let sleeps = !heard && wait != Some(Duration::ZERO);
         if sleeps {
             self.sessions.fall_asleep();
-            heard = self.look_at_sessions();
+            heard = self.look_at_sessions() || !self.effects.queue.is_empty();
         }
         let waited = if heard && self.sessions.passes_over_reactor() {
             events.clear();
             Ok(())
         } else {
-            let wait = if heard { Some(Duration::ZERO) } else { self.sessions.no_longer_than_patience(wait) };
-            self.sockets.reactor.wait(events, wait)
+            self.sockets.reactor.wait(events, if heard { Some(Duration::ZERO) } else { wait })
         };
         if sleeps {
             self.sessions.wake_up();
@@ -125,11 +125,17 @@ impl Driver {
                 self.sockets.check_incomplete_frames(all_ready_at, &mut self.effects);
             }
             Deadline::AcceptProcesses => self.sessions.resume_accepting(),
+            // Sessions are looked at before the next wait.
+            Deadline::LateLinks => {}
             Deadline::EndingSession(session) => self.sessions.ending_due(now, session, &mut self.effects),
             Deadline::Process(process) => self.sessions.meet_again(now, process, &mut self.effects),
             Deadline::Greeting(key) => self.sessions.greeting_due(key, &mut self.effects),
             Deadline::WatchedEndpoint(number) => self.watches.look(number, now, &mut self.effects),
-            Deadline::Neighbour(participant) => self.tell_neighbour(participant, now),
+            Deadline::Neighbour(participant) => {
+                if let Some(process) = self.sessions.own_process() {
+                    self.ros2.tell_neighbour(participant, process, now, &mut self.effects);
+                }
+            }
             Deadline::Complaints => self.ros2.say_what_is_due(now, &mut self.effects),
         }
     }
@@ -181,8 +187,12 @@ impl Driver {
             while let Some(effect) = self.effects.queue.pop_front() {
                 self.apply(effect);
             }
-            let Some((engine, saying)) = self.ros1.poll(&mut self.effects) else { break };
-            self.said(engine, saying);
+            if self.ros1.unserved.is_empty() {
+                break;
+            }
+            if let Some((engine, saying)) = self.ros1.poll(&mut self.effects) {
+                self.said(engine, saying);
+            }
         }
     }
 
@@ -237,7 +247,17 @@ impl Driver {
             Effect::NodesChanged if self.effects.queue.iter().any(Effect::is_nodes_changed) => {}
             Effect::NodesChanged => self.ros2.tell_of_nodes(&self.nodes),
             Effect::ParticipantWorked => self.take_ros2_events(),
-            Effect::ReaderMade { reader } => self.begin_room(reader),
+            Effect::ReaderMade { reader } => self.ros2.begin_room(reader, &mut self.effects),
+            Effect::PairKnown { local, remote } => self.join_pair(local, remote, None),
+            Effect::PublisherRenamed { pair, named } => self.sessions.rename_publisher(pair, named),
+            Effect::NeighbourAsks { participant } => {
+                if let Some(process) = self.sessions.own_process() {
+                    self.ros2.answer_neighbour(participant, process);
+                }
+            }
+            Effect::NeighbourChanged { participant } => self.neighbour_changed(participant),
+            Effect::DeliverPair { pair } => self.deliver_pair(pair),
+            Effect::TakeHeld { reader } => self.take_held(reader),
             Effect::Answered { engine, link, answer } => self.call_ended(engine, link, answer),
         }
     }

@@ -8,7 +8,8 @@
 
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
-use crate::driver::Driver;
+use super::Ros2;
+use crate::driver::effect::Effects;
 use crate::ros2_graph::{EndpointLinks, Gid};
 
 /// What question and answer begin with: the encapsulation of their bytes, and which of them it is.
@@ -61,23 +62,23 @@ impl Word {
     }
 }
 
-impl Driver {
+impl Ros2 {
     /// Asks the process of an endpoint for its links.
     pub(crate) fn ask_links(&mut self, of: Guid) {
-        if self.ros2.asked.as_ref().is_none_or(|(asked, _)| *asked != of) {
-            self.ros2.asked = Some((of, None));
+        if self.asked.as_ref().is_none_or(|(asked, _)| *asked != of) {
+            self.asked = Some((of, None));
         }
         self.tell_word(of.prefix, &Word::Question(of.entity));
     }
 
     /// What has been told of an endpoint that was asked for.
     pub(crate) fn take_links(&mut self, of: Guid) -> Option<EndpointLinks> {
-        let (_, links) = self.ros2.asked.take_if(|(asked, links)| *asked == of && links.is_some())?;
+        let (_, links) = self.asked.take_if(|(asked, links)| *asked == of && links.is_some())?;
         links
     }
 
     /// A participant has told us alone something.
-    pub(super) fn word_came(&mut self, from: GuidPrefix, bytes: &[u8]) {
+    pub(super) fn word_came(&mut self, from: GuidPrefix, bytes: &[u8], effects: &mut Effects) {
         match Word::from_bytes(bytes) {
             Some(Word::Question(of)) => {
                 if let Some(links) = self.links_of(of) {
@@ -85,43 +86,37 @@ impl Driver {
                 }
             }
             Some(Word::Answer(of, links)) => {
-                if let Some((_, told)) = self.ros2.asked.as_mut().filter(|(asked, _)| *asked == from.with(of))
-                {
+                if let Some((_, told)) = self.asked.as_mut().filter(|(asked, _)| *asked == from.with(of)) {
                     *told = Some(links);
                 }
             }
-            None => self.neighbour_told(from, bytes),
+            None => self.neighbour_told(from, bytes, effects),
         }
     }
 
     fn tell_word(&self, to: GuidPrefix, word: &Word) {
-        if let Some(rtps) = &self.ros2.rtps {
+        if let Some(rtps) = &self.rtps {
             rtps.tell_peer(to, &word.to_bytes());
         }
     }
 
     /// Those of an endpoint of this process.
     fn links_of(&self, of: EntityId) -> Option<EndpointLinks> {
-        let corrections = self.ros2.rtps.as_ref().map_or(0, |rtps| rtps.corrections_of(of));
-        if let Some(end) = self.ros2.writers.get(&of) {
+        let corrections = self.rtps.as_ref().map_or(0, |rtps| rtps.corrections_of(of));
+        if let Some(end) = self.writers.get(&of) {
             let publication = end.offer.upgrade()?.publication()?;
             let (messages, dropped) = (publication.published(), publication.dropped());
             return Some(EndpointLinks { messages, dropped, corrections, in_memory: Vec::new() });
         }
-        let end = self.ros2.readers.get(&of)?;
+        let end = self.readers.get(&of)?;
         let core = end.core.upgrade()?;
-        let in_memory = end.links.keys().filter(|writer| self.comes_in_memory(of, **writer));
+        let in_memory = end.links.iter().filter(|(_, from)| from.stats.is_by_memory());
         Some(EndpointLinks {
             messages: core.received(),
             dropped: core.dropped(),
             corrections,
-            in_memory: in_memory.map(|writer| Gid(writer.to_bytes())).collect(),
+            in_memory: in_memory.map(|(writer, _)| Gid(writer.to_bytes())).collect(),
         })
-    }
-
-    fn comes_in_memory(&self, reader: EntityId, writer: Guid) -> bool {
-        let key = self.ros2.neighbours.key_of(reader, writer);
-        key.is_some_and(|key| self.sessions.comes_by_memory(key))
     }
 }
 

@@ -17,9 +17,9 @@ use runnel_core::time::Instant;
 use runnel_io::{clock, host};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
 
-use crate::driver::Driver;
-use crate::driver::effect::Deadline;
-use crate::driver::sessions::{Entry, OtherEnd, PairDelivery, SampleInput, SampleOutput};
+use super::Ros2;
+use crate::driver::effect::{Deadline, Effect, Effects};
+use crate::driver::sessions::{Entry, SampleInput, SampleOutput};
 use crate::driver::table::Key;
 
 /// The pause until it is told again, at first and at most.
@@ -107,152 +107,136 @@ impl Neighbours {
     }
 }
 
-impl Driver {
+impl Ros2 {
     /// An endpoint of ours and one of another process have met.
-    pub(super) fn pair_met(&mut self, local: EntityId, remote: Guid) {
-        let is_ours = self.ros2.readers.contains_key(&local) || self.ros2.writers.contains_key(&local);
+    pub(super) fn pair_met(&mut self, local: EntityId, remote: Guid, effects: &mut Effects) {
+        let is_ours = self.readers.contains_key(&local) || self.writers.contains_key(&local);
         let [first, second, ..] = remote.prefix.0;
-        if !is_ours || VendorId([first, second]) != VendorId::RUNNEL || !self.sessions.are_possible() {
+        if !is_ours || VendorId([first, second]) != VendorId::RUNNEL || !self.has_sessions {
             return;
         }
-        let is_told = self.effects.deadlines.deadline(&Deadline::Neighbour(remote.prefix)).is_some();
-        let Some(neighbour) = self.ros2.neighbours.get_or_add(remote.prefix) else { return };
+        let Some(neighbour) = self.neighbours.get_or_add(remote.prefix) else { return };
         neighbour.pairs.insert((local, remote), None);
+        let deadline = Deadline::Neighbour(remote.prefix);
         if neighbour.theirs.is_some() {
-            self.join_pair(local, remote, None);
-        } else if !is_told {
+            effects.push_back(Effect::PairKnown { local, remote });
+        } else if effects.deadlines.deadline(&deadline).is_none() {
             neighbour.pause = FIRST_PAUSE;
-            self.tell_neighbour(remote.prefix, clock::monotonic());
+            effects.schedule(deadline, clock::monotonic());
         }
     }
 
-    /// They have parted: what came before that counts.
-    pub(super) fn pair_parted(&mut self, local: EntityId, remote: Guid) {
-        let Some(neighbour) = self.ros2.neighbours.known.get_mut(&remote.prefix) else { return };
-        if let Some(Some(key)) = neighbour.pairs.remove(&(local, remote)) {
-            self.end_pair(key);
-        }
+    /// They have parted; what stands for the pair in the sessions.
+    pub(in crate::driver) fn take_pair(&mut self, local: EntityId, remote: Guid) -> Option<Key> {
+        self.neighbours.known.get_mut(&remote.prefix)?.pairs.remove(&(local, remote)).flatten()
     }
 
-    fn end_pair(&mut self, key: Key) {
-        if let Some(Entry::SampleInput(_)) = self.sessions.entries.get(key) {
-            self.receive_to_the_end(key);
-            self.finish_delivery(key);
-        }
-        self.sessions.remove_pair(key, &mut self.effects);
+    /// The endpoints of others that one of ours has met.
+    pub(super) fn met_by(&self, local: EntityId) -> Vec<Guid> {
+        let pairs = self.neighbours.known.values().flat_map(|neighbour| neighbour.pairs.keys());
+        pairs.filter(|(id, _)| *id == local).map(|(_, remote)| *remote).collect()
     }
 
-    /// An endpoint of ours is gone.
-    pub(super) fn pairs_of_endpoint_parted(&mut self, local: EntityId) {
-        let pairs = self.ros2.neighbours.known.values().flat_map(|neighbour| neighbour.pairs.keys());
-        let of_it: Vec<(EntityId, Guid)> = pairs.filter(|(id, _)| *id == local).copied().collect();
-        of_it.into_iter().for_each(|(local, remote)| self.pair_parted(local, remote));
-    }
-
-    /// A participant is gone.
-    pub(super) fn neighbour_lost(&mut self, participant: GuidPrefix) {
-        self.effects.cancel(Deadline::Neighbour(participant));
-        let gone = self.ros2.neighbours.known.remove(&participant);
-        let pairs = gone.into_iter().flat_map(|neighbour| neighbour.pairs.into_values().flatten());
-        pairs.for_each(|key| self.end_pair(key));
-    }
-
-    /// A publisher is known by its node's name from now on.
-    pub(super) fn pair_renamed(&mut self, reader: EntityId, writer: Guid) {
-        let named = self.ros2.readers.get(&reader).and_then(|end| end.links.get(&writer)).cloned();
-        let neighbour = self.ros2.neighbours.known.get(&writer.prefix);
-        let key = neighbour.and_then(|neighbour| neighbour.pairs.get(&(reader, writer)).copied().flatten());
-        if let (Some(named), Some(key)) = (named, key) {
-            self.sessions.rename_publisher(key, &named);
-        }
+    /// A participant is gone; what stands for its pairs.
+    pub(super) fn neighbour_lost(&mut self, participant: GuidPrefix, effects: &mut Effects) -> Vec<Key> {
+        effects.cancel(Deadline::Neighbour(participant));
+        let gone = self.neighbours.known.remove(&participant);
+        gone.into_iter().flat_map(|neighbour| neighbour.pairs.into_values().flatten()).collect()
     }
 
     /// A participant has told us alone something.
-    pub(super) fn neighbour_told(&mut self, participant: GuidPrefix, bytes: &[u8]) {
+    pub(super) fn neighbour_told(&mut self, participant: GuidPrefix, bytes: &[u8], effects: &mut Effects) {
         let Some((told, stage)) = Told::from_bytes(bytes) else { return };
-        if !self.sessions.are_possible() {
+        if !self.has_sessions {
             // It need not tell again.
             return if stage.asks {
                 self.tell(participant, Told { process: 0, secret: 0 }, ANSWER)
             };
         }
         if stage.knows {
-            self.effects.cancel(Deadline::Neighbour(participant));
+            effects.cancel(Deadline::Neighbour(participant));
         }
-        let Some(neighbour) = self.ros2.neighbours.get_or_add(participant) else { return };
-        let changed = told.process != 0 && neighbour.theirs != Some(told);
-        let ours = neighbour.ours;
-        if stage.asks
-            && let Some(process) = self.sessions.own_process()
-        {
-            self.tell(participant, Told { process, secret: ours }, ANSWER);
+        let Some(neighbour) = self.neighbours.get_or_add(participant) else { return };
+        if stage.asks {
+            effects.push_back(Effect::NeighbourAsks { participant });
         }
-        if changed {
-            self.neighbour_changed(participant, told);
+        if told.process != 0 && neighbour.theirs != Some(told) {
+            neighbour.theirs = Some(told);
+            effects.push_back(Effect::NeighbourChanged { participant });
         }
     }
 
-    /// The pairs with a participant are known by other tokens from now on, or for the first time.
-    fn neighbour_changed(&mut self, participant: GuidPrefix, told: Told) {
-        let Some(neighbour) = self.ros2.neighbours.known.get_mut(&participant) else { return };
-        neighbour.theirs = Some(told);
-        let pairs: Vec<(EntityId, Guid)> = neighbour.pairs.keys().copied().collect();
-        let former: Vec<Key> = neighbour.pairs.values_mut().filter_map(Option::take).collect();
-        // RTPS still matches the pairs, and brings what they wait for.
-        let mut deliveries: HashMap<_, _> =
-            former.iter().filter_map(|key| self.take_delivery(*key)).collect();
-        former.into_iter().for_each(|key| self.end_pair(key));
-        for (local, remote) in pairs {
-            self.join_pair(local, remote, deliveries.remove(&(local, remote)));
+    /// Answers a participant that asks who this process is.
+    pub(in crate::driver) fn answer_neighbour(&self, participant: GuidPrefix, process: u128) {
+        if let Some(neighbour) = self.neighbours.known.get(&participant) {
+            self.tell(participant, Told { process, secret: neighbour.ours }, ANSWER);
         }
     }
 
-    /// A pair is known, with what was held of it when it was known otherwise.
-    fn join_pair(&mut self, local: EntityId, remote: Guid, delivery: Option<Box<PairDelivery>>) {
-        let Some((entry, peer)) = self.entry_of_pair(local, remote) else { return };
-        let key = self.sessions.entries.insert_with(|_| entry);
-        let neighbour = self.ros2.neighbours.known.get_mut(&remote.prefix);
-        neighbour.into_iter().for_each(|neighbour| {
-            neighbour.pairs.insert((local, remote), Some(key));
-        });
-        // Before it is asked for: as long as it holds something it is not.
-        delivery.into_iter().for_each(|delivery| self.put_delivery(key, delivery));
-        self.sessions.meet(key, OtherEnd::Endpoint, peer, &mut self.effects);
+    /// The pairs with a participant are known by other tokens from now on, or for the first time: the pairs, and what stands for
+    /// those that were known.
+    pub(in crate::driver) fn forget_pairs(
+        &mut self,
+        participant: GuidPrefix,
+    ) -> (Vec<(EntityId, Guid)>, Vec<Key>) {
+        let Some(neighbour) = self.neighbours.known.get_mut(&participant) else { return Default::default() };
+        let pairs = neighbour.pairs.keys().copied().collect();
+        (pairs, neighbour.pairs.values_mut().filter_map(Option::take).collect())
     }
 
-    fn entry_of_pair(&self, local: EntityId, remote: Guid) -> Option<(Entry, LocalPeerId)> {
-        let neighbour = self.ros2.neighbours.known.get(&remote.prefix)?;
+    /// What is to stand in the sessions for a pair that is not known there, and how it finds its other end.
+    pub(in crate::driver) fn entry_of_pair(
+        &self,
+        local: EntityId,
+        remote: Guid,
+    ) -> Option<(Entry, LocalPeerId)> {
+        let neighbour = self.neighbours.known.get(&remote.prefix)?;
         let Told { process, secret } = neighbour.theirs?;
-        if let Some(end) = self.ros2.readers.get(&local) {
+        if neighbour.pairs.get(&(local, remote))?.is_some() {
+            return None;
+        }
+        if let Some(end) = self.readers.get(&local) {
             let peer = LocalPeerId { process, token: token(neighbour.ours, local, remote.entity) };
             let link = (end.input.clone(), end.links.get(&remote)?.clone());
-            let rtps = self.ros2.rtps.clone()?;
-            let input = SampleInput::new(link, rtps, (local, remote));
+            let input = SampleInput::new(link, self.rtps.clone()?, (local, remote));
             return Some((Entry::SampleInput(input), peer));
         }
-        let publication = self.ros2.writers.get(&local)?.offer.upgrade()?.publication()?;
+        let publication = self.writers.get(&local)?.offer.upgrade()?.publication()?;
         let peer = LocalPeerId { process, token: token(secret, remote.entity, local) };
         let output = SampleOutput { publication, writer: local, reader: remote, waits_for_user: false };
         Some((Entry::SampleOutput(output), peer))
     }
 
-    /// Tells a participant who this process is, and again until it has said that it knows.
-    pub(in crate::driver) fn tell_neighbour(&mut self, participant: GuidPrefix, now: Instant) {
-        let process = self.sessions.own_process().filter(|_| self.ros2.rtps.is_some());
-        let Some(neighbour) = self.ros2.neighbours.known.get_mut(&participant) else { return };
-        if process.is_some() && !neighbour.pairs.is_empty() {
-            self.effects.schedule(Deadline::Neighbour(participant), now + neighbour.pause);
+    /// What stands for a pair in the sessions.
+    pub(in crate::driver) fn set_pair(&mut self, local: EntityId, remote: Guid, key: Key) {
+        if let Some(neighbour) = self.neighbours.known.get_mut(&remote.prefix) {
+            neighbour.pairs.insert((local, remote), Some(key));
+        }
+    }
+
+    /// Tells a participant by what others of this host find this process, and again until it has said that it knows.
+    pub(in crate::driver) fn tell_neighbour(
+        &mut self,
+        participant: GuidPrefix,
+        process: u128,
+        now: Instant,
+        effects: &mut Effects,
+    ) {
+        let Some(neighbour) = self.neighbours.known.get_mut(&participant).filter(|_| self.rtps.is_some())
+        else {
+            return;
+        };
+        if !neighbour.pairs.is_empty() {
+            effects.schedule(Deadline::Neighbour(participant), now + neighbour.pause);
         }
         neighbour.pause = (neighbour.pause * 2).min(LONGEST_PAUSE);
         let stage = Stage { knows: neighbour.theirs.is_some(), asks: true };
         let secret = neighbour.ours;
-        if let Some(process) = process {
-            self.tell(participant, Told { process, secret }, stage);
-        }
+        self.tell(participant, Told { process, secret }, stage);
     }
 
     fn tell(&self, participant: GuidPrefix, told: Told, stage: Stage) {
-        if let Some(rtps) = &self.ros2.rtps {
+        if let Some(rtps) = &self.rtps {
             rtps.tell_peer(participant, &told.to_bytes(stage));
         }
     }

@@ -3,12 +3,13 @@
 
 use runnel_core::qos::{Policy, QoS};
 use runnel_ros1::told::told;
+use runnel_rtps::Sample;
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::any::share;
-use super::{Driver, ReaderEnd, Ros2};
-use crate::driver::effect::Effects;
+use super::{ReaderEnd, Ros2};
+use crate::driver::effect::{Effect, Effects};
 use crate::driver::incompatible::why_not;
 use crate::driver::nodes::NodeKey;
 use crate::driver::table::Key;
@@ -167,70 +168,71 @@ impl Ros2 {
     }
 }
 
-impl Driver {
+impl Ros2 {
     /// A reader is told how much room there is, if publishers are to wait for it.
-    pub(in crate::driver) fn begin_room(&mut self, reader: EntityId) {
-        let Some(rtps) = self.ros2.rtps.as_ref().filter(|rtps| rtps.keeps_all(reader)) else { return };
-        let Some(core) = self.ros2.readers.get(&reader).and_then(|end| end.core.upgrade()) else { return };
+    pub(in crate::driver) fn begin_room(&mut self, reader: EntityId, effects: &mut Effects) {
+        let Some(rtps) = self.rtps.as_ref().filter(|rtps| rtps.keeps_all(reader)) else { return };
+        let Some(core) = self.readers.get(&reader).and_then(|end| end.core.upgrade()) else { return };
         core.takes_from(rtps);
         // Another reader of the same subscription may have filled it.
-        self.fill_room(reader, core.starve().unwrap_or_default());
+        self.fill_room(reader, core.starve().unwrap_or_default(), effects);
     }
 
     /// There is room for so many messages more: those that were held back come.
-    fn fill_room(&mut self, reader: EntityId, room: usize) {
-        let (Some(rtps), Some(end)) = (self.ros2.rtps.clone(), self.ros2.readers.get_mut(&reader)) else {
-            return;
-        };
+    fn fill_room(&mut self, reader: EntityId, room: usize, effects: &mut Effects) {
+        let (Some(rtps), Some(end)) = (&self.rtps, self.readers.get_mut(&reader)) else { return };
         let room = if end.any { share(room) } else { room };
         end.room = Some(room);
+        if room == 0 {
+            // Nothing is held that could come then.
+            rtps.set_room(reader, 0);
+        }
         // Each is the first once, who may take all the room.
         if end.deliveries.len() > 1 {
             end.deliveries.rotate_left(1);
         }
-        let waiting: Vec<Key> = end.deliveries.iter().map(|(_, key)| *key).collect();
-        waiting.into_iter().for_each(|key| self.deliver_pair(key));
-        let Some(end) = self.ros2.readers.get(&reader) else { return };
-        let held = rtps.set_room(reader, end.room.unwrap_or(room));
-        self.hand_out(|driver| {
-            held.into_iter().for_each(|sample| driver.sample_came(sample, &[]));
-            driver.ros2.follows_rtps = true;
-        });
+        effects.extend(end.deliveries.iter().map(|(_, pair)| Effect::DeliverPair { pair: *pair }));
+        effects.push_back(Effect::TakeHeld { reader });
     }
 
-    /// A message of so many bytes went to the user of a reader.
-    pub(in crate::driver) fn note_room_taken(&mut self, reader: EntityId, length: usize) {
-        if self.ros2.readers.get(&reader).is_some_and(|end| end.room.is_some()) {
-            self.room_taken(reader, length);
-        }
+    /// What RTPS has held back of a reader, as far as there is room for it now.
+    pub(in crate::driver) fn take_held(&mut self, reader: EntityId) -> Vec<Sample> {
+        let room = self.readers.get(&reader).and_then(|end| end.room);
+        self.rtps.as_ref().zip(room).map(|(rtps, room)| rtps.set_room(reader, room)).unwrap_or_default()
     }
 
-    /// A reader has given a message of so many bytes. What long ones take is looked at each time: the room that was told of is
-    /// one of messages, of which fewer may wait if they are long.
-    fn room_taken(&mut self, reader: EntityId, length: usize) {
-        let Some(end) = self.ros2.readers.get_mut(&reader) else { return };
-        let left = end.room.unwrap_or_default().saturating_sub(1);
+    /// A message of so many bytes went to the user of a reader. What long ones take is looked at each time: the room that was told
+    /// of is one of messages, of which fewer may wait if they are long.
+    pub(in crate::driver) fn note_room_taken(
+        &mut self,
+        reader: EntityId,
+        length: usize,
+        effects: &mut Effects,
+    ) {
+        let Some(end) = self.readers.get_mut(&reader) else { return };
+        let Some(room) = end.room else { return };
+        let left = room.saturating_sub(1);
         let is_full = length >= LONG && end.core.upgrade().is_some_and(|core| core.is_full());
         end.room = Some(if is_full { 0 } else { left });
         if left > 0 && !is_full {
             return;
         }
         match end.core.upgrade().and_then(|core| core.starve()) {
-            Some(room) => self.fill_room(reader, room),
-            None if left > 0 => self.fill_room(reader, 0),
+            Some(room) => self.fill_room(reader, room, effects),
+            None if left > 0 => self.fill_room(reader, 0, effects),
             None => {}
         }
     }
 
     /// Subscriptions have room again.
-    pub(super) fn fill_rooms(&mut self) {
+    pub(super) fn fill_rooms(&mut self, effects: &mut Effects) {
         let starved = |end: &ReaderEnd| end.room == Some(0);
         let readers: Vec<EntityId> =
-            self.ros2.readers.iter().filter(|(_, end)| starved(end)).map(|(id, _)| *id).collect();
+            self.readers.iter().filter(|(_, end)| starved(end)).map(|(id, _)| *id).collect();
         for reader in readers {
-            let core = self.ros2.readers.get(&reader).and_then(|end| end.core.upgrade());
+            let core = self.readers.get(&reader).and_then(|end| end.core.upgrade());
             if let Some(room) = core.and_then(|core| core.starve()) {
-                self.fill_room(reader, room);
+                self.fill_room(reader, room, effects);
             }
         }
     }

@@ -31,7 +31,6 @@ impl Driver {
             self.give_brought(brought, datagram);
         }
         self.ros2.inbox = Some(inbox);
-        self.ros2.follows_rtps = false;
         self.follow_rtps();
         self.ros2.handing_out = false;
         self.catch_up_on_samples();
@@ -43,13 +42,18 @@ impl Driver {
         let is_outermost = !std::mem::replace(&mut self.ros2.handing_out, true);
         give(self);
         if is_outermost {
-            // Not before: RTPS has passed over none of what is still to be handed out.
-            if std::mem::take(&mut self.ros2.follows_rtps) {
-                self.follow_rtps();
-            }
             self.ros2.handing_out = false;
             self.catch_up_on_samples();
         }
+    }
+
+    /// Gives the user of a reader what RTPS has held back.
+    pub(in crate::driver) fn take_held(&mut self, reader: EntityId) {
+        let held = self.ros2.take_held(reader);
+        self.hand_out(|driver| {
+            held.into_iter().for_each(|sample| driver.sample_came(sample, &[]));
+            driver.follow_rtps();
+        });
     }
 
     /// What has come is given to whom it concerns, some of it from this datagram.
@@ -89,7 +93,7 @@ impl Driver {
             let complaint = self.ros2.graph.hear(from, sample.payload.bytes(datagram));
             complaint.into_iter().for_each(|line| self.ros2.warn_of_participant(format_args!("{line}")));
             self.ros2.say_of_named(from, &mut self.effects);
-            return self.name_publishers(from);
+            return self.ros2.name_publishers(from, &mut self.effects);
         }
         let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
         // What was written before a link of ROS 1 took over.
@@ -117,7 +121,7 @@ impl Driver {
                 }
             }
         }
-        self.note_room_taken(sample.reader, length);
+        self.ros2.note_room_taken(sample.reader, length, &mut self.effects);
     }
 
     /// Samples of a writer did not come, and will not.

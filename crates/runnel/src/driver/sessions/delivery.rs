@@ -226,7 +226,7 @@ impl Driver {
             Piece::Own(bytes) => input.topic.push(bytes, &input.from),
         }
         input.note_given();
-        self.note_room_taken(reader, length);
+        self.ros2.note_room_taken(reader, length, &mut self.effects);
     }
 
     /// Tells the writer of a pair how far its reader is.

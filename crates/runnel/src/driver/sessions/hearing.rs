@@ -3,6 +3,7 @@
 use runnel_io::Token;
 
 use super::{Entry, LOOKS, Network, Sessions};
+use crate::driver::effect::Deadline;
 use crate::driver::sockets::{Called, Socket};
 use crate::driver::table::Key;
 use crate::driver::{Driver, SCRATCH};
@@ -53,6 +54,9 @@ impl Driver {
             heard |= self.read_owed();
             for session in self.sessions.standing.clone() {
                 heard |= self.catch_up(session);
+            }
+            if self.sessions.late_since.is_none() {
+                self.effects.cancel(Deadline::LateLinks);
             }
         }
         for index in 0..self.sessions.standing.len() {

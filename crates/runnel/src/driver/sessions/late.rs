@@ -10,7 +10,7 @@ use runnel_io::clock;
 use super::Sessions;
 use super::link_delivery::PATIENCE;
 use crate::driver::Driver;
-use crate::driver::effect::{Effect, Effects};
+use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::sockets::Given;
 use crate::driver::table::Key;
 
@@ -81,7 +81,7 @@ impl Sessions {
         }
         let (channel, since) = (Some(channel), clock::monotonic());
         open.late.0.push(Late { link, channel, before, since, pieces: Vec::new(), bytes: 0 });
-        self.look_later(since);
+        self.look_later(since, effects);
     }
 
     /// A piece of a stream came by a channel that carries no link yet, or none any more.
@@ -96,9 +96,10 @@ impl Sessions {
     }
 
     /// Has links that wait looked at in the next turn, one of them since then.
-    pub(super) fn look_later(&mut self, since: Instant) {
+    pub(super) fn look_later(&mut self, since: Instant, effects: &mut Effects) {
         let first = self.late_since.map_or(since, |other| other.min(since));
         self.late_since = Some(first);
+        effects.schedule(Deadline::LateLinks, first + PATIENCE);
     }
 
     /// Links that wait, for how many bytes of their streams and since when.
@@ -134,7 +135,7 @@ impl Driver {
         for (link, before, since) in self.sessions.late_links(session) {
             match self.sockets.read_up_to(link, before, &mut self.effects) {
                 Given::NotYet if clock::monotonic().since(since) < PATIENCE => {
-                    self.sessions.look_later(since);
+                    self.sessions.look_later(since, &mut self.effects);
                     continue;
                 }
                 Given::All => self.go_on(session, link),

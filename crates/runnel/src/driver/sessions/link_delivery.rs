@@ -408,7 +408,7 @@ impl Driver {
             if self.sockets.read_owed(key, &mut self.effects) {
                 if clock::monotonic().since(since) < PATIENCE {
                     self.sessions.owed.push((key, since));
-                    self.sessions.look_later(since);
+                    self.sessions.look_later(since, &mut self.effects);
                     continue;
                 }
                 self.misbehaved(key, "its connection did not give what is said to have gone there");

@@ -29,11 +29,6 @@ impl Sessions {
         Some(identity.clone())
     }
 
-    /// Whether this process has sessions at all.
-    pub(in crate::driver) fn are_possible(&self) -> bool {
-        self.settings.is_some()
-    }
-
     /// By what other processes of this host find this one.
     pub(in crate::driver) fn own_process(&mut self) -> Option<u128> {
         self.listen_for_processes();

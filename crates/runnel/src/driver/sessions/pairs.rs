@@ -205,14 +205,9 @@ impl Sessions {
     }
 
     /// A publisher is known by another name.
-    pub(in crate::driver) fn rename_publisher(&mut self, pair: Key, named: &Arc<LinkInfo>) {
+    pub(in crate::driver) fn rename_publisher(&mut self, pair: Key, named: Arc<LinkInfo>) {
         if let Some(Entry::SampleInput(input)) = self.entries.get_mut(pair) {
-            input.from = Arc::clone(named);
+            input.from = named;
         }
-    }
-
-    /// Whether what a pair receives comes by memory.
-    pub(in crate::driver) fn comes_by_memory(&self, pair: Key) -> bool {
-        matches!(self.entries.get(pair), Some(Entry::SampleInput(input)) if input.memory.has_channel())
     }
 }

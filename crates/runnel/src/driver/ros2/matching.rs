@@ -1,0 +1,93 @@
+//! What becomes of an endpoint of this process and one of another that have met, or part.
+
+use std::sync::Arc;
+
+use runnel_ros1::told::told;
+use runnel_rtps::Correction;
+use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
+
+use super::Ros2;
+use crate::data::LinkInfo;
+use crate::driver::effect::{Effect, Effects};
+use crate::log_output::console;
+
+impl Ros2 {
+    pub(super) fn matched(&mut self, local: EntityId, remote: Guid) {
+        let origin = self.rtps.as_ref().and_then(|rtps| rtps.origin_of(remote));
+        self.tell_of_link(local, remote, "joined");
+        if let Some(offer) = self.writers.get(&local).and_then(|end| end.offer.upgrade()) {
+            offer.met(remote, origin);
+        }
+        if self.is_heard_otherwise(local, remote) {
+            return;
+        }
+        let Self { rtps: Some(rtps), readers, graph, .. } = self else { return };
+        let Some(end) = readers.get_mut(&local) else { return };
+        let Some(told) = rtps.publisher(remote) else { return };
+        let node = graph.node_of(remote).map(str::to_owned);
+        let from = Arc::new(LinkInfo {
+            publisher: node.unwrap_or_else(|| remote.to_string()),
+            type_name: end.type_name.clone(),
+            md5: end.md5.clone(),
+            type_hash: if told.type_hash.is_empty() { end.type_hash.clone() } else { told.type_hash },
+            encoding: told.encoding,
+            origin,
+            lifespan: told.qos.lifespan,
+            ..LinkInfo::default()
+        });
+        end.input.join(&from);
+        end.links.insert(remote, from);
+        end.tell_life(1, 0);
+    }
+
+    pub(super) fn unmatched(&mut self, local: EntityId, remote: Guid) {
+        self.tell_of_link(local, remote, "left");
+        if let Some(offer) = self.writers.get(&local).and_then(|end| end.offer.upgrade()) {
+            offer.left(remote);
+        }
+        let Some(end) = self.readers.get_mut(&local) else { return };
+        if let Some(from) = end.links.remove(&remote) {
+            end.input.leave(&from);
+            let lapsed = i64::from(end.lapsed.remove(&remote));
+            end.tell_life(lapsed - 1, -lapsed);
+        }
+    }
+
+    /// A participant has told of its nodes: publishers of its that were met before are known by them from now on.
+    pub(super) fn name_publishers(&mut self, participant: GuidPrefix, effects: &mut Effects) {
+        let Self { readers, graph, neighbours, .. } = self;
+        for (reader, end) in readers.iter_mut() {
+            for (writer, from) in end.links.iter_mut().filter(|(writer, _)| writer.prefix == participant) {
+                let Some(node) = graph.node_of(*writer).filter(|node| *node != from.publisher) else {
+                    continue;
+                };
+                let named = Arc::new(from.named(node));
+                end.input.rename(from, &named);
+                let [old, new] = [&from.publisher, &named.publisher].map(|name| told(name));
+                console::debug!("topic {}: publisher [{old}] is [{new}]", end.topic);
+                if let Some(pair) = neighbours.key_of(*reader, *writer) {
+                    effects.push_back(Effect::PublisherRenamed { pair, named: Arc::clone(&named) });
+                }
+                *from = named;
+            }
+        }
+    }
+
+    /// Says that an endpoint of another process has joined one of ours or left it. Its node is named if that is known by then.
+    fn tell_of_link(&self, local: EntityId, remote: Guid, what: &str) {
+        let ours = self.writers.get(&local).map(|end| (&end.topic, "subscriber"));
+        let ours = ours.or_else(|| self.readers.get(&local).map(|end| (&end.topic, "publisher")));
+        let Some((topic, role)) = ours else { return };
+        let node = self.graph.node_of(remote).map_or_else(|| remote.to_string(), told);
+        console::debug!("topic {topic}: {role} [{node}] of ROS 2 {what}");
+    }
+
+    /// Says that a peer began anew, or that somebody forges its datagrams.
+    pub(super) fn warn_of_correction(&mut self, local: EntityId, remote: Guid, state: Correction) {
+        let topic = self.rtps.as_ref().and_then(|rtps| rtps.topic_of(local));
+        let topic = topic.unwrap_or_else(|| "discovery".into());
+        self.warn_of_participant(format_args!(
+            "{topic}: the {state} {remote} was corrected: it restarted, or a datagram in its name was forged"
+        ));
+    }
+}
