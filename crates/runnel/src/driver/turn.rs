@@ -3,7 +3,7 @@
 //! One turn is, in this order:
 //!
 //! 1. wait for the reactor, or for records in the rings of sessions, which are taken while it waits;
-//! 2. each socket that is ready, in the order of the reactor;
+//! 2. each socket that is ready, in the order of the reactor, those last by which participants of ROS 2 announce themselves;
 //! 3. host names that have been looked up;
 //! 4. what is due: engines of ROS 1, listeners that paused, sessions;
 //! 5. messages that arrive too slowly are given up;
@@ -36,19 +36,7 @@ impl Driver {
         let mut turned = Turned { served: matches!(waited, Ok(true)), woken: events.woken() };
         // What sessions brought.
         self.bound_incomplete_frames();
-        for ready in events.iter() {
-            turned.served = true;
-            let key = Key::from_bits(ready.token.0);
-            if ready.readable {
-                self.readable(key);
-                self.settle();
-                self.bound_incomplete_frames();
-            }
-            if ready.writable {
-                self.writable(key);
-                self.settle();
-            }
-        }
+        turned.served |= self.serve_ready(&events);
         self.events = events;
         self.sockets.finish_lookups(&mut self.effects);
         self.settle();
@@ -59,6 +47,32 @@ impl Driver {
         self.serve_ros2(&mut turned);
         self.settle();
         waited.map(|_| turned)
+    }
+
+    /// Does what sockets call for that are ready; false if none is.
+    fn serve_ready(&mut self, events: &Events) -> bool {
+        let mut any = false;
+        for ready in events.iter() {
+            any = true;
+            let key = Key::from_bits(ready.token.0);
+            if ready.readable && !self.hears_groups(key) {
+                self.readable(key);
+                self.settle();
+                self.bound_incomplete_frames();
+            }
+            if ready.writable {
+                self.writable(key);
+                self.settle();
+            }
+        }
+        for ready in events.iter() {
+            let key = Key::from_bits(ready.token.0);
+            if ready.readable && self.hears_groups(key) {
+                self.readable(key);
+                self.settle();
+            }
+        }
+        any
     }
 
     /// Waits for the reactor until that time, and looks at the rings of sessions; true if these had something.
