@@ -3,7 +3,8 @@
 //! One turn is, in this order:
 //!
 //! 1. wait for the reactor, or for records in the rings of sessions, which are taken while it waits;
-//! 2. each socket that is ready, in the order of the reactor;
+//! 2. each socket that is ready, in the order of the reactor: those of RTPS last, and of them those last by which participants
+//!    announce themselves ([`ReadOrder`]);
 //! 3. host names that have been looked up, by threads that wake the loop;
 //! 4. what is [due](Deadline), in the order of the deadlines; messages that arrive too slowly are given up then, after all that
 //!    had come was read;
@@ -25,6 +26,18 @@ use super::sockets::Socket;
 use super::table::{Key, Owner};
 use super::{Driver, LOOK, Turned};
 
+/// When a socket that is ready has its turn.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum ReadOrder {
+    /// Before those of RTPS: a publisher of release 0.1.0 that is in both graphs sends by RTPS what follows its last message by
+    /// ROS 1.
+    First,
+    /// Before announcements, which anybody can send in great numbers.
+    UserData,
+    /// Announcements of participants alone.
+    Announcements,
+}
+
 impl Driver {
     /// Waits until `until` (for ever if `None`) for something to happen, and does what it calls for.
     pub(crate) fn turn(&mut self, until: Option<Instant>) -> io::Result<Turned> {
@@ -36,18 +49,9 @@ impl Driver {
         // Of what sessions brought.
         self.sockets.bound_incomplete_frames(&mut self.effects);
         self.settle();
-        for ready in events.iter() {
-            turned.served = true;
-            let key = Key::from_bits(ready.token.0);
-            if ready.readable {
-                self.readable(key);
-                self.sockets.bound_incomplete_frames(&mut self.effects);
-                self.settle();
-            }
-            if ready.writable {
-                self.writable(key);
-                self.settle();
-            }
+        let mut order = Some(ReadOrder::First);
+        while let Some(now) = order {
+            order = self.serve_ready(&events, now, &mut turned);
         }
         self.events = events;
         if turned.woken {
@@ -58,6 +62,40 @@ impl Driver {
         self.serve_ros2(&mut turned);
         self.settle();
         waited.map(|_| turned)
+    }
+
+    /// Does what ready sockets of this order call for. The order that is next, if sockets of it are ready.
+    fn serve_ready(&mut self, events: &Events, order: ReadOrder, turned: &mut Turned) -> Option<ReadOrder> {
+        let mut next = None;
+        for ready in events.iter() {
+            let key = Key::from_bits(ready.token.0);
+            let its = self.read_order(key);
+            if its > order {
+                next = Some(next.map_or(its, |next: ReadOrder| next.min(its)));
+            }
+            if its != order {
+                continue;
+            }
+            turned.served = true;
+            if ready.readable {
+                self.readable(key);
+                self.sockets.bound_incomplete_frames(&mut self.effects);
+                self.settle();
+            }
+            if ready.writable {
+                self.writable(key);
+                self.settle();
+            }
+        }
+        next
+    }
+
+    fn read_order(&self, key: Key) -> ReadOrder {
+        match self.sockets.get(key) {
+            Some(Socket::Rtps(socket)) if self.ros2.hears_groups(socket) => ReadOrder::Announcements,
+            Some(Socket::Rtps(_)) => ReadOrder::UserData,
+            _ => ReadOrder::First,
+        }
     }
 
     /// Waits for the reactor until that time, and looks at the rings of sessions; true if these had something.

@@ -130,6 +130,11 @@ impl Rtps {
         self.sockets.receivers()
     }
 
+    /// Whether one of them brings announcements of participants alone.
+    pub(crate) fn hears_groups(&self, socket: &Datagrams) -> bool {
+        self.sockets.hears_groups(socket)
+    }
+
     /// True if the host has an address.
     pub(crate) fn has_interface(&self) -> bool {
         !self.sockets.own().is_empty()

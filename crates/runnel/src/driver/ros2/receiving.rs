@@ -1,5 +1,8 @@
 //! What datagrams bring, and to whom it goes.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use runnel_io::Datagrams;
@@ -8,13 +11,23 @@ use runnel_rtps::{Event, Sample, SamplePayload};
 
 use super::super::Driver;
 use super::super::sockets::Socket;
+use super::Ros2;
+use super::inbox::{ANNOUNCEMENTS, MANY};
 use crate::rtps::Brought;
 
 /// So often that is done where all that has come is to be received; peers may send without end.
 const MOST_BATCHES: usize = 256;
 
+impl Ros2 {
+    /// Whether a socket brings announcements of participants alone.
+    pub(in crate::driver) fn hears_groups(&self, socket: &Datagrams) -> bool {
+        self.rtps.as_ref().is_some_and(|rtps| rtps.hears_groups(socket))
+    }
+}
+
 impl Driver {
-    /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn. True if there were any.
+    /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn. True if there were any. Of
+    /// announcements it takes few, however many invented participants there are: user data is waiting in another socket.
     pub(in crate::driver) fn rtps_readable(&mut self, socket: &Datagrams) -> bool {
         let Some(rtps) = self.ros2.rtps.clone() else { return false };
         if std::mem::replace(&mut self.ros2.handing_out, true) {
@@ -22,7 +35,8 @@ impl Driver {
         }
         let mut inbox = self.ros2.inbox.take().unwrap_or_default();
         let mut any = false;
-        let received = inbox.receive(socket);
+        let most = if rtps.hears_groups(socket) { ANNOUNCEMENTS } else { MANY };
+        let received = inbox.receive(socket, most);
         self.end_abandoned_sessions();
         for (datagram, from) in received {
             any = true;
@@ -75,11 +89,14 @@ impl Driver {
         self.ros2.brought = brought;
     }
 
-    /// Receives what has come so far, unless that is being done.
+    /// Receives the user data that has come so far, unless that is being done.
     pub(in crate::driver) fn hear_rtps(&mut self) {
         for key in self.sockets.keys() {
             let Some(Socket::Rtps(socket)) = self.sockets.get(key) else { continue };
             let socket = Arc::clone(socket);
+            if self.ros2.hears_groups(&socket) {
+                continue;
+            }
             let mut batches = 0;
             while batches < MOST_BATCHES && self.rtps_readable(&socket) {
                 batches += 1;

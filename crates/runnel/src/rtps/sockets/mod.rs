@@ -75,6 +75,12 @@ impl Sockets {
         self.families().flat_map(of_family).flatten().collect()
     }
 
+    /// Whether a socket hears the groups: there participants announce themselves, and no user data comes.
+    pub(crate) fn hears_groups(&self, socket: &Datagrams) -> bool {
+        let is_it = |group: &Arc<Datagrams>| std::ptr::eq(&**group, socket);
+        self.families().filter_map(|family| family.group.as_ref()).any(is_it)
+    }
+
     /// Looks at the interfaces, which may be others now, and joins the groups on each.
     pub(crate) fn look_again(&self) -> io::Result<()> {
         let all = interfaces()?;
