@@ -63,8 +63,8 @@ pub(super) struct Ros2 {
     asked: Option<links::Asked>,
     /// Samples are being handed out: what comes after them waits.
     handing_out: bool,
-    /// RTPS is to be followed once all that it has given is handed out.
-    follows_rtps: bool,
+    /// Readers that have given what there was room for.
+    rooms_to_fill: Vec<EntityId>,
     brought: Brought,
     /// Room for what comes, from the first datagram on.
     inbox: Option<Inbox>,
@@ -129,7 +129,7 @@ impl Ros2 {
             neighbours: Neighbours::default(),
             asked: None,
             handing_out: false,
-            follows_rtps: false,
+            rooms_to_fill: Vec::new(),
             brought,
             inbox: None,
             heard_at: None,

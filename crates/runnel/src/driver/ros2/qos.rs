@@ -194,7 +194,7 @@ impl Driver {
         let held = rtps.set_room(reader, end.room.unwrap_or(room));
         self.hand_out(|driver| {
             held.into_iter().for_each(|sample| driver.sample_came(sample, &[]));
-            driver.ros2.follows_rtps = true;
+            driver.follow_rtps();
         });
     }
 
@@ -212,13 +212,17 @@ impl Driver {
         let left = end.room.unwrap_or_default().saturating_sub(1);
         let is_full = length >= LONG && end.core.upgrade().is_some_and(|core| core.is_full());
         end.room = Some(if is_full { 0 } else { left });
-        if left > 0 && !is_full {
-            return;
+        if (left == 0 || is_full) && !self.ros2.rooms_to_fill.contains(&reader) {
+            self.ros2.rooms_to_fill.push(reader);
         }
-        match end.core.upgrade().and_then(|core| core.starve()) {
-            Some(room) => self.fill_room(reader, room),
-            None if left > 0 => self.fill_room(reader, 0),
-            None => {}
+    }
+
+    /// Tells readers that have given what there was room for how much there is now. To be called when all that RTPS gave is
+    /// handed out: what comes because of the room comes behind that.
+    pub(super) fn fill_taken_rooms(&mut self) {
+        for reader in std::mem::take(&mut self.ros2.rooms_to_fill) {
+            let core = self.ros2.readers.get(&reader).and_then(|end| end.core.upgrade());
+            self.fill_room(reader, core.and_then(|core| core.starve()).unwrap_or_default());
         }
     }
 

@@ -31,10 +31,10 @@ impl Driver {
             self.give_brought(brought, datagram);
         }
         self.ros2.inbox = Some(inbox);
-        self.ros2.follows_rtps = false;
         self.follow_rtps();
         self.ros2.handing_out = false;
         self.catch_up_on_samples();
+        self.fill_taken_rooms();
         any
     }
 
@@ -43,12 +43,9 @@ impl Driver {
         let is_outermost = !std::mem::replace(&mut self.ros2.handing_out, true);
         give(self);
         if is_outermost {
-            // Not before: RTPS has passed over none of what is still to be handed out.
-            if std::mem::take(&mut self.ros2.follows_rtps) {
-                self.follow_rtps();
-            }
             self.ros2.handing_out = false;
             self.catch_up_on_samples();
+            self.fill_taken_rooms();
         }
     }
 
