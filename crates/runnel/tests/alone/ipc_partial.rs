@@ -1,16 +1,16 @@
 //! Messages that go through the ring in pieces, whose subscriber stops reading between two of them.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::common::LONG;
 use crate::end_sessions::end_sessions;
 use crate::fake_process::{END, SAMPLE_BEGIN};
 use crate::ipc_scene::{Reader, Scene, number_in};
+use crate::numbers::numbered;
 use crate::process::alone;
 use crate::ros2_pair::{Ends, Pair};
 use runnel::QoS;
-use std::thread;
-use std::time::{Duration, Instant};
-
-use crate::numbers::numbered;
 
 #[test]
 fn partly_read_message_comes_whole_by_the_connection() {
