@@ -1,16 +1,16 @@
 //! Messages that go through the ring in pieces, whose subscriber stops reading between two of them.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::common::LONG;
 use crate::end_sessions::end_sessions;
 use crate::fake_process::{END, SAMPLE_BEGIN};
 use crate::ipc_scene::{Reader, Scene, number_in};
+use crate::numbers::numbered;
 use crate::process::alone;
 use crate::ros2_pair::{Ends, Pair};
 use runnel::QoS;
-use std::thread;
-use std::time::{Duration, Instant};
-
-use crate::numbers::numbered;
 
 #[test]
 fn partly_read_message_comes_whole_by_the_connection() {
@@ -58,5 +58,7 @@ fn pair_that_keeps_all_loses_nothing_when_its_sessions_end_again_and_again() {
         assert_eq!((pair.subscription.lost(), pair.subscription.dropped()), (0, 0));
         talks.join().unwrap();
     });
-    assert!(pair.heard.lock().unwrap().iter().copied().eq(0..MANY));
+    let heard = pair.heard.lock().unwrap();
+    let wrong = (0..).zip(heard.iter().copied()).find(|(due, number)| due != number);
+    assert_eq!((wrong, heard.len()), (None, MANY as usize), "the number that was due, and the one that came");
 }

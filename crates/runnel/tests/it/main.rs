@@ -39,6 +39,7 @@ mod action_peers;
 mod calls;
 mod dual;
 mod dual_cut;
+mod dual_qos;
 mod dual_types;
 mod graphs;
 mod hostile;

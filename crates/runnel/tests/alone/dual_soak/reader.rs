@@ -29,9 +29,9 @@ pub struct Subscribed {
 }
 
 impl Subscribed {
-    /// Whether it has received what had been published of each stream that it gets.
+    /// Whether it has received what had been published of each stream, or later messages.
     pub fn has_received(&self, published: [u32; 2]) -> bool {
-        (0..2).all(|stream| !self.is_served(stream) || self.seen[stream].next >= published[stream])
+        self.seen.iter().zip(published).all(|(seen, published)| seen.next >= published)
     }
 
     /// Whether it has received the last message of those that must come.
@@ -51,11 +51,6 @@ impl Subscribed {
     /// What was to be missing shows by now.
     pub fn allow_no_more_gaps(&mut self) {
         self.allowed_gaps = self.seen[RELIABLE].gaps;
-    }
-
-    /// A reliable subscription of a node that has one of best effort, too, gets nothing of a publisher that offers best effort.
-    fn is_served(&self, stream: usize) -> bool {
-        !(self.is_reliable && stream == BEST_EFFORT)
     }
 
     #[track_caller]

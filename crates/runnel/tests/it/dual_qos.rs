@@ -1,0 +1,69 @@
+//! Subscriptions of one node of both graphs that ask for different QoS, and publishers that offer one of them.
+
+use std::sync::{Arc, Mutex};
+
+use crate::common::{Graph, spin_until};
+use crate::dual_scene::{Talker, domain};
+use runnel::msgs::std_msgs::UInt32;
+use runnel::{Context, Graphs, Node, QoS, Subscription};
+
+/// So many messages come after both graphs have joined what they join.
+const LASTING: u32 = 500;
+
+struct Heard {
+    _subscription: Subscription,
+    numbers: Arc<Mutex<Vec<u32>>>,
+}
+
+impl Heard {
+    fn on(node: &Node, qos: QoS) -> Self {
+        let numbers: Arc<Mutex<Vec<u32>>> = Arc::default();
+        let into = Arc::clone(&numbers);
+        let take = move |number: &UInt32| into.lock().unwrap().push(number.data);
+        Self { _subscription: node.create_subscription("count", qos, take).unwrap(), numbers }
+    }
+
+    fn last(&self) -> Option<u32> {
+        self.numbers.lock().unwrap().last().copied()
+    }
+
+    /// Each number came once and in order, from the first that came.
+    fn check(&self, what: &str) {
+        let numbers = self.numbers.lock().unwrap();
+        let jump = numbers.windows(2).find(|pair| pair[1] != pair[0] + 1);
+        assert_eq!(jump, None, "{what}, of {} messages", numbers.len());
+    }
+}
+
+/// ROS 2 joins the publisher to the subscription of best effort alone, and ROS 1 to the node.
+#[test]
+fn reliable_subscription_beside_best_effort_receives_from_best_effort_publisher() {
+    for (ipc, reliable_is_first) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (graph, domain) = (Graph::new(), domain());
+        let context = || {
+            let options = graph.options().graphs(Graphs::Both).domain_id(domain).ipc(ipc);
+            Context::with_options(options).unwrap()
+        };
+        let (a, b) = (context(), context());
+        let many = QoS::keep_last(10_000);
+        let (talker, node) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
+        let publisher = talker.create_publisher::<UInt32>("count", many.best_effort()).unwrap();
+        let asked = if reliable_is_first { [many, many.best_effort()] } else { [many.best_effort(), many] };
+        let [first, second] = asked.map(|qos| Heard::on(&node, qos));
+        let talks = Talker::new(publisher);
+        for (which, heard) in [("first", &first), ("second", &second)] {
+            let what = format!("by memory {ipc}, reliable first {reliable_is_first}: the {which} hears on");
+            // From here on both graphs have joined what they join.
+            spin_until(&b, &what, || first.last() > Some(LASTING) || second.last() > Some(LASTING));
+            let goal = first.last().max(second.last()).map(|number| number + LASTING);
+            spin_until(&b, &what, || heard.last() > goal);
+        }
+        let last = talks.end();
+        spin_until(&b, "the reliable one hears the last", || {
+            let reliable = if reliable_is_first { &first } else { &second };
+            reliable.last() == Some(last)
+        });
+        first.check("the first");
+        second.check("the second");
+    }
+}
