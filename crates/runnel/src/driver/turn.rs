@@ -3,7 +3,8 @@
 //! One turn is, in this order:
 //!
 //! 1. wait for the reactor, or for records in the rings of sessions, which are taken while it waits;
-//! 2. each socket that is ready, in the order of the reactor;
+//! 2. each socket that is ready, in the order of the reactor, but those of RTPS last: a publisher of release 0.1.0 that is in both
+//!    graphs sends by RTPS what follows its last message by ROS 1;
 //! 3. host names that have been looked up;
 //! 4. what is due: engines of ROS 1, listeners that paused, sessions;
 //! 5. messages that arrive too slowly are given up;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
-use runnel_io::{Events, clock};
+use runnel_io::{Events, Ready, clock};
 
 use super::effect::Effect;
 use super::sockets::Socket;
@@ -36,7 +37,14 @@ impl Driver {
         let mut turned = Turned { served: matches!(waited, Ok(true)), woken: events.woken() };
         // What sessions brought.
         self.bound_incomplete_frames();
-        for ready in events.iter() {
+        let is_rtps = |ready: &Ready, driver: &Self| {
+            matches!(driver.sockets.get(Key::from_bits(ready.token.0)), Some(Socket::Rtps(_)))
+        };
+        let passes = [false, true].into_iter().flat_map(|rtps| events.iter().map(move |ready| (rtps, ready)));
+        for (of_rtps, ready) in passes {
+            if is_rtps(&ready, self) != of_rtps {
+                continue;
+            }
             turned.served = true;
             let key = Key::from_bits(ready.token.0);
             if ready.readable {
