@@ -2,7 +2,7 @@
 
 use crate::net::{Net, number_of, options, sample, secs};
 use runnel_core::qos::QoS;
-use runnel_rtps::wire::{EntityId, Guid, SequenceNumber, Timestamp};
+use runnel_rtps::wire::{EntityId, Guid, SequenceNumber};
 
 const TOPIC: &str = "rt/chatter";
 
@@ -10,22 +10,66 @@ fn numbers(net: &Net, node: usize, reader: EntityId) -> Vec<u32> {
     net.texts(node, reader).iter().map(|bytes| number_of(bytes)).collect()
 }
 
-/// A writer that has written 0 to 4, and a reader that it holds, with 5 to 7 written since.
+/// A writer, and a reader that it holds, with 0 to 7 written since.
 fn held(qos: QoS) -> (Net, EntityId, EntityId, Guid) {
     let mut net = Net::new(1);
     let (a, b) = (net.add(), net.add());
+    // Somebody else has the writer hold what it writes.
     let writer = net.writer(a, TOPIC, qos);
-    // Somebody else has it hold what it writes.
-    net.reader(a, TOPIC, qos);
-    (0..5).for_each(|number| drop(net.write(a, writer, &sample(number, 100)).unwrap()));
     let reader = net.reader_with(b, options(TOPIC, qos));
     let guid = net.nodes[b].participant.prefix().with(reader);
-    while !net.nodes[a].participant.matched(writer).contains(&guid) {
-        net.step();
-    }
+    let is_matched = |net: &Net| net.nodes[a].participant.matched(writer).contains(&guid);
+    net.run_until("it is matched", secs(4), is_matched);
     net.nodes[a].participant.hold(writer, guid);
-    (5..8).for_each(|number| drop(net.write(a, writer, &sample(number, 100)).unwrap()));
+    (0..8).for_each(|number| drop(net.write(a, writer, &sample(number, 100)).unwrap()));
     net.run_for(secs(1));
     assert_eq!(numbers(&net, b, reader), [0; 0]);
     (net, writer, reader, guid)
+}
+
+fn resume(net: &mut Net, (writer, reader): (EntityId, Guid), from: i64, samples: &[u32]) {
+    let now = net.now;
+    let samples = samples
+        .iter()
+        .map(|number| (SequenceNumber(i64::from(*number) + 1), now, sample(*number, 100).as_slice().into()));
+    let stamp = net.stamp();
+    net.nodes[0].participant.resume(now, stamp, (writer, reader), SequenceNumber(from), samples);
+    net.touch(0);
+}
+
+#[test]
+fn held_reader_gets_what_is_from_where_it_is_resumed() {
+    for qos in [QoS::keep_all(), QoS::keep_last(10), QoS::keep_last(10).transient_local()] {
+        let (mut net, writer, reader, guid) = held(qos);
+        resume(&mut net, (writer, guid), 8, &[7]);
+        net.write(0, writer, &sample(8, 100)).unwrap();
+        net.run_until("it hears what follows", secs(4), |net| numbers(net, 1, reader).last() == Some(&8));
+        assert_eq!(numbers(&net, 1, reader), [7, 8], "{qos:?}");
+    }
+}
+
+#[test]
+fn held_reader_that_is_resumed_at_the_first_gets_what_is_kept() {
+    let (mut net, writer, reader, guid) = held(QoS::keep_last(10).transient_local());
+    resume(&mut net, (writer, guid), 1, &[]);
+    net.run_until("it hears all", secs(4), |net| numbers(net, 1, reader).len() == 8);
+    assert_eq!(numbers(&net, 1, reader), [0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn reader_that_is_held_again_gets_nothing_of_what_it_has_not_acknowledged() {
+    let (mut net, writer, reader, guid) = held(QoS::keep_all());
+    resume(&mut net, (writer, guid), 9, &[]);
+    net.write(0, writer, &sample(8, 100)).unwrap();
+    net.run_until("it hears it", secs(4), |net| numbers(net, 1, reader) == [8]);
+    net.stand_still(1);
+    net.write(0, writer, &sample(9, 100)).unwrap();
+    net.nodes[0].participant.hold(writer, guid);
+    net.go_on(1);
+    net.run_for(secs(1));
+    net.write(0, writer, &sample(10, 100)).unwrap();
+    resume(&mut net, (writer, guid), 12, &[]);
+    net.write(0, writer, &sample(11, 100)).unwrap();
+    net.run_until("it hears what follows", secs(4), |net| numbers(net, 1, reader).last() == Some(&11));
+    assert!(!numbers(&net, 1, reader).contains(&10));
 }

@@ -238,6 +238,11 @@ impl Publication {
         if let Some(frame) = cdr {
             unsent = self.send_cdr(&mut state, frame, offer);
         }
+        // A link that stood by until now carries on.
+        if bytes.is_none() && state.has_carrying_link(offer) {
+            bytes = state.written(&message, None).ok();
+            self.count_dropped(u64::from(bytes.is_none()));
+        }
         if let Some(frame) = bytes {
             let takes_bytes = |local: &Local| !by_reference(local);
             complaint = self.publish_frame(&mut state, frame, offer, takes_bytes, &mut deferred);

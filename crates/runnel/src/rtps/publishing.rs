@@ -1,5 +1,6 @@
 //! Publishing, and what else is done with writers by the threads of the user and of the driver.
 
+use std::mem;
 use std::sync::Arc;
 
 use runnel_core::time::Instant;
@@ -17,6 +18,8 @@ use crate::sync::{MutexGuard, lock};
 pub(crate) struct Written<'a> {
     /// A frame that is not held any more.
     pub(crate) displaced: Option<Frame>,
+    /// Readers of nodes with links of ROS 1 that have been lost or have ended: they did not get it.
+    pub(crate) left: Vec<(Guid, u64)>,
     /// The message is sent when this is dropped, unless another thread has sent it.
     pub(crate) unsent: Unsent<'a>,
 }
@@ -28,8 +31,9 @@ impl Rtps {
         let now = clock::monotonic();
         let displaced = state.writer.write(now, stamp(), CdrFrame(frame));
         let displaced = displaced.ok().flatten().map(|frame| frame.0);
+        let left = mem::take(&mut state.left);
         let wakes = self.settle(writer, state, now);
-        Written { displaced, unsent: Unsent { rtps: self, writer, wakes } }
+        Written { displaced, left, unsent: Unsent { rtps: self, writer, wakes } }
     }
 
     /// The user says that a writer lives.

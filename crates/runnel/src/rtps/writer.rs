@@ -31,6 +31,8 @@ pub(super) struct State {
     linked: BTreeMap<u64, usize>,
     /// Readers that get nothing by RTPS, since a link of ROS 1 carries what is for them.
     held: BTreeSet<Guid>,
+    /// Readers of such nodes that have been lost or have ended, of which the links are still to be told.
+    pub(super) left: Vec<(Guid, u64)>,
     /// When its timer goes off, if it has been set.
     pub(super) armed: Option<Instant>,
 }
@@ -43,6 +45,7 @@ impl Writer {
             origins: BTreeMap::new(),
             linked: BTreeMap::new(),
             held: BTreeSet::new(),
+            left: Vec::new(),
             armed: None,
         };
         Self { id, state: Mutex::new(Class::RtpsWriter, state), outbox: Outbox::new() }
@@ -93,6 +96,11 @@ impl Writer {
         Some((*guid, state.held.contains(guid)))
     }
 
+    /// Readers of nodes with links of ROS 1 that have been lost or have ended, since this was last asked.
+    pub(crate) fn take_left(&self) -> Vec<(Guid, u64)> {
+        std::mem::take(&mut lock(&self.state).left)
+    }
+
     /// Whether a reader is held.
     pub(crate) fn is_held(&self, reader: Guid) -> bool {
         lock(&self.state).held.contains(&reader)
@@ -141,7 +149,9 @@ impl State {
             }
         }
         if let Some(reader) = update.unmatched() {
-            self.origins.remove(&reader);
+            let origin = self.origins.remove(&reader);
+            let linked = origin.filter(|origin| self.linked.contains_key(origin));
+            self.left.extend(linked.map(|origin| (reader, origin)));
             self.held.remove(&reader);
         }
         let acknowledged = update.acknowledged();

@@ -56,8 +56,6 @@ in_order! {
     ServiceAnswers,
     /// The answer to a call that is under way.
     PendingCall,
-    /// How many messages have come by ROS 1 of a publisher of both graphs.
-    DualLinks,
     /// How many publishers a subscription has matched.
     PublisherCounts,
     /// The statuses of the QoS of a publisher or a subscription.

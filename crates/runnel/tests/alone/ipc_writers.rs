@@ -136,8 +136,8 @@ fn numbers_that_cannot_follow_end_the_link() {
     link_ends("another stream", "it wrote a statement where another one belongs", |_, writer| {
         writer.stream.write_all(&stated(writer.token ^ 1, SKIPS, 5)).unwrap();
     });
-    link_ends("no statement", "statement has unknown kind 9", |_, writer| {
-        writer.stream.write_all(&stated(writer.token, 9, 5)).unwrap();
+    link_ends("no statement", "statement has unknown kind 99", |_, writer| {
+        writer.stream.write_all(&stated(writer.token, 99, 5)).unwrap();
     });
 }
 

@@ -10,11 +10,13 @@ use crate::fake_process::{
 };
 use crate::fake_publisher::FakePublisher;
 use crate::ipc_scene::{Reader, number_in, numbered, subscribe_saying, subscribe_to};
+use crate::logged::{keep_log, wait_logged};
 use crate::raw::{Ports, framed_text};
 use crate::writer_scene::{Scene, Writer};
 use runnel::core::Message;
 use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
-use runnel::{Context, Publisher};
+use runnel::{Context, Graphs, Publisher};
+use runnel_rtps::wire::EntityId;
 
 /// Bytes of a message, of which a few hundred fill a connection.
 const LONG: usize = 50_000;
@@ -222,4 +224,113 @@ fn brought_by_memory(session: &mut FakeSession, last: u64) -> Vec<u64> {
         is_whole && numbers.last() == Some(&last)
     });
     numbers
+}
+
+/// What both ends name a pair of a writer and a reader by, in a statement of this kind and epoch.
+fn stated_of_pair(kind: u64, epoch: u64, [writer, reader]: [u32; 2], number: u64) -> Vec<u8> {
+    let kind = kind | 1 << 16 | epoch << 32;
+    let stream = u64::from(writer) << 32 | u64::from(reader);
+    let words = [kind, stream, number].map(u64::to_le_bytes).concat();
+    [u32::MAX.to_le_bytes().to_vec(), words].concat()
+}
+
+const REACHED: u64 = 3;
+const LEAVE: u64 = 5;
+const ASK_FOR_RTPS: u64 = 6;
+const RETURN: u64 = 7;
+
+/// A subscriber that says that its node is in both graphs.
+fn subscribe_as_dual(ports: &Ports) -> TcpStream {
+    let says = [("runnel_delivery", "1"), ("runnel_origin", "00000000000000ff")];
+    subscribe_saying(ports.tcpros, "/data", small_number(), &says).0
+}
+
+#[test]
+fn a_subscriber_that_states_nonsense_loses_its_link_alone() {
+    keep_log();
+    let graph = Graph::new();
+    let context = Context::with_options(graph.options().graphs(Graphs::Both)).unwrap();
+    let publisher = context.create_node("talker").unwrap().create_publisher("data", 2).unwrap();
+    let ports = Ports::of(&graph.context(), "/talker", "/data");
+    let mut honest = subscribe_to(ports.tcpros, "/data", small_number()).0;
+    wait_until("it is joined", || publisher.subscription_count() == 1);
+    // The user's writers of a participant are numbered from 1.
+    let writers = (1..64).map(|number| u32::from_be_bytes(EntityId::user_writer(number).0));
+    let of_writers = |kind: u64, epoch: u64, number: u64| {
+        writers
+            .clone()
+            .flat_map(move |writer| stated_of_pair(kind, epoch, [writer, 7], number))
+            .collect::<Vec<u8>>()
+    };
+    let asks = |readers: std::ops::Range<u32>| {
+        let writers = writers.clone();
+        readers.flat_map(move |reader| {
+            let writers = writers.clone();
+            writers.flat_map(move |writer| stated_of_pair(ASK_FOR_RTPS, 0, [writer, reader], 1))
+        })
+    };
+    for (nonsense, why) in [
+        (vec![7; 28], "is no statement"),
+        (of_writers(BEGIN, 1, 1), "a statement of a kind that is the publisher's"),
+        (of_writers(REACHED, 9, 1), "epoch 9"),
+        (asks(0..1100).collect(), "more than 1024 readers are asked for"),
+    ] {
+        let mut hostile = subscribe_as_dual(&ports);
+        wait_until("it is joined", || publisher.subscription_count() == 2);
+        // It may end before it has read all.
+        let _ = hostile.write_all(&nonsense);
+        wait_until("its link has ended", || publisher.subscription_count() == 1);
+        wait_logged(&["topic /data: subscriber [/hostile]", why]);
+    }
+    // What makes sense, though nobody knows such a reader, does no harm.
+    let mut odd = subscribe_as_dual(&ports);
+    wait_until("it is joined", || publisher.subscription_count() == 2);
+    odd.write_all(&[of_writers(RETURN, 0, 1), of_writers(8, 77, 1), of_writers(9, 0, 1)].concat()).unwrap();
+    for stream in [&mut honest, &mut odd] {
+        publisher.publish(numbered(5, 100)).unwrap();
+        let message = std::iter::from_fn(|| Some(next_frame(stream))).find_map(Result::ok).unwrap();
+        assert_eq!(number_in(&message[12..]), 5);
+    }
+}
+
+/// A publisher that says that its node is in both graphs: its connection, and the token of the link.
+fn publish_as_dual(fake: &FakePublisher) -> TcpStream {
+    let (mut stream, asked) = fake.accept_header();
+    assert_eq!(asked.get("runnel_delivery"), Some("1"));
+    let fields = [
+        ("callerid", "/dual"),
+        ("md5sum", Text::MD5),
+        ("type", "std_msgs/String"),
+        ("runnel_delivery", "1"),
+        ("runnel_origin", "00000000000000ff"),
+    ];
+    stream.write_all(&runnel::ros1::header::ConnectionHeader::new(fields).emit()).unwrap();
+    stream
+}
+
+#[test]
+fn a_publisher_that_states_nonsense_of_pairs_loses_its_link_alone() {
+    keep_log();
+    let scene = Scene::new();
+    let fake = FakePublisher::new(&scene.graph, "/dual", "/talk");
+    for (nonsense, why) in [
+        (stated_of_pair(LEAVE, 1 << 30, [1, 2], 1), "epoch 1073741824 is not plausible"),
+        (stated_of_pair(ASK_FOR_RTPS, 0, [1, 2], 1), "it made a statement that is a subscriber's to make"),
+    ] {
+        let mut stream = publish_as_dual(&fake);
+        stream.write_all(&[framed_text("before"), nonsense].concat()).unwrap();
+        scene.hears("before");
+        spin_until(&scene.far, "its link has ended", || stream.read(&mut [0]).is_ok_and(|count| count == 0));
+        wait_logged(&["topic /talk: publisher [/dual]", why]);
+        scene.heard.lock().unwrap().clear();
+    }
+    // A pair that the subscriber does not know stays with the link, which it says.
+    let mut stream = publish_as_dual(&fake);
+    let leaves = stated_of_pair(LEAVE, 1, [1, 2], u64::MAX >> 1);
+    stream.write_all(&[leaves, framed_text("heard all the same")].concat()).unwrap();
+    scene.hears("heard all the same");
+    let mut answer = [0; 28];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(answer.to_vec(), stated_of_pair(RETURN, 0, [1, 2], 1));
+    scene.is_undisturbed();
 }

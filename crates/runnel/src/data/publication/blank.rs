@@ -112,18 +112,23 @@ impl Publication {
                 return Err(Refused::Full { subscriber, message: filled, bytes });
             }
         }
+        let translate = filled.translate;
         let Frames { ros1, cdr } = state.frames_of(filled, as_bytes, offer).map_err(Refused::Unfit)?;
         if let Some(frame) = &ros1 {
             LengthBeyondLimit::check(frame.as_ref().len(), MAX_MESSAGE).map_err(Refused::TooLong)?;
         }
+        let sent = if ros1.is_none() && state.has_links() { cdr.clone() } else { None };
         if let Some(frame) = cdr {
             unsent = self.send_cdr(&mut state, frame, offer);
         }
-        match ros1 {
-            Some(frame) if as_bytes => {
+        // A link that stood by until now carries on.
+        if as_bytes || state.has_carrying_link(offer) {
+            let ros1 = ros1.or_else(|| state.in_ros1(&sent?, translate));
+            if let Some(frame) = ros1 {
                 complaint = self.publish_frame(&mut state, frame, offer, |_| true, &mut deferred);
             }
-            unheard => unheard.into_iter().for_each(|unheard| state.give_back(unheard)),
+        } else {
+            ros1.into_iter().for_each(|unheard| state.give_back(unheard));
         }
         state.note_published(offer);
         self.published.store(self.published() + 1, Ordering::Relaxed);
@@ -159,6 +164,12 @@ impl State {
             cdr.take().into_iter().for_each(|unheard| self.give_back(unheard));
         }
         Ok(Frames { ros1, cdr })
+    }
+
+    /// What was written in the encoding of ROS 2 in that of ROS 1.
+    fn in_ros1(&mut self, cdr: &Frame, translate: Translate<'_>) -> Option<Frame> {
+        let message = cdr.as_ref().get(LENGTH..)?;
+        self.framed(false, |out| translate(message, Encoding::Ros1, out)).ok()
     }
 }
 

@@ -34,13 +34,9 @@ impl Offer {
 
     /// A subscription that had been matched has left.
     pub(crate) fn left(&self, reader: Guid) {
-        let mut origin = None;
-        self.recounting(|readers| {
-            let gone = readers.matched.extract_if(.., |(other, _)| *other == reader);
-            origin = gone.filter_map(|(_, origin)| origin).last();
-        });
-        if let (Some(origin), Some(publication)) = (origin, self.publication()) {
-            publication.reader_left(self, reader, origin);
+        self.recounting(|readers| readers.matched.retain(|(other, _)| *other != reader));
+        if let Some(publication) = self.publication() {
+            publication.tell_of_left(self);
         }
     }
 

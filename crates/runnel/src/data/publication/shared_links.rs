@@ -130,20 +130,31 @@ impl Publication {
         was_asked.into_iter().for_each(|index| state.leave_link(&self.reactor, index, (&writer, reader)));
     }
 
-    /// A reader of such a node has been lost, or has ended: the link carries all from here on.
-    pub(super) fn reader_left(&self, offer: &Offer, reader: Guid, origin: u64) {
+    /// Readers of such nodes have been lost, or have ended: their links carry all from here on.
+    pub(super) fn tell_of_left(&self, offer: &Offer) {
         let state = &mut *lock(&self.state);
-        let Some(writer) = offer.writer().cloned() else { return };
-        let lost = state.forget_leaving(|leaving| (leaving.writer, leaving.reader) == (writer.id(), reader));
-        self.count_dropped(lost);
-        let (pair, from) = (pair_of(writer.id(), reader), writer.next_number());
-        for link in state.links.iter_mut().filter(|link| link.origin == Some(origin)) {
-            link.share(&self.reactor, |shared| shared.serve(pair, from));
+        if let Some(writer) = offer.writer() {
+            self.readers_left(state, writer, &writer.take_left());
         }
-        let id = writer.id();
-        let links = state.datagram_links.iter_mut().filter(|link| link.origin == Some(origin));
-        links.for_each(|link| link.standby.retain(|standby| *standby != id));
-        self.count_channels(state);
+    }
+
+    pub(super) fn readers_left(&self, state: &mut State, writer: &RtpsWriter, left: &[(Guid, u64)]) {
+        for (reader, origin) in left {
+            let is_it = |leaving: &Leaving| (leaving.writer, leaving.reader) == (writer.id(), *reader);
+            self.count_dropped(state.forget_leaving(is_it));
+            // What it has not read there comes before what the link brings.
+            state.end_memory_link((writer.id(), *reader), &mut Unread::default());
+            let (pair, from) = (pair_of(writer.id(), *reader), writer.next_number());
+            for link in state.links.iter_mut().filter(|link| link.origin == Some(*origin)) {
+                link.share(&self.reactor, |shared| shared.serve(pair, from));
+            }
+            let links = state.datagram_links.iter_mut().filter(|link| link.origin == Some(*origin));
+            links.for_each(|link| link.standby.retain(|standby| *standby != writer.id()));
+        }
+        if !left.is_empty() {
+            self.count_memory_links(state);
+            self.count_channels(state);
+        }
     }
 }
 
@@ -279,6 +290,11 @@ impl State {
         let writer = offer.writer_id();
         self.links.iter().any(|link| link.carries(writer))
             || self.datagram_links.iter().any(|link| link.carries(writer))
+    }
+
+    /// Whether there is any link of ROS 1, be it one that carries nothing now.
+    pub(super) fn has_links(&self) -> bool {
+        !(self.links.is_empty() && self.datagram_links.is_empty())
     }
 
     /// Whether a link carries what is published with any offer.

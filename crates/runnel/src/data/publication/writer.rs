@@ -54,6 +54,11 @@ impl RtpsWriter {
         self.writer.is_held(reader)
     }
 
+    /// Readers of nodes with links of ROS 1 that have been lost or have ended, since this was last asked.
+    pub(super) fn take_left(&self) -> Vec<(Guid, u64)> {
+        self.writer.take_left()
+    }
+
     /// A reader gets nothing more from here, of what it has not acknowledged neither.
     pub(super) fn hold(&self, reader: Guid) {
         self.writer.hold(reader);
@@ -173,7 +178,9 @@ impl Publication {
         };
         let has_more = state.has_memory_link(writer.id()) || !state.leaving.is_empty();
         let more = has_more.then(|| frame.clone());
-        let Written { displaced, unsent } = writer.rtps.write(&writer.writer, frame);
+        let Written { displaced, left, unsent } = writer.rtps.write(&writer.writer, frame);
+        // The message that was written now is the first that the links carry for them.
+        self.readers_left(state, writer, &left);
         if let Some(frame) = more {
             self.send_in_memory(state, writer, &frame);
             self.count_dropped(state.wait_for_link(writer, &frame));

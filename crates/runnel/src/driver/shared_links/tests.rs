@@ -215,6 +215,7 @@ fn rtps_brings_nothing_before_the_link_is_read() {
 #[test]
 fn what_memory_brings_by_ros1_is_heard_before_what_it_brings_by_ros2() {
     let mut scene = Scene::begun(QoS::keep_all(), true);
+    scene.spin_until("ROS 1 joins them", |scene| scene.publisher.subscription_count() == 1);
     scene.spin_until("the link goes over to memory", |scene| {
         scene.publish(1);
         comes_by_memory_of_ros1(scene)
@@ -386,14 +387,15 @@ fn lost_and_found(qos: QoS, ipc: bool) {
     scene.publish(BEFORE);
     scene.spin_until("the talker has lost it", |scene| !is_matched(scene));
     scene.publish(BEFORE);
-    assert!(!stands_by(&mut scene));
     scene.spin_until("all is heard", |scene| scene.heard.lock().unwrap().len() as u32 == scene.next);
+    assert!(!stands_by(&mut scene));
     read(&scene.node, Interest::Nothing, is_of_ros1);
     scene.publish(BEFORE);
     read(&scene.talker, Interest::Read, is_rtps);
     scene.spin_until("the talker has found it again", is_matched);
     scene.publish(BEFORE);
-    assert!(!stands_by(&mut scene));
+    // By memory it is read as ever.
+    assert!(ipc || !stands_by(&mut scene));
     read(&scene.node, Interest::Read, is_of_ros1);
     scene.spin_until("the link stands by", stands_by);
     scene.publish(BEFORE);
