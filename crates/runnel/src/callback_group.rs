@@ -6,7 +6,8 @@ mod interleavings;
 
 use std::sync::{Arc, Weak};
 
-use crate::ready::{Runnable, When};
+use crate::ready::{Listeners, Runnable, When};
+use crate::sync::assert_unlocked;
 use group::Due;
 
 pub(crate) use group::Runner;
@@ -30,15 +31,19 @@ pub(crate) type Entered<'a> = group::Entered<'a, Waiting>;
 impl Due for Waiting {
     fn push(self) {
         let (when, entity) = self;
-        when.push(entity);
+        if let Some(entity) = when.push_unless_inline(entity) {
+            entity.run();
+        }
     }
 }
 
-/// How the callback of an entity (a subscription, a service, a timer) gets its turn: where, and beside which others.
+/// How an entity (a subscription, a service, a timer) is attended to once it is ready: where its callback gets its turn, beside
+/// which others, and which waiters are woken.
 pub(crate) struct Turn {
     when: When,
     group: Arc<CallbackGroup>,
     entity: Weak<dyn Runnable>,
+    listeners: Listeners,
 }
 
 impl Turn {
@@ -53,49 +58,62 @@ impl Turn {
         group: &Arc<CallbackGroup>,
         entity: &Weak<E>,
     ) -> Self {
-        Self { when, group: Arc::clone(group), entity: entity.clone() }
+        Self { when, group: Arc::clone(group), entity: entity.clone(), listeners: Listeners::new() }
     }
 
-    /// The callback is due.
+    /// Waiters that are woken when the entity becomes ready.
+    pub(crate) fn listeners(&self) -> &Listeners {
+        &self.listeners
+    }
+
+    /// False if the user takes instead.
+    pub(crate) fn has_callback(&self) -> bool {
+        !matches!(self.when, When::Taken)
+    }
+
+    /// The entity has become ready.
     pub(crate) fn push(&self) {
-        if let Some(entity) = self.entity.upgrade() {
-            self.when.push(entity);
+        if let Some(entity) = self.push_unless_inline() {
+            entity.run();
         }
     }
 
     /// The same, but gives the entity back if it is to run at once: see [`When::push_unless_inline`].
     pub(crate) fn push_unless_inline(&self) -> Option<Arc<dyn Runnable>> {
+        self.listeners.notify();
         self.when.push_unless_inline(self.entity.upgrade()?)
     }
 
-    /// Takes the entity out of the ready queue, if it stands there.
-    pub(crate) fn take_back(&self) -> Option<Arc<dyn Runnable>> {
+    /// What was there to take has been taken in place of the callback. True if that does not stand in line any more: it is to
+    /// again when there is more.
+    pub(crate) fn take_back(&self) -> bool {
         match &self.when {
-            When::Spun(ready) => ready.take(self.entity.as_ptr().cast()),
-            When::AtOnce => None,
+            When::Spun(ready) => ready.take(self.entity.as_ptr().cast()).is_some(),
+            When::AtOnce => false,
+            When::Taken => true,
         }
     }
 
-    /// The callback is about to run. One of the user's runs without any lock: it may want whichever.
-    #[cfg_attr(debug_assertions, track_caller)]
-    pub(crate) fn assert_unlocked(&self, callback: &str) {
-        self.when.assert_unlocked(callback);
-    }
-
     /// Enters the group for the callback, whose turn it is. `None` if another one runs: then this one is due again after it.
-    pub(crate) fn enter(&self) -> Option<Entered<'_>> {
-        if let Ok(entered) = self.group.try_enter() {
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub(crate) fn enter(&self, callback: &str) -> Option<Entered<'_>> {
+        if let Ok(entered) = self.try_enter(callback) {
             return Some(entered);
         }
         self.group.wait((self.when.clone(), self.entity.upgrade()?));
         None
     }
 
-    /// Enters the group out of turn.
+    /// Enters the group for the callback out of turn.
     ///
     /// # Errors
     /// Who runs a callback of it now.
-    pub(crate) fn try_enter(&self) -> Result<Entered<'_>, Runner> {
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub(crate) fn try_enter(&self, callback: &str) -> Result<Entered<'_>, Runner> {
+        // A callback of the user's runs without any lock: it may want whichever.
+        if let When::Spun(_) = self.when {
+            assert_unlocked(callback);
+        }
         self.group.try_enter()
     }
 }
@@ -131,7 +149,7 @@ mod tests {
 
     impl Runnable for Counter {
         fn run(&self) {
-            let Some(_entered) = self.turn.enter() else { return };
+            let Some(_entered) = self.turn.enter("a counter") else { return };
             assert!(!self.within.swap(true, Ordering::SeqCst), "two at a time");
             self.ran.fetch_add(1, Ordering::SeqCst);
             self.within.store(false, Ordering::SeqCst);

@@ -1,7 +1,6 @@
 //! What calls of services have in common, whatever their types.
 
-use std::sync::{Arc, Weak};
-use std::thread;
+use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
@@ -12,12 +11,12 @@ use runnel_ros1::node::{HandshakeFault, ServiceFailure, ServiceLinkId, TypeSum, 
 use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, try_frame};
 
 use crate::callback_group::Runner;
-use crate::data::{Asked, ServiceCore};
-use crate::driver::{Asks, CallAnswer, ServiceInfo, Tell};
+use crate::data::{Asked, CallAnswer, PendingCall, ServiceCore};
+use crate::driver::{Asks, ServiceInfo};
 use crate::error::{Error, ServiceError};
 use crate::node::NodeInner;
-use crate::ready::Runnable;
-use crate::sync::{Class, Mutex, assert_unlocked, lock};
+use crate::sync::{Class, Mutex, lock};
+use crate::wait_set::WaitSet;
 
 /// How often a service that nobody provides yet is asked for.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
@@ -55,12 +54,13 @@ impl Caller {
         error(self.service(), why)
     }
 
-    /// The service, if it is of this process.
+    /// The service, if it is of this process and answers calls where they are made.
     ///
     /// # Errors
     /// When it is, and of another type.
     pub(crate) fn local(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
-        let Some(core) = self.node.driver().nodes.service(self.service()) else { return Ok(None) };
+        let core = self.node.driver().nodes.service(self.service());
+        let Some(core) = core.filter(|core| core.has_callback()) else { return Ok(None) };
         let WantedService { md5, type_name, .. } = &self.wanted;
         if core.types.md5 == md5 {
             return Ok(Some(core));
@@ -111,14 +111,37 @@ impl Caller {
             let ask = |core: &ServiceCore| core.call(Asked::Bytes { request, response: &mut response });
             return self.call_local(core, ask, until).map(|()| response);
         }
-        let link = self.begin(request, until)?;
-        let answer = self.wait(link)?;
-        if self.wanted.persistent && answer.is_ok() {
-            self.keep(link);
-        } else {
+        let pending = self.send_framed(request, until)?;
+        self.wait(&pending)?;
+        self.take(&pending).unwrap_or(Err(Error::ShuttingDown))
+    }
+
+    /// Sends a request, to which the response is to be [taken](Self::take).
+    pub(crate) fn send(
+        &self,
+        write: impl FnOnce(&mut GrowingSink),
+        until: Option<Instant>,
+    ) -> Result<Arc<PendingCall>, Error> {
+        let pending = self.send_framed(self.framed(write)?, until)?;
+        self.node.context.shared.turning.attend();
+        Ok(pending)
+    }
+
+    /// Takes the response's bytes, once they are there.
+    pub(crate) fn take(&self, pending: &PendingCall) -> Option<Result<Vec<u8>, Error>> {
+        let answer = pending.take()?;
+        match pending.link() {
+            Some(link) if self.wanted.persistent && answer.is_ok() => self.keep(link),
+            _ => self.end(pending),
+        }
+        Some(response(self.service(), answer))
+    }
+
+    /// Ends a call whose response was not taken, and its link.
+    pub(crate) fn end(&self, pending: &PendingCall) {
+        if let Some(link) = pending.link() {
             self.node.driver().end_call(self.node.key, link);
         }
-        response(self.service(), answer)
     }
 
     /// Calls the service; `callback` gets the response's bytes from whoever spins.
@@ -128,35 +151,31 @@ impl Caller {
         until: Option<Instant>,
         callback: impl FnOnce(Result<Vec<u8>, Error>) + Send + 'static,
     ) -> Result<(), Error> {
-        // The name alone: what waits for the answer must not keep the node alive.
         let (request, node, service) = (self.framed(write)?, &self.node, self.service().to_owned());
-        let callback: Callback = Box::new(move |answer| callback(response(&service, answer)));
-        let state = Mutex::new(Class::PendingCall, (None, Some(callback)));
-        let pending = Pending { node: Arc::downgrade(node), state };
-        let pending = Arc::new(pending);
-        let ready = Arc::clone(&node.context.shared.ready);
-        let tell = Tell::Callback { ready, due: Arc::clone(&pending) as Arc<dyn Runnable> };
+        // The node holds the call, so that the call does not hold the node.
+        let caller = Arc::downgrade(node);
+        let pending = PendingCall::with_callback(node.spun(), move |link, answer| {
+            let Some(node) = caller.upgrade() else { return };
+            node.driver().end_call(node.key, link);
+            callback(response(&service, answer));
+        });
         let wanted = WantedService { persistent: false, ..self.wanted.clone() };
-        // Held until the link is known, so that an answer which comes before finds it.
-        let mut state = lock(&pending.state);
-        state.0 = node.driver().begin_call(node.key, wanted, self.asks(Some(request)), until, Some(tell));
-        let begun = state.0.is_some();
-        drop(state);
+        let begun = node.driver().begin_call(node.key, wanted, self.asks(Some(request)), until, pending);
         node.context.shared.turning.attend();
-        if begun { Ok(()) } else { Err(Error::ShuttingDown) }
+        begun.map(drop).ok_or(Error::ShuttingDown)
     }
 
     /// Asks who provides the service, and of which type.
     pub(crate) fn info(&self, until: Option<Instant>) -> Result<ServiceInfo, Error> {
         let wanted = WantedService { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
-        let begun = self.node.driver().begin_call(self.node.key, wanted, self.asks(None), until, Some(me()));
+        let pending = PendingCall::new();
+        let (asks, asked) = (self.asks(None), Arc::clone(&pending));
+        let begun = self.node.driver().begin_call(self.node.key, wanted, asks, until, asked);
         let link = begun.ok_or(Error::ShuttingDown)?;
-        let answer = self.wait(link)?;
-        let mut driver = self.node.driver();
-        let info = driver.service_info(self.node.key, link);
-        driver.end_call(self.node.key, link);
-        drop(driver);
-        response(self.service(), answer)?;
+        self.wait(&pending)?;
+        let info = self.node.driver().service_info(self.node.key, link);
+        self.end(&pending);
+        response(self.service(), pending.take().ok_or(Error::ShuttingDown)?)?;
         info.ok_or(Error::ShuttingDown)
     }
 
@@ -202,37 +221,25 @@ impl Caller {
     }
 
     /// Begins a call: on the link that a persistent client has, if it stands, and otherwise on a new one.
-    fn begin(&self, request: Vec<u8>, until: Option<Instant>) -> Result<ServiceLinkId, Error> {
-        let had = lock(&self.link).take();
+    fn send_framed(&self, request: Vec<u8>, until: Option<Instant>) -> Result<Arc<PendingCall>, Error> {
+        let (had, pending) = (lock(&self.link).take(), PendingCall::new());
         let mut driver = self.node.driver();
         if let Some(link) = had {
-            if driver.call_again(self.node.key, link, &request, until, me()) {
-                return Ok(link);
+            if driver.call_again(self.node.key, link, &request, until, &pending) {
+                return Ok(pending);
             }
             driver.end_call(self.node.key, link);
         }
-        let asks = self.asks(Some(request));
-        let begun = driver.begin_call(self.node.key, self.wanted.clone(), asks, until, Some(me()));
-        begun.ok_or(Error::ShuttingDown)
+        let (asks, sent) = (self.asks(Some(request)), Arc::clone(&pending));
+        let begun = driver.begin_call(self.node.key, self.wanted.clone(), asks, until, sent);
+        begun.map(|_| pending).ok_or(Error::ShuttingDown)
     }
 
     /// Waits for what a call comes to. The link stays.
-    fn wait(&self, link: ServiceLinkId) -> Result<CallAnswer, Error> {
-        let (node, mut answer) = (&self.node, None);
-        loop {
-            let waited = node.context.shared.wait(Duration::from_secs(1), |driver| {
-                answer = driver.take_answer(node.key, link);
-                answer.is_some()
-            });
-            if let Some(answer) = answer.take() {
-                return Ok(answer);
-            }
-            if waited.is_err() || !node.context.ok() {
-                node.driver().end_call(node.key, link);
-                waited?;
-                return Err(Error::ShuttingDown);
-            }
-        }
+    fn wait(&self, pending: &Arc<PendingCall>) -> Result<(), Error> {
+        let mut wait_set = WaitSet::of(&self.node.context.shared);
+        wait_set.add(Arc::clone(pending));
+        wait_set.wait(None).map(drop).inspect_err(|_| self.end(pending))
     }
 
     /// Keeps a link for the next call; one that another thread has made meanwhile is ended.
@@ -257,11 +264,6 @@ impl Caller {
     }
 }
 
-/// This thread, which waits for the answer.
-fn me() -> Tell {
-    Tell::Thread(thread::current())
-}
-
 /// An error about a service.
 pub(crate) fn error(service: &str, why: ServiceError) -> Error {
     Error::Service { service: service.to_owned(), why }
@@ -276,31 +278,6 @@ impl Drop for Caller {
     fn drop(&mut self) {
         if let Some(link) = lock(&self.link).take() {
             self.node.driver().end_call(self.node.key, link);
-        }
-    }
-}
-
-type Callback = Box<dyn FnOnce(CallAnswer) + Send>;
-
-/// A call whose answer a callback waits for.
-struct Pending {
-    /// The node holds this, so that this does not hold the node.
-    node: Weak<NodeInner>,
-    state: Mutex<(Option<ServiceLinkId>, Option<Callback>)>,
-}
-
-impl Runnable for Pending {
-    fn run(&self) {
-        let (link, callback) = std::mem::take(&mut *lock(&self.state));
-        let (Some(link), Some(callback)) = (link, callback) else { return };
-        let Some(node) = self.node.upgrade() else { return };
-        let mut driver = node.driver();
-        let answer = driver.take_answer(node.key, link);
-        driver.end_call(node.key, link);
-        drop(driver);
-        if let Some(answer) = answer {
-            assert_unlocked("the callback of a call");
-            callback(answer);
         }
     }
 }

@@ -102,6 +102,10 @@ impl<S: Service> Client<S> {
         }
     }
 
+    pub(crate) fn caller(&self) -> &Arc<Caller> {
+        &self.caller
+    }
+
     /// The service's absolute name.
     pub fn service(&self) -> &str {
         self.caller.service()
@@ -131,7 +135,7 @@ impl<S: Service> Client<S> {
         // Types that were generated twice are one on the wire, and two by reference.
         let Some(core) = local.as_deref().filter(|core| core.types.ids == types) else {
             let bytes = self.caller.call(local.as_deref(), |out| request.write(out), until)?;
-            return read::<S>(self.service(), &bytes);
+            return read_response::<S>(self.service(), &bytes);
         };
         let mut response = None;
         let ask = |core: &ServiceCore| core.call(Asked::Local { request, response: &mut response });
@@ -155,7 +159,7 @@ impl<S: Service> Client<S> {
         let until = timeout.map(|timeout| clock::monotonic() + timeout);
         let service = self.service().to_owned();
         let callback = move |bytes: Result<Vec<u8>, Error>| {
-            callback(bytes.and_then(|bytes| read::<S>(&service, &bytes)));
+            callback(bytes.and_then(|bytes| read_response::<S>(&service, &bytes)));
         };
         self.caller.call_async(|out| request.write(out), until, callback)
     }
@@ -177,7 +181,7 @@ impl<S: Service> Client<S> {
     }
 }
 
-fn read<S: Service>(service: &str, bytes: &[u8]) -> Result<S::Response, Error> {
+pub(crate) fn read_response<S: Service>(service: &str, bytes: &[u8]) -> Result<S::Response, Error> {
     wire::decode(bytes).map_err(|why| error(service, ServiceError::Malformed(why)))
 }
 

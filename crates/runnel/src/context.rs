@@ -348,7 +348,7 @@ impl Context {
     /// As [`Context::spin`].
     pub fn sleep_wall(&self, duration: Duration) -> Result<(), Error> {
         self.shared.turning.pass_time(clock::monotonic() + duration)?;
-        self.shared.turning.attend();
+        self.shared.turning.finish_wait();
         Ok(())
     }
 
@@ -358,7 +358,7 @@ impl Context {
         while self.ok() && self.ros_time_is_active() && goes_on(self.now()) {
             self.shared.turning.turn_waiting(clock::monotonic() + GLANCE)?;
         }
-        self.shared.turning.attend();
+        self.shared.turning.finish_wait();
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use crate::shared::Shared;
 
 /// After callbacks that took this long (or into another tick of the kernel), everything that arrived meanwhile is taken before
 /// the next one runs: a queue then drops the oldest messages, and the newest are not left in the kernel.
-const LONG_CALLBACK: Duration = Duration::from_millis(1);
+pub(crate) const LONG_CALLBACK: Duration = Duration::from_millis(1);
 
 /// Most turns for that, so that callbacks get their turn however fast peers send.
 const CATCH_UP: usize = 256;
@@ -94,7 +94,7 @@ impl Executor {
         for _ in 0..due {
             run_next(shared);
         }
-        shared.turning.attend();
+        shared.turning.finish_wait();
         Ok(())
     }
 
@@ -111,7 +111,7 @@ impl Executor {
             }
             if !shared.ok() || clock::monotonic() >= until {
                 shared.ready.wake_another();
-                shared.turning.attend();
+                shared.turning.finish_wait();
                 return Ok(false);
             }
         }
@@ -169,7 +169,7 @@ fn run_several(shared: &Shared) -> bool {
 }
 
 /// Takes all that has arrived, unless more comes all the time.
-fn catch_up(shared: &Shared) -> Result<(), Error> {
+pub(crate) fn catch_up(shared: &Shared) -> Result<(), Error> {
     let until = clock::monotonic() + CATCH_UP_FOR;
     for _ in 0..CATCH_UP {
         if clock::monotonic() >= until || !shared.turning.turn_at_once()?.served {

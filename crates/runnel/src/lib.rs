@@ -83,10 +83,12 @@ mod shared;
 mod simulation;
 mod subscription;
 mod sync;
+mod taking;
 mod timer;
 mod timers;
 mod turning;
 mod variables;
+mod wait_set;
 
 pub use action::{
     ActionClient, ActionServer, ClientGoalHandle, DynamicActionClient, DynamicGoalHandle, GoalOutcome,
@@ -130,6 +132,14 @@ pub mod fuzzing {
     pub fn play_session(input: &[u8]) {
         crate::ipc::play::play(input);
     }
+}
+/// Entities that are taken from in place of callbacks, and waited for: no part of the API yet.
+#[doc(hidden)]
+pub mod wait {
+    pub use crate::qos_events::{QosEvent, QosEventKind};
+    pub use crate::ready::GuardCondition;
+    pub use crate::taking::{PendingRequest, PendingResponse, TakenMessage};
+    pub use crate::wait_set::{WaitKey, WaitSet};
 }
 /// System calls, for Runnel's own programs: no part of the API.
 #[doc(hidden)]

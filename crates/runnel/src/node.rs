@@ -19,6 +19,7 @@ use crate::driver::{Driver, NodeKey};
 use crate::error::Error;
 use crate::forms::Forms;
 use crate::node_log::{Logger, NodeLog, Rosout};
+use crate::ready::When;
 use crate::rtps::random_origin;
 use crate::sync::{Class, Mutex};
 use crate::turning::DriverGuard;
@@ -122,6 +123,11 @@ impl fmt::Debug for Node {
 }
 
 impl NodeInner {
+    /// For callbacks that run in their turn, on a thread that spins.
+    pub(crate) fn spun(&self) -> When {
+        When::Spun(Arc::clone(&self.context.shared.ready))
+    }
+
     /// What a node is in its graphs, which it has joined.
     pub(crate) fn join(context: Context, namespace: String, name: &str) -> Result<Self, Error> {
         let shared = &context.shared;

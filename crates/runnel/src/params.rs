@@ -164,8 +164,7 @@ impl Node {
     ) -> Result<ParamWatch, Error> {
         let key = self.resolve(name)?;
         self.inner.needs_ros1(format_args!("parameter {key}"))?;
-        let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
-        let core = WatchCore::new(key, when, callback);
+        let core = WatchCore::new(key, self.inner.spun(), callback);
         let watch = ParamWatch { node: Arc::clone(&self.inner), core };
         if self.inner.add_watch(&watch.core)? {
             self.inner.wait_registered(Role::ParamSubscriber, &watch.core.key)?;

@@ -22,7 +22,6 @@ use crate::node::publishing::{Offering, PublisherEnd};
 use crate::options::PublisherOptions;
 use crate::outgoing::{Publishable, Typed, Written};
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessLost, Matched};
-use crate::ready::When;
 use crate::turning::Turning;
 pub use dynamic::DynamicPublisher;
 
@@ -142,9 +141,8 @@ impl Node {
         options: impl Into<PublisherOptions>,
     ) -> Result<Handle, Error> {
         let PublisherOptions { qos, callbacks } = options.into();
-        let shared = &self.inner.context.shared;
         let qos = self.inner.driver().settled_for_publisher(&topic.name, qos);
-        let events = QosEvents::new(callbacks, When::Spun(Arc::clone(&shared.ready)));
+        let events = QosEvents::new(callbacks, self.inner.spun());
         Ok(Handle::new(self.offering(topic, qos, Arc::new(events))?))
     }
 }

@@ -124,3 +124,38 @@ impl Matched {
         told
     }
 }
+
+/// A kind of event of the quality of service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum QosEventKind {
+    /// [`DeadlineMissed`].
+    Deadline,
+    /// [`LivelinessLost`].
+    LivelinessLost,
+    /// [`LivelinessChanged`].
+    LivelinessChanged,
+    /// [`IncompatibleQoS`].
+    Incompatible,
+    /// [`MessageLost`].
+    MessageLost,
+    /// [`Matched`].
+    Matched,
+}
+
+/// All that has happened of one kind since it was last taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QosEvent {
+    /// See [`DeadlineMissed`].
+    DeadlineMissed(DeadlineMissed),
+    /// See [`LivelinessLost`].
+    LivelinessLost(LivelinessLost),
+    /// See [`LivelinessChanged`].
+    LivelinessChanged(LivelinessChanged),
+    /// See [`IncompatibleQoS`].
+    IncompatibleQoS(IncompatibleQoS),
+    /// See [`MessageLost`].
+    MessageLost(MessageLost),
+    /// See [`Matched`].
+    Matched(Matched),
+}

@@ -1,20 +1,27 @@
 //! Callbacks that are due, in the order they became so.
 
+mod guard_condition;
 #[cfg(test)]
 pub(crate) mod interleavings;
+mod listeners;
 mod queue;
+mod signal;
 
 use std::sync::Arc;
 
-use crate::sync::assert_unlocked;
+use runnel_core::time::Instant;
+
+pub use guard_condition::GuardCondition;
+pub(crate) use listeners::Listeners;
 pub(crate) use queue::ReadyQueue;
+pub(crate) use signal::Signal;
 
 /// What the queue is made of; see `crate::sync::model`.
 mod primitives {
     pub(super) use super::mark;
     pub(super) use crate::sync::{Class, Condvar, Mutex, lock};
     pub(super) use runnel_io::Waker;
-    pub(super) use std::sync::atomic::{AtomicUsize, Ordering, fence};
+    pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 }
 
 /// Something that runs user code once.
@@ -28,6 +35,20 @@ pub(crate) trait Runnable: Send + Sync {
     }
 }
 
+/// An entity that can be ready: its callback has its turn for that, or its user takes in place of the callback.
+pub(crate) trait Waitable: Send + Sync {
+    /// True if there is something to take.
+    fn is_ready(&self) -> bool;
+
+    /// Waiters for that.
+    fn listeners(&self) -> &Listeners;
+
+    /// Has what is due by now become ready, and says when that is the case next; `None` if it does not depend on time.
+    fn check_time(&self) -> Option<Instant> {
+        None
+    }
+}
+
 /// When a callback runs.
 #[derive(Clone)]
 pub(crate) enum When {
@@ -35,31 +56,19 @@ pub(crate) enum When {
     Spun(Arc<ReadyQueue>),
     /// At once, on the thread that turns the driver or publishes: for what is the library's own and never waits.
     AtOnce,
+    /// Never: the user takes in its place.
+    Taken,
 }
 
 impl When {
-    /// A callback is due.
-    pub(crate) fn push(&self, due: Arc<dyn Runnable>) {
-        if let Some(due) = self.push_unless_inline(due) {
-            due.run();
-        }
-    }
-
-    /// The same, but gives back one that is to run at once: as soon as the caller holds no lock that it may want.
+    /// A callback is due. Gives back one that is to run at once: as soon as the caller holds no lock that it may want.
     pub(crate) fn push_unless_inline(&self, due: Arc<dyn Runnable>) -> Option<Arc<dyn Runnable>> {
         match self {
             Self::Spun(ready) => ready.push(due),
             Self::AtOnce => return Some(due),
+            Self::Taken => {}
         }
         None
-    }
-
-    /// `callback` is about to run. One of the user's runs without any lock: it may want whichever.
-    #[cfg_attr(debug_assertions, track_caller)]
-    pub(crate) fn assert_unlocked(&self, callback: &str) {
-        if let Self::Spun(_) = self {
-            assert_unlocked(callback);
-        }
     }
 }
 

@@ -25,6 +25,10 @@ impl ServiceServer {
     pub fn service(&self) -> &str {
         &self.core.service
     }
+
+    pub(crate) fn core(&self) -> &Arc<ServiceCore> {
+        &self.core
+    }
 }
 
 impl Drop for ServiceServer {
@@ -53,10 +57,17 @@ impl Node {
         service: &str,
         callback: impl FnMut(&S::Request) -> Result<S::Response, E> + Send + 'static,
     ) -> Result<ServiceServer, Error> {
+        self.provide::<S>(service, self.inner.spun(), answering::<S, E>(callback))
+    }
+
+    pub(crate) fn provide<S: Service>(
+        &self,
+        service: &str,
+        when: When,
+        callback: impl FnMut(Asked<'_>) -> Result<(), String> + Send + 'static,
+    ) -> Result<ServiceServer, Error> {
         let service = self.service_name(service)?;
-        let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
-        let callback = Box::new(answering::<S, E>(callback));
-        let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), when, callback);
+        let core = ServiceCore::new(service.clone(), ServiceTypes::of::<S>(), when, Box::new(callback));
         self.inner.add_service(&core)?;
         let server = ServiceServer { node: Arc::clone(&self.inner), core };
         self.inner.wait_registered(Role::Service, &service)?;
@@ -111,12 +122,8 @@ pub(crate) fn answering<S: Service, E: fmt::Display>(
     let mut owned = S::Request::default();
     move |asked| match asked {
         Asked::Bytes { request, response } => {
-            decode_into(&mut owned, request)
-                .map_err(|error| format!("the request cannot be read: {error}"))?;
-            let answer = callback(&owned).map_err(|error| error.to_string())?;
-            try_write(response, |out| answer.write(out)).map_err(no_memory_for_response)?;
-            LengthBeyondLimit::check(response.len(), MAX_MESSAGE)
-                .map_err(|error| format!("response: {error}"))
+            read_request(&mut owned, request)?;
+            write_response(&callback(&owned).map_err(|error| error.to_string())?, response)
         }
         Asked::Local { request, response } => {
             let request = request.downcast_ref().ok_or("the request is of another type")?;
@@ -124,4 +131,13 @@ pub(crate) fn answering<S: Service, E: fmt::Display>(
             Ok(())
         }
     }
+}
+
+pub(crate) fn read_request<R: Wire>(request: &mut R, bytes: &[u8]) -> Result<(), String> {
+    decode_into(request, bytes).map_err(|error| format!("the request cannot be read: {error}"))
+}
+
+pub(crate) fn write_response<R: Wire>(response: &R, bytes: &mut Vec<u8>) -> Result<(), String> {
+    try_write(bytes, |out| response.write(out)).map_err(no_memory_for_response)?;
+    LengthBeyondLimit::check(bytes.len(), MAX_MESSAGE).map_err(|error| format!("response: {error}"))
 }

@@ -93,9 +93,18 @@ impl Shared {
         timeout: Duration,
         mut done: impl FnMut(&mut Driver) -> bool,
     ) -> Result<bool, Error> {
+        self.wait_unlocked(timeout, || done(&mut self.turning.driver()))
+    }
+
+    /// As [`Shared::wait_out`], but `done` has no driver, and so may run anything.
+    pub(crate) fn wait_unlocked(
+        &self,
+        timeout: Duration,
+        mut done: impl FnMut() -> bool,
+    ) -> Result<bool, Error> {
         let until = clock::monotonic() + timeout;
         let reached = loop {
-            if done(&mut self.turning.driver()) {
+            if done() {
                 break true;
             }
             let now = clock::monotonic();
@@ -105,7 +114,7 @@ impl Shared {
             // Another thread may take the wake that comes with the end of the context.
             self.turning.turn_waiting(until.min(now + GLANCE))?;
         };
-        self.turning.attend();
+        self.turning.finish_wait();
         Ok(reached)
     }
 

@@ -1,27 +1,30 @@
 //! Subscriptions.
 
+mod raw_message;
+
 use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
 use runnel_core::Message;
-use runnel_core::dynamic::{DynamicError, DynamicMessage};
+use runnel_core::dynamic::DynamicMessage;
 use runnel_core::qos::QoS;
-use runnel_core::schema::{Generation, Schema};
-use runnel_core::wire::{Bytes, DecodeError, Encoding, Wire};
+use runnel_core::schema::Schema;
+use runnel_core::wire::{Bytes, DecodeError, Wire};
 use runnel_ros1::node::Role;
 
 use crate::announced::Topic;
 use crate::borrowed::Borrowed;
 use crate::callback_group::CallbackGroup;
-use crate::data::{Delivery, Kept, LinkInfo, QosEvents, SubscriptionCore, Unreadable};
+use crate::data::{Delivery, Kept, QosEvents, SubscriptionCore, Taken, Unreadable};
 use crate::driver::Inputs;
 use crate::error::Error;
 use crate::forms::Forms;
 use crate::node::{Node, NodeInner};
 use crate::options::SubscriptionOptions;
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessChanged, Matched};
-use crate::ready::When;
+use crate::ready::{Waitable, When};
+pub use raw_message::RawMessage;
 
 /// Messages that are taken at once, so that a publisher which never stops holds nobody up.
 const MOST_AT_ONCE: usize = 1000;
@@ -100,15 +103,20 @@ impl Subscription {
         self.core.is_ready()
     }
 
+    pub(crate) fn core(&self) -> &Arc<SubscriptionCore> {
+        &self.core
+    }
+
     /// Has `hear` take the messages that wait in place of the callback, with the name of their publisher. One that it cannot read
     /// counts as if the callback could not.
     pub(crate) fn take_each(&self, hear: impl Fn(&str, Bytes<'_>) -> Result<(), DecodeError>) {
         for message in std::iter::from_fn(|| self.core.take()).take(MOST_AT_ONCE) {
-            if let Err(error) = hear(&message.from().publisher, message.bytes()) {
+            if let Taken::Bytes(message) = message
+                && let Err(error) = hear(&message.from().publisher, message.bytes())
+            {
                 self.core.refuse(&message, error);
             }
         }
-        self.core.settle();
     }
 
     /// Messages that arrived, those dropped included.
@@ -288,9 +296,20 @@ impl Node {
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let SubscriptionOptions { qos, callbacks, .. } = options.into();
-        let when = When::Spun(Arc::clone(&self.inner.context.shared.ready));
-        let qos = self.inner.driver().settled_for_subscription(&topic.name, qos);
+        let when = self.inner.spun();
         let events = QosEvents::new(callbacks, when.clone());
+        self.subscribe_as((topic, qos, takes), (when, group), events, callback)
+    }
+
+    /// The same, however messages and events are attended to.
+    pub(crate) fn subscribe_as(
+        &self,
+        (topic, qos, takes): (&Topic, QoS, Option<TypeId>),
+        (when, group): (When, &Arc<CallbackGroup>),
+        events: QosEvents,
+        callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
+    ) -> Result<Subscription, Error> {
+        let qos = self.inner.driver().settled_for_subscription(&topic.name, qos);
         let spec = topic.subscription_options(qos, takes);
         let core = SubscriptionCore::in_group(spec, (when, group), events, callback);
         let input = self.inner.driver().add_subscription(self.inner.key, topic, qos, &core)?;
@@ -313,88 +332,5 @@ impl Drop for Subscription {
         self.core.events().forget();
         // Its callback may hold its own node, which would then wait in line for ever.
         drop(self.node.context.shared.ready.take(Arc::as_ptr(&self.core).cast()));
-    }
-}
-
-/// A message as its bytes, with what its publisher says of it.
-#[derive(Clone, Copy, Debug)]
-pub struct RawMessage<'a> {
-    bytes: Bytes<'a>,
-    from: &'a LinkInfo,
-}
-
-impl<'a> RawMessage<'a> {
-    pub(crate) fn new(bytes: Bytes<'a>, from: &'a LinkInfo) -> Self {
-        Self { bytes, from }
-    }
-
-    /// The serialized message.
-    pub fn bytes(&self) -> Bytes<'a> {
-        self.bytes
-    }
-
-    /// How it is serialized: by ROS 2 publishers with a header that says so, as [`runnel_core::wire::cdr`] reads it.
-    pub fn encoding(&self) -> Encoding {
-        self.from.encoding
-    }
-
-    /// The publisher's node.
-    pub fn publisher(&self) -> &'a str {
-        &self.from.publisher
-    }
-
-    /// The generation of ROS whose form of the message this is, which is that of its encoding.
-    pub fn generation(&self) -> Generation {
-        if self.encoding().is_ros1() { Generation::Ros1 } else { Generation::Ros2 }
-    }
-
-    /// The message type: of a publisher of ROS 1 such as `std_msgs/String`, of one of ROS 2 such as `std_msgs/msg/String`.
-    /// [`TypeName::parse`](runnel_core::schema::TypeName::parse) reads both.
-    pub fn type_name(&self) -> &'a str {
-        &self.from.type_name
-    }
-
-    /// MD5 sum of the message type; `*` if the publisher does not tell, as those of ROS 2 do not.
-    pub fn md5(&self) -> &'a str {
-        &self.from.md5
-    }
-
-    /// The type hash of ROS 2, such as `RIHS01_df66...`, against which [`Schema::rihs01`] can be held; empty if the publisher
-    /// does not tell, as those of ROS 1 and of ROS 2 before Iron do not.
-    pub fn type_hash(&self) -> &'a str {
-        &self.from.type_hash
-    }
-
-    /// The message by its schema, in whichever encoding it came: a schema of the form that [`RawMessage::generation`] has.
-    ///
-    /// ```
-    /// use runnel::RawMessage;
-    /// use runnel::core::dynamic::DynamicMessage;
-    /// use runnel::core::schema::{Library, TypeName};
-    ///
-    /// fn read(message: &RawMessage<'_>, library: &Library) -> Result<DynamicMessage, Box<dyn std::error::Error>> {
-    ///     let name = TypeName::parse(message.type_name()).ok_or("a type that is not of ROS")?;
-    ///     let schema = library.message_in(message.generation(), &name)?;
-    ///     Ok(message.decode(&schema)?)
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    /// As [`DynamicMessage::decode`] and [`DynamicMessage::decode_payload`].
-    pub fn decode(&self, schema: &Arc<Schema>) -> Result<DynamicMessage, DynamicError> {
-        match self.generation() {
-            Generation::Ros1 => DynamicMessage::decode(schema, self.bytes),
-            Generation::Ros2 => DynamicMessage::decode_payload(schema, self.bytes),
-        }
-    }
-
-    /// Definition of the message type with all it depends on; empty if the publisher does not tell.
-    pub fn definition(&self) -> &'a str {
-        &self.from.definition
-    }
-
-    /// Whether the publisher gives its last message to those who come later, too.
-    pub fn latching(&self) -> bool {
-        self.from.latching
     }
 }

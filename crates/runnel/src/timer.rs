@@ -6,14 +6,26 @@ use std::time::Duration;
 
 use crate::node::Node;
 use crate::ready::When;
-use crate::timers::Follows;
+use crate::timers::{Follows, TimerEntry};
 
 /// A callback that is called at a fixed period, made by [`Node::create_timer`] or [`Node::create_wall_timer`]. It ends when it
 /// is dropped. However many calls were missed, one makes up for them.
 #[must_use = "a timer ends when it is dropped"]
 pub struct Timer {
     node: Node,
-    id: u64,
+    entry: Arc<TimerEntry>,
+}
+
+impl Timer {
+    pub(crate) fn entry(&self) -> &Arc<TimerEntry> {
+        &self.entry
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.entry.remove();
+    }
 }
 
 impl fmt::Debug for Timer {
@@ -22,30 +34,28 @@ impl fmt::Debug for Timer {
     }
 }
 
-impl Drop for Timer {
-    fn drop(&mut self) {
-        let shared = &self.node.context().shared;
-        shared.timers.remove(self.id);
-    }
-}
-
 impl Node {
     /// Calls `callback` every `period` of ROS time, which `/clock` may tell, while the context spins.
     pub fn create_timer(&self, period: Duration, callback: impl FnMut() + Send + 'static) -> Timer {
-        self.timer(period, Follows::Ros, Box::new(callback))
+        self.timer(period, Follows::Ros, self.inner.spun(), Box::new(callback))
     }
 
     /// As [`Node::create_timer`] by the clock on the wall, whatever `/clock` tells.
     pub fn create_wall_timer(&self, period: Duration, callback: impl FnMut() + Send + 'static) -> Timer {
-        self.timer(period, Follows::Wall, Box::new(callback))
+        self.timer(period, Follows::Wall, self.inner.spun(), Box::new(callback))
     }
 
-    fn timer(&self, period: Duration, follows: Follows, callback: Box<dyn FnMut() + Send>) -> Timer {
+    pub(crate) fn timer(
+        &self,
+        period: Duration,
+        follows: Follows,
+        when: When,
+        callback: Box<dyn FnMut() + Send>,
+    ) -> Timer {
         let shared = &self.inner.context.shared;
-        let when = When::Spun(Arc::clone(&shared.ready));
-        let id = shared.timers.add((period, follows), when, callback);
+        let entry = shared.timers.add((period, follows), when, callback);
         // A thread that waits already must learn of the earlier deadline.
         shared.ready.wake_all();
-        Timer { node: self.clone(), id }
+        Timer { node: self.clone(), entry: Arc::new(entry) }
     }
 }

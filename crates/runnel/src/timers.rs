@@ -10,7 +10,7 @@ use runnel_core::timers::Timers as Queue;
 use runnel_io::clock;
 
 use crate::callback_group::Turn;
-use crate::ready::{Runnable, When};
+use crate::ready::{Listeners, Runnable, Waitable, When};
 use crate::ros_clock::RosClock;
 use crate::sync::{Class, Mutex, TryMutex, lock};
 
@@ -51,10 +51,8 @@ pub(crate) struct TimerCore {
     follows: Follows,
     turn: Turn,
     callback: TryMutex<Box<dyn FnMut() + Send>>,
-    /// It stands in the ready queue, or waits for its group.
-    scheduled: AtomicBool,
-    /// Removed since it was scheduled.
-    cancelled: AtomicBool,
+    /// A tick is due: its callback stands in line for it unless it is taken.
+    is_due: AtomicBool,
 }
 
 impl Timers {
@@ -63,39 +61,36 @@ impl Timers {
         Self { clock, due, next: AtomicU64::new(NEVER), next_id: AtomicU64::new(0) }
     }
 
-    /// Adds a timer that fires first after one period, and gives the number by which it is removed.
+    /// Adds a timer that fires first after one period.
     pub(crate) fn add(
-        &self,
+        self: &Arc<Self>,
         (period, follows): (Duration, Follows),
         when: When,
         callback: Box<dyn FnMut() + Send>,
-    ) -> u64 {
-        let timer = Arc::new_cyclic(|myself| TimerCore {
+    ) -> TimerEntry {
+        let core = Arc::new_cyclic(|myself| TimerCore {
             // Without any time between two firings, firing would have no end.
             period: period.max(Duration::from_nanos(1)),
             follows,
             turn: Turn::new(when, myself),
             callback: TryMutex::new(callback),
-            scheduled: AtomicBool::new(false),
-            cancelled: AtomicBool::new(false),
+            is_due: AtomicBool::new(false),
         });
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let mut due = lock(&self.due);
-        due.insert(id, timer, self.clock.is_simulated());
+        due.insert(id, Arc::clone(&core), self.clock.is_simulated());
         self.note_next(&due);
-        id
+        TimerEntry { timers: Arc::clone(self), id, core }
     }
 
-    /// Removes a timer and all that its callback holds.
-    pub(crate) fn remove(&self, id: u64) {
+    fn remove(&self, id: u64) {
         let mut due = lock(&self.due);
         let timer = due.remove(id);
         self.note_next(&due);
         // What the callback holds may be a publisher, whose end must not happen under this lock.
         drop(due);
         if let Some(timer) = timer {
-            timer.cancelled.store(true, Ordering::Relaxed);
-            drop(timer.turn.take_back());
+            timer.take();
         }
     }
 
@@ -185,6 +180,8 @@ impl Due {
             self.wall.cancel(&id);
             self.simulated.cancel(&id);
             self.start(id, &timer, simulated);
+            // A thread that waits for it waits until another time now.
+            timer.turn.listeners().notify();
         }
     }
 
@@ -204,21 +201,99 @@ fn after(nanos: i64, period: Duration) -> i64 {
 
 impl TimerCore {
     fn schedule(&self) {
-        if !self.scheduled.swap(true, Ordering::SeqCst) {
+        if !self.is_due.swap(true, Ordering::SeqCst) {
             self.turn.push();
         }
+    }
+
+    /// Takes the tick that is due, in place of the callback. True if there was one.
+    fn take(&self) -> bool {
+        // In this order: a tick that comes after the second stands in line again.
+        self.turn.take_back();
+        self.is_due.swap(false, Ordering::SeqCst)
     }
 }
 
 impl Runnable for TimerCore {
     fn run(&self) {
-        let Some(_entered) = self.turn.enter() else { return };
-        self.scheduled.store(false, Ordering::SeqCst);
+        let Some(_entered) = self.turn.enter("a timer's callback") else { return };
         // Only a thread that is in the group uses it.
         let Some(mut callback) = self.callback.try_lock() else { return };
-        if !self.cancelled.load(Ordering::Relaxed) {
-            self.turn.assert_unlocked("a timer's callback");
+        if self.is_due.swap(false, Ordering::SeqCst) {
             callback();
         }
+    }
+}
+
+/// A timer among those of its context.
+pub(crate) struct TimerEntry {
+    timers: Arc<Timers>,
+    id: u64,
+    core: Arc<TimerCore>,
+}
+
+impl TimerEntry {
+    /// Takes the tick that is due, in place of the callback. True if there was one.
+    pub(crate) fn take(&self) -> bool {
+        self.core.take()
+    }
+
+    /// Removes it and all that its callback holds.
+    pub(crate) fn remove(&self) {
+        self.timers.remove(self.id);
+    }
+}
+
+impl Waitable for TimerEntry {
+    fn is_ready(&self) -> bool {
+        self.core.is_due.load(Ordering::SeqCst)
+    }
+
+    fn listeners(&self) -> &Listeners {
+        self.core.turn.listeners()
+    }
+
+    fn check_time(&self) -> Option<Instant> {
+        self.timers.fire();
+        lock(&self.timers.due).wall.deadline(&self.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::task::{Wake, Waker};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn waiter_is_woken_by_ticks_and_when_another_clock_counts() {
+        let clock = Arc::new(RosClock::default());
+        let timers = Arc::new(Timers::new(Arc::clone(&clock)));
+        let period = Duration::from_secs(3600);
+        let timer = timers.add((period, Follows::Ros), When::Taken, Box::new(|| ()));
+        let wakes = Arc::new(Wakes::default());
+        timer.listeners().add(&Waker::from(Arc::clone(&wakes)));
+        let woken = || wakes.0.swap(0, Ordering::Relaxed);
+        assert!(timer.check_time().is_some() && !timer.is_ready());
+        clock.set_simulated(true);
+        timers.simulate(true);
+        assert_eq!((woken(), timer.check_time()), (1, None));
+        timers.tell(Time { sec: 1, nanosec: 0 });
+        timers.tell(Time { sec: 7202, nanosec: 0 });
+        assert_eq!((woken(), timer.is_ready()), (1, true));
+        assert!(timer.take() && !timer.take() && !timer.is_ready());
+        timers.tell(Time { sec: 10803, nanosec: 0 });
+        timer.remove();
+        assert_eq!((woken(), timer.is_ready()), (1, false));
     }
 }

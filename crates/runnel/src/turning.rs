@@ -8,6 +8,8 @@
 mod handover;
 #[cfg(test)]
 mod interleavings;
+mod parked;
+mod waiting;
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -28,7 +30,10 @@ use handover::{Handover, Poller};
 
 /// What the hand-over is made of; see `crate::sync::model`.
 mod primitives {
-    pub(super) use crate::sync::{Class, Mutex, MutexGuard, lock, try_lock};
+    pub(super) use crate::ready::Signal;
+    pub(super) use crate::sync::{
+        Class, Mutex, Mutex as ListMutex, MutexGuard, lock, lock as lock_list, try_lock,
+    };
     pub(super) use runnel_io::Waker;
     pub(super) use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering, fence};
 }
@@ -133,8 +138,8 @@ impl Turning {
     }
 
     /// True if another thread than the keeper does.
-    fn is_attended(&self) -> bool {
-        self.spinner_waits() || self.driver.is_polled_by(Poller::Waiter)
+    pub(crate) fn is_attended(&self) -> bool {
+        self.driver.is_attended()
     }
 
     /// Turns the driver once as the thread that runs callbacks. Does not wait if one is due, nor beyond the time that
@@ -266,6 +271,9 @@ impl Turning {
     }
 
     fn turn_as_keeper(&self) {
+        if self.leave_to_waiter() {
+            return;
+        }
         self.driver.yield_to_wanting();
         // Somebody may have it for a moment.
         let Some(driver) = self.driver.try_take() else { return thread::park_timeout(SLICE) };

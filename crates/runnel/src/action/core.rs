@@ -19,11 +19,14 @@ use crate::error::Error;
 use crate::goal_status::GoalId;
 use crate::node::Node;
 use crate::publisher::BytesPublisher;
-use crate::shared::GLANCE;
 use crate::subscription::Subscription;
+use crate::wait_set::WaitSet;
 
 /// Goals and cancel requests that wait for a slow server at most, and results and feedback for a slow client.
 const DEPTH: usize = 1000;
+
+/// How often messages are looked at that another thread takes.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// Lists that wait: each says all that those before did.
 const LISTS: usize = 10;
@@ -120,11 +123,10 @@ impl ClientCore {
         self.cancels.publish(|out| request.write(out))
     }
 
-    /// Works on what the topics have brought, unless another thread does.
-    pub(super) fn take_in(&self) {
-        self.feedback.take_in();
-        self.results.take_in();
-        self.lists.take_in();
+    /// Works on what the topics have brought. False if more waits, or another thread works on it.
+    pub(super) fn take_in(&self) -> bool {
+        let inputs = [&self.feedback, &self.results, &self.lists];
+        inputs.map(Input::take_in).iter().all(|took_all| *took_all)
     }
 
     /// Whether a server is there: it sends lists, takes goals and cancel requests, and sends feedback and results here.
@@ -140,40 +142,42 @@ impl ClientCore {
 
     /// Waits at most `timeout` until a server is there; false if none came.
     pub(super) fn wait_for_server(&self, timeout: Duration) -> Result<bool, Error> {
-        self.wait(timeout, || self.is_connected())
+        let (shared, mut is_there) = (&self.node.context().shared, false);
+        shared.wait_unlocked(timeout, || {
+            is_there = self.is_connected();
+            is_there || !shared.ok()
+        })?;
+        if is_there || shared.ok() { Ok(is_there) } else { Err(Error::ShuttingDown) }
     }
 
     /// Waits at most `timeout` for the end of a goal, and calls its callbacks meanwhile; false if it has not ended.
-    pub(super) fn wait_for_end(&self, goal: &Goal, timeout: Duration) -> Result<bool, Error> {
-        self.wait(timeout, || {
-            self.take_in();
+    pub(super) fn wait_for_end(&self, goal: &Arc<Goal>, timeout: Duration) -> Result<bool, Error> {
+        let (turning, until) = (&self.node.context().shared.turning, clock::monotonic() + timeout);
+        let mut wait_set = WaitSet::of(&self.node.context().shared);
+        for input in [&self.feedback, &self.results, &self.lists] {
+            wait_set.add(Arc::clone(input.subscription.core()));
+        }
+        wait_set.add(Arc::clone(goal));
+        // Callbacks of the user's may run in here, and run for long.
+        turning.attend();
+        loop {
+            let took_all = self.take_in();
             let ended = goal.end().is_some();
             if let Some(calls) = goal.calls() {
                 calls.run_due();
             }
-            ended
-        })
-    }
-
-    fn wait(&self, timeout: Duration, is_so: impl Fn() -> bool) -> Result<bool, Error> {
-        let (context, until) = (self.node.context(), clock::monotonic() + timeout);
-        // Callbacks of the user's may run in here, and run for long.
-        context.shared.turning.attend();
-        let reached = loop {
-            if is_so() {
-                break true;
+            let left = until.since(clock::monotonic());
+            if ended || left.is_zero() {
+                turning.finish_wait();
+                return Ok(ended);
             }
-            if !context.ok() {
-                return Err(Error::ShuttingDown);
+            if took_all {
+                wait_set.wait(Some(left))?;
+            } else {
+                // Another thread takes. Nothing tells of the end of that.
+                turning.turn_waiting(clock::monotonic() + left.min(LOOK_AGAIN))?;
             }
-            let now = clock::monotonic();
-            if now >= until {
-                break false;
-            }
-            context.shared.turning.turn_waiting(until.min(now + GLANCE))?;
-        };
-        context.shared.turning.attend();
-        Ok(reached)
+        }
     }
 }
 

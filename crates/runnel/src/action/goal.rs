@@ -9,7 +9,7 @@ use runnel_core::wire::Bytes;
 use super::conversation::{Conversation, Heard};
 use crate::data::{Events, Most};
 use crate::goal_status::{GoalId, GoalStatus};
-use crate::ready::{ReadyQueue, When};
+use crate::ready::{Listeners, ReadyQueue, Waitable, When};
 use crate::sync::{Class, Mutex, lock};
 
 /// Feedback that waits for a callback at most.
@@ -48,6 +48,8 @@ pub(super) struct Goal {
     pub(super) stamp: Time,
     state: Mutex<State>,
     calls: Option<Arc<Calls>>,
+    /// Waiters for its end.
+    listeners: Listeners,
     /// The server has said something of it that made no sense, which was logged.
     pub(super) complained: AtomicBool,
 }
@@ -61,7 +63,7 @@ impl Goal {
     pub(super) fn new(id: GoalId, stamp: Time, calls: Option<Arc<Calls>>) -> Self {
         let state = State { conversation: Conversation::new(), result: None };
         let state = Mutex::new(Class::ClientGoal, state);
-        Self { id, stamp, state, calls, complained: AtomicBool::new(false) }
+        Self { id, stamp, state, calls, listeners: Listeners::new(), complained: AtomicBool::new(false) }
     }
 
     /// How far it has come, and the server's words on that.
@@ -122,12 +124,24 @@ impl Goal {
     }
 
     fn tell_end(&self, heard: Heard) -> Heard {
-        if heard == Heard::End
-            && let (Some(calls), Some(end)) = (&self.calls, self.end())
-        {
-            calls.push(Event::End(end));
+        if heard == Heard::End {
+            if let (Some(calls), Some(end)) = (&self.calls, self.end()) {
+                calls.push(Event::End(end));
+            }
+            self.listeners.notify();
         }
         heard
+    }
+}
+
+/// It is ready once it has ended.
+impl Waitable for Goal {
+    fn is_ready(&self) -> bool {
+        lock(&self.state).conversation.is_done()
+    }
+
+    fn listeners(&self) -> &Listeners {
+        &self.listeners
     }
 }
 
@@ -141,5 +155,24 @@ impl crate::data::Event for Event {
 
     fn is_last(&self) -> bool {
         matches!(self, Self::End(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+    use crate::ready::Signal;
+
+    #[test]
+    fn end_of_a_goal_wakes_its_waiter() {
+        let reactor = runnel_io::Reactor::new().unwrap();
+        let signal = Signal::new(reactor.waker().clone());
+        let goal = Goal::new(GoalId::of("1"), Time::default(), None);
+        goal.listeners().add(&Waker::from(Arc::clone(&signal)));
+        assert!(signal.begin_polling() && !goal.is_ready());
+        goal.hear_result(GoalStatus::Succeeded, "", Bytes::from(&[][..]));
+        assert!(goal.is_ready() && !signal.begin_polling());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::callback_group::{Entered, Turn};
-use crate::ready::{Runnable, When};
+use crate::ready::{Listeners, Runnable, Waitable, When};
 use crate::sync::{Class, Mutex, MutexGuard, TryMutex, lock};
 
 /// Something that a callback hears of.
@@ -73,10 +73,20 @@ impl<E: Event> Events<E> {
         self.schedule(waiting);
     }
 
+    /// Takes the event that has waited longest, in place of the callback.
+    pub(crate) fn take(&self) -> Option<E> {
+        let mut waiting = lock(&self.waiting);
+        let event = waiting.pop();
+        if waiting.events.is_empty() && self.turn.take_back() {
+            waiting.scheduled = false;
+        }
+        event
+    }
+
     /// Has the callback hear here and now of all that waits, unless another thread is about to.
     pub(crate) fn run_due(&self) {
-        while let Some(due) = self.turn.take_back() {
-            due.run();
+        while self.is_ready() && self.turn.take_back() {
+            self.run();
         }
     }
 
@@ -87,8 +97,9 @@ impl<E: Event> Events<E> {
             (waiting.bytes, waiting.scheduled) = (0, false);
             std::mem::take(&mut waiting.events)
         };
+        self.turn.take_back();
         // Not under the lock: what they hold may be anything.
-        drop((waiting, self.turn.take_back()));
+        drop(waiting);
     }
 
     fn schedule(&self, mut waiting: MutexGuard<'_, Waiting<E>>) {
@@ -114,9 +125,19 @@ impl<E: Event> Waiting<E> {
     }
 }
 
+impl<E: Event> Waitable for Events<E> {
+    fn is_ready(&self) -> bool {
+        !lock(&self.waiting).events.is_empty()
+    }
+
+    fn listeners(&self) -> &Listeners {
+        self.turn.listeners()
+    }
+}
+
 impl<E: Event> Runnable for Events<E> {
     fn run(&self) {
-        let Some(entered) = self.turn.enter() else { return };
+        let Some(entered) = self.turn.enter("the callback of an event") else { return };
         let mut running = Running { events: self, is_over: false, _entered: entered };
         while let Some(event) = running.next() {
             running.hear(event);
@@ -147,7 +168,6 @@ impl<E: Event> Running<'_, E> {
         // Only a thread that is in the group uses it.
         let Some(mut callback) = self.events.callback.try_lock() else { return };
         if let Some(hear) = callback.as_mut() {
-            self.events.turn.assert_unlocked("the callback of an event");
             hear(event);
         }
         // What it holds is the user's, and may be anything: it goes when the lock is free.
@@ -242,5 +262,17 @@ mod tests {
         events.push(6);
         events.run_due();
         assert_eq!(told.try_iter().collect::<Vec<usize>>(), [6]);
+    }
+
+    #[test]
+    fn events_are_due_again_once_those_before_were_taken() {
+        let ready = queue();
+        let events = Events::new(MOST, When::Spun(Arc::clone(&ready)), |_: usize| panic!("it was taken"));
+        for event in [5, 6] {
+            events.push(event);
+            assert_eq!((ready.len(), events.is_ready()), (1, true));
+            assert_eq!((events.take(), events.take()), (Some(event), None));
+            assert_eq!((ready.len(), events.is_ready()), (0, false));
+        }
     }
 }

@@ -8,6 +8,7 @@ mod input;
 mod kept;
 mod met;
 mod param_watch;
+mod pending_call;
 mod publication;
 mod qos_events;
 mod received;
@@ -21,13 +22,14 @@ pub(crate) use events::{Event, Events, Most};
 pub(crate) use input::TopicInput;
 pub(crate) use kept::Kept;
 pub(crate) use param_watch::WatchCore;
+pub(crate) use pending_call::{CallAnswer, PendingCall};
 pub(crate) use publication::{
     Blank, Filled, NoBlank, Offer, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter,
 };
 pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use received::SharedMessage;
-pub(crate) use service::{Asked, ClientLink, ServiceCore, ServiceTypes, no_memory_for_response};
-pub(crate) use subscription::{Delivery, LinkInfo, SubscriptionCore, SubscriptionSpec, Unreadable};
+pub(crate) use service::{Asked, ClientLink, Responder, ServiceCore, ServiceTypes, no_memory_for_response};
+pub(crate) use subscription::{Delivery, LinkInfo, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
 pub(crate) use unsent::Unsent;
 pub(crate) use watch::Watched;
 pub(crate) use way::Way;

@@ -10,22 +10,11 @@ use super::events::{Event, Events, Most};
 use super::met::Met;
 use super::subscription::LinkInfo;
 use crate::qos_events::{
-    DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
+    DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEvent,
+    QosEventKind as Kind,
 };
-use crate::ready::When;
+use crate::ready::{Waitable, When};
 use crate::sync::{Class, Mutex, lock};
-
-/// Of what a callback is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-enum Kind {
-    Deadline,
-    LivelinessLost,
-    LivelinessChanged,
-    Incompatible,
-    MessageLost,
-    Matched,
-}
 
 /// Each kind waits once at most.
 const MOST: Most = Most { count: Kind::Matched as usize + 1, bytes: 0 };
@@ -65,9 +54,10 @@ pub(crate) struct Callbacks {
 /// See the module's documentation.
 pub(crate) struct QosEvents {
     statuses: Arc<Mutex<Statuses>>,
-    /// Kinds that have a callback, each a bit.
+    /// Kinds that have a callback or are taken, each a bit.
     heard: u8,
-    callbacks: Option<Arc<Events<Kind>>>,
+    /// Kinds of which something has happened since they were last taken.
+    events: Option<Arc<Events<Kind>>>,
     met: Mutex<Met>,
 }
 
@@ -80,12 +70,38 @@ impl Default for QosEvents {
 
 impl QosEvents {
     pub(crate) fn new(mut callbacks: Callbacks, when: When) -> Self {
-        let statuses = Arc::new(Mutex::new(Class::QosStatuses, Statuses::default()));
         let heard = callbacks.heard();
-        let told = Arc::clone(&statuses);
-        let callbacks =
-            (heard != 0).then(|| Events::new(MOST, when, move |kind| callbacks.tell(kind, &told)));
-        Self { statuses, heard, callbacks, met: Mutex::new(Class::PublisherCounts, Met::default()) }
+        Self::with(heard, |statuses| {
+            let call = move |kind| {
+                // The lock is free while the callback runs: it may ask for a status.
+                let event = lock(&statuses).take(kind);
+                callbacks.call(event);
+            };
+            (heard != 0).then(|| Events::new(MOST, when, call))
+        })
+    }
+
+    /// Events of these kinds are taken.
+    pub(crate) fn taken(kinds: &[Kind]) -> Self {
+        let heard = kinds.iter().fold(0, |heard, kind| heard | kind.bit());
+        Self::with(heard, |_| Some(Events::new(MOST, When::Taken, drop)))
+    }
+
+    fn with(heard: u8, events: impl FnOnce(Arc<Mutex<Statuses>>) -> Option<Arc<Events<Kind>>>) -> Self {
+        let statuses = Arc::new(Mutex::new(Class::QosStatuses, Statuses::default()));
+        let events = events(Arc::clone(&statuses));
+        Self { statuses, heard, events, met: Mutex::new(Class::PublisherCounts, Met::default()) }
+    }
+
+    /// Those that wait for their callbacks, or to be taken; `None` if there are no callbacks.
+    pub(crate) fn waitable(&self) -> Option<Arc<impl Waitable + use<>>> {
+        self.events.clone()
+    }
+
+    /// Takes what has happened of the kind that has waited longest, in place of its callback.
+    pub(crate) fn take(&self) -> Option<QosEvent> {
+        let kind = self.events.as_ref()?.take()?;
+        Some(lock(&self.statuses).take(kind))
     }
 
     /// What has happened so far.
@@ -153,20 +169,35 @@ impl QosEvents {
             statuses.pending |= kind.bit();
         }
         drop(statuses);
-        if let Some(callbacks) = self.callbacks.as_ref().filter(|_| news) {
-            callbacks.push(kind);
+        if let Some(events) = self.events.as_ref().filter(|_| news) {
+            events.push(kind);
         }
     }
 
     /// Nobody is to be told any more.
     pub(crate) fn forget(&self) {
-        self.callbacks.iter().for_each(|callbacks| callbacks.forget());
+        self.events.iter().for_each(|events| events.forget());
     }
 }
 
 impl Kind {
     fn bit(self) -> u8 {
         1 << self as u8
+    }
+}
+
+impl Statuses {
+    /// What has happened of a kind since it was last taken.
+    fn take(&mut self, kind: Kind) -> QosEvent {
+        self.pending &= !kind.bit();
+        match kind {
+            Kind::Deadline => QosEvent::DeadlineMissed(self.deadline.told()),
+            Kind::LivelinessLost => QosEvent::LivelinessLost(self.liveliness_lost.told()),
+            Kind::LivelinessChanged => QosEvent::LivelinessChanged(self.liveliness_changed.told()),
+            Kind::Incompatible => QosEvent::IncompatibleQoS(self.incompatible_qos.told()),
+            Kind::MessageLost => QosEvent::MessageLost(self.message_lost.told()),
+            Kind::Matched => QosEvent::Matched(self.matched.told()),
+        }
     }
 }
 
@@ -183,25 +214,19 @@ impl Callbacks {
         bits.iter().filter(|(_, is_heard)| *is_heard).fold(0, |heard, (kind, _)| heard | kind.bit())
     }
 
-    /// Tells the callback of a kind what has happened.
-    fn tell(&mut self, kind: Kind, statuses: &Mutex<Statuses>) {
-        let mut all = lock(statuses);
-        all.pending &= !kind.bit();
-        // The lock is free while the callback runs: it may ask for a status.
-        macro_rules! tell {
-            ($callback:ident) => {{
-                let told = all.$callback.told();
-                drop(all);
-                self.$callback.iter_mut().for_each(|callback| callback(told));
-            }};
+    fn call(&mut self, event: QosEvent) {
+        fn call<S>(callback: &mut Callback<S>, status: S) {
+            if let Some(callback) = callback {
+                callback(status);
+            }
         }
-        match kind {
-            Kind::Deadline => tell!(deadline),
-            Kind::LivelinessLost => tell!(liveliness_lost),
-            Kind::LivelinessChanged => tell!(liveliness_changed),
-            Kind::Incompatible => tell!(incompatible_qos),
-            Kind::MessageLost => tell!(message_lost),
-            Kind::Matched => tell!(matched),
+        match event {
+            QosEvent::DeadlineMissed(status) => call(&mut self.deadline, status),
+            QosEvent::LivelinessLost(status) => call(&mut self.liveliness_lost, status),
+            QosEvent::LivelinessChanged(status) => call(&mut self.liveliness_changed, status),
+            QosEvent::IncompatibleQoS(status) => call(&mut self.incompatible_qos, status),
+            QosEvent::MessageLost(status) => call(&mut self.message_lost, status),
+            QosEvent::Matched(status) => call(&mut self.matched, status),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod beside;
 mod deferred;
 mod link_info;
+mod push;
 mod queue;
 mod room;
 mod spares;
@@ -16,24 +17,22 @@ use std::time::Duration;
 
 use runnel_core::dynamic::DynamicError;
 use runnel_core::time::Instant;
-use runnel_core::wire::{Bytes, DecodeError};
-use runnel_io::clock;
-use runnel_ros1::node::LinkStats;
+use runnel_core::wire::DecodeError;
 use runnel_ros1::told::told;
 
 use super::qos_events::QosEvents;
-use super::received::{Received, SharedMessage};
+use super::received::Received;
 use super::watch::{Pulse, Watched};
-use crate::callback_group::{CallbackGroup, Entered, Turn};
-use crate::frame::{Frame, QueueBound};
+use crate::callback_group::{CallbackGroup, Turn};
+use crate::frame::QueueBound;
 use crate::log_output::console;
-use crate::ready::{Runnable, When};
-use crate::sync::{Class, Mutex, MutexGuard, TryMutex, TryMutexGuard, lock};
+use crate::ready::When;
+use crate::sync::{Class, Mutex, TryMutex, lock};
 pub(crate) use deferred::Deferred;
 pub(crate) use link_info::LinkInfo;
-use queue::Item;
 pub(crate) use queue::Queue;
 use room::Room;
+pub(crate) use take::Taken;
 
 /// One message on its way to a callback.
 pub(crate) enum Delivery<'a> {
@@ -250,88 +249,6 @@ impl SubscriptionCore {
         self.options.takes == Some(message)
     }
 
-    /// Takes a message of a publisher of this process by reference, which is for nobody any more after `until`.
-    pub(super) fn push_shared(
-        &self,
-        message: SharedMessage,
-        until: Option<Instant>,
-        deferred: &mut Deferred,
-    ) {
-        self.push(Item::Shared(message).until(until), None, deferred);
-    }
-
-    /// Takes a copy of a message, which is lost if there is no memory for it.
-    pub(crate) fn push_copy(&self, bytes: Bytes<'_>, from: &Arc<LinkInfo>) {
-        let mut copy = self.spare();
-        copy.clear();
-        if bytes.append_to(&mut copy).is_err() {
-            return self.lose(1);
-        }
-        self.push_bytes(Received::Own(copy), from);
-    }
-
-    /// Takes a message where a publisher of this process wrote it, which is for nobody any more after `until`.
-    pub(super) fn push_frame(
-        &self,
-        frame: &Frame,
-        until: Option<Instant>,
-        from: &Arc<LinkInfo>,
-        deferred: &mut Deferred,
-    ) {
-        let item = Item::Bytes { bytes: Received::Frame(frame.clone()), from: Arc::clone(from) };
-        self.push(item.until(until), Some(&from.stats), deferred);
-    }
-
-    pub(super) fn push_bytes(&self, bytes: Received, from: &Arc<LinkInfo>) {
-        let mut deferred = Deferred::default();
-        self.push(Item::of(from, bytes), Some(&from.stats), &mut deferred);
-        deferred.run();
-    }
-
-    /// Takes a message of `len` bytes that `fill` writes into a buffer, whatever that holds.
-    pub(super) fn push_filled(&self, len: usize, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
-        let mut deferred = Deferred::default();
-        let mut queue = lock(&self.queue);
-        let mut bytes = queue.spare_for(len);
-        fill(&mut bytes);
-        let item = Item::of(from, Received::Own(bytes));
-        self.push_into(queue, item, Some(&from.stats), &mut deferred);
-        deferred.run();
-    }
-
-    fn push(&self, item: Item, stats: Option<&LinkStats>, deferred: &mut Deferred) {
-        self.push_into(lock(&self.queue), item, stats, deferred);
-    }
-
-    fn push_into(
-        &self,
-        mut queue: MutexGuard<'_, Queue>,
-        item: Item,
-        stats: Option<&LinkStats>,
-        deferred: &mut Deferred,
-    ) {
-        if queue.has_ended() {
-            return;
-        }
-        if self.deadline.is_asked() {
-            self.deadline.beat(clock::monotonic());
-        }
-        // Written under this lock only.
-        self.received.store(self.received() + 1, Ordering::Relaxed);
-        while queue.is_full_for(&item, self.most_waiting()) {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-            if let Some(stats) = stats {
-                stats.count_dropped(1);
-            }
-            deferred.ended.extend(queue.drop_oldest());
-        }
-        let stand_in_line = queue.put(item);
-        drop(queue);
-        if stand_in_line {
-            deferred.callbacks.extend(self.turn.push_unless_inline());
-        }
-    }
-
     /// The user has dropped the subscription: what waits is for nobody.
     pub(crate) fn end(&self) {
         let unheard = lock(&self.queue).end();
@@ -343,19 +260,6 @@ impl SubscriptionCore {
     pub(super) fn spare(&self) -> Vec<u8> {
         lock(&self.queue).spare()
     }
-
-    /// After a callback: keeps the message's buffer, and stands in line again if more waits.
-    fn done(&self, item: Option<Item>) {
-        // A shared message ends here and not under the lock, see `end`.
-        let spare = item.and_then(Item::into_spare);
-        let mut queue = lock(&self.queue);
-        spare.into_iter().for_each(|spare| queue.give_back(spare));
-        let again = queue.rest();
-        drop(queue);
-        if again {
-            self.turn.push();
-        }
-    }
 }
 
 impl Watched for SubscriptionCore {
@@ -365,77 +269,5 @@ impl Watched for SubscriptionCore {
             self.events.deadline_missed(missed);
         }
         Some(next)
-    }
-}
-
-impl Runnable for SubscriptionCore {
-    fn run(&self) {
-        self.run_on(&|| false);
-    }
-
-    fn run_on(&self, goes_on: &dyn Fn() -> bool) {
-        let Some(entered) = self.turn.enter() else { return };
-        // Only a thread that is in the group uses it.
-        let (callback, entered) = (self.callback.try_lock(), Some(entered));
-        let mut running = Running { core: self, callback, entered, item: None, more: false };
-        running.take_next();
-        running.call();
-        while running.more && goes_on() {
-            running.take_next();
-            running.call();
-        }
-    }
-}
-
-/// Callbacks under way. When they end, also by a panic, the next message gets its turn.
-struct Running<'a> {
-    core: &'a SubscriptionCore,
-    callback: Option<TryMutexGuard<'a, Callback>>,
-    entered: Option<Entered<'a>>,
-    item: Option<Item>,
-    /// More waited when that was taken.
-    more: bool,
-}
-
-impl Running<'_> {
-    /// Takes the next message, when the one before is done with.
-    fn take_next(&mut self) {
-        // A shared message ends here and not under the lock, see `end`.
-        let spare = self.item.take().and_then(Item::into_spare);
-        let mut queue = lock(&self.core.queue);
-        spare.into_iter().for_each(|spare| queue.give_back(spare));
-        (self.item, self.more) = queue.take();
-        self.core.make_room(&queue);
-    }
-
-    fn call(&mut self) {
-        let Some(callback) = &mut self.callback else { return };
-        if self.item.as_ref().is_some_and(Item::has_expired) {
-            return;
-        }
-        let item = match &mut self.item {
-            Some(Item::Expiring { item, .. }) => Some(&mut **item),
-            item => item.as_mut(),
-        };
-        self.core.turn.assert_unlocked("the callback of a subscription");
-        match item {
-            Some(Item::Bytes { bytes, from }) => {
-                if let Err(error) = callback(Delivery::Bytes { bytes, from, queue: &self.core.queue }) {
-                    self.core.note_malformed(from, &error);
-                }
-            }
-            // It was never bytes.
-            Some(Item::Shared(message)) => drop(callback(Delivery::Shared(&**message))),
-            // What expires is held once.
-            Some(Item::Expiring { .. }) | None => {}
-        }
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        // The group is free before the next message has its turn.
-        (self.callback, self.entered) = (None, None);
-        self.core.done(self.item.take());
     }
 }

@@ -12,9 +12,8 @@ use runnel_ros1::node::{Port, ServiceLinkId};
 use runnel_rtps::wire::EntityId;
 
 use super::nodes::NodeKey;
-use super::ros1::CallAnswer;
 use super::table::Key;
-use crate::data::TopicInput;
+use crate::data::{CallAnswer, TopicInput};
 
 /// Effects in the order in which they arose.
 pub(super) type Effects = VecDeque<Effect>;

@@ -50,7 +50,7 @@ use matches::Endpoints;
 use nodes::Nodes;
 pub(crate) use nodes::{NodeKey, Ros1End};
 pub use ros1::ServiceInfo;
-pub(crate) use ros1::{Asks, CallAnswer, Engine, Notice, Tell, Verbs};
+pub(crate) use ros1::{Asks, Engine, Notice, Verbs};
 use ros1::{Ros1, Slot};
 use ros2::Ros2;
 use sessions::Sessions;

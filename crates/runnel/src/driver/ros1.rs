@@ -17,7 +17,7 @@ use super::nodes::NodeKey;
 use super::table::{Key, Table};
 use super::throttle::Throttle;
 pub use calls::ServiceInfo;
-pub(crate) use calls::{Asks, Call, CallAnswer, Tell};
+pub(crate) use calls::{Asks, Call};
 pub(crate) use engine::{Engine, Notice, Verbs};
 
 /// See the module's documentation.

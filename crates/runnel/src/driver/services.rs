@@ -8,9 +8,9 @@ use runnel_ros1::node::{ServiceLinkId, WantedService};
 
 use super::Driver;
 use super::nodes::NodeKey;
-use super::ros1::{Asks, Call, CallAnswer, ServiceInfo, Tell};
+use super::ros1::{Asks, Call, ServiceInfo};
 use super::table::Key;
-use crate::data::ServiceCore;
+use crate::data::{CallAnswer, PendingCall, ServiceCore};
 
 impl Driver {
     /// Ends the connections of a service that is provided no longer.
@@ -21,20 +21,20 @@ impl Driver {
         service.end();
     }
 
-    /// Begins a call on a new link; `None` if the node is gone. What it comes to is to be taken with
-    /// [`Driver::take_answer`], and the link to be ended with [`Driver::end_call`].
+    /// Begins a call on a new link, which is to be ended with [`Driver::end_call`]; `None` if the node is gone.
     pub(crate) fn begin_call(
         &mut self,
         key: NodeKey,
         wanted: WantedService,
         asks: Asks,
         until: Option<Instant>,
-        tell: Option<Tell>,
+        pending: Arc<PendingCall>,
     ) -> Option<ServiceLinkId> {
         let node = self.nodes.get_mut(key)?;
         let open = |ros1: &mut runnel_ros1::node::Node| ros1.open_service(clock::monotonic(), wanted, until);
         let link = self.ros1.with(node.ros1?, |engine, _| engine.as_node().map(open))??;
-        node.calls.insert(link, Call::new(asks, tell));
+        pending.begin(link);
+        node.calls.insert(link, Call::new(asks, pending));
         Some(link)
     }
 
@@ -45,18 +45,14 @@ impl Driver {
         link: ServiceLinkId,
         request: &[u8],
         until: Option<Instant>,
-        waits: Tell,
+        pending: &Arc<PendingCall>,
     ) -> bool {
         let call = self.nodes.get_mut(key).and_then(|node| node.calls.get_mut(&link));
-        let Some(socket) = call.and_then(|call| call.begin_again(waits)) else { return false };
+        let Some(socket) = call.and_then(|call| call.begin_again(pending)) else { return false };
+        pending.begin(link);
         self.with_ros1(key, |node, _| node.set_service_deadline(link, until));
         self.sockets.send_request(socket, request, &mut self.effects);
         true
-    }
-
-    /// What a call came to, once it has.
-    pub(crate) fn take_answer(&mut self, key: NodeKey, link: ServiceLinkId) -> Option<CallAnswer> {
-        self.nodes.get_mut(key)?.calls.get_mut(&link)?.take_answer()
     }
 
     /// What the provider at the other end of a link said of itself.
@@ -72,7 +68,7 @@ impl Driver {
         self.with_ros1(key, |node, _| node.close_service(link));
     }
 
-    /// A call has come to something. An answer that nobody waits for is passed over.
+    /// A call has come to something. An answer to none that is under way is passed over.
     pub(super) fn call_ended(&mut self, engine: Key, link: ServiceLinkId, answer: CallAnswer) {
         let call = self.node_of(engine).and_then(|node| node.calls.get_mut(&link));
         if call.is_some_and(|call| call.end(answer)) {

@@ -8,16 +8,85 @@ use loom::thread;
 use super::Runnable;
 use crate::sync::Class;
 use crate::sync::model::{AtomicBool, Mutex, Waker, explore, explore_within, lock};
+use listeners::Listeners;
 use queue::ReadyQueue;
+use signal::Signal;
 
 #[expect(dead_code, reason = "the models do not use all of it")]
 #[expect(clippy::duplicate_mod, reason = "the same code, of other primitives")]
 #[path = "queue.rs"]
 pub(crate) mod queue;
 
+#[expect(clippy::duplicate_mod, reason = "the same code, of other primitives")]
+#[path = "signal.rs"]
+pub(crate) mod signal;
+
+#[expect(dead_code, reason = "the models do not use all of it")]
+#[expect(clippy::duplicate_mod, reason = "the same code, of other primitives")]
+#[path = "listeners.rs"]
+pub(crate) mod listeners;
+
 mod primitives {
     pub(super) use crate::sync::Class;
-    pub(super) use crate::sync::model::{AtomicUsize, Condvar, Mutex, Ordering, Waker, fence, lock, mark};
+    pub(super) use crate::sync::model::{
+        AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, Waker, fence, lock, mark,
+    };
+}
+
+/// An entity, and a thread that waits for it.
+struct Waiting {
+    is_ready: Mutex<bool>,
+    listeners: Listeners,
+    signal: Arc<Signal>,
+    reactor: Waker,
+}
+
+impl Waiting {
+    fn new() -> Arc<Self> {
+        let reactor = Waker::new();
+        let (is_ready, signal) = (Mutex::new(Class::GuardCondition, false), Signal::new(reactor.clone()));
+        Arc::new(Self { is_ready, listeners: Listeners::new(), signal, reactor })
+    }
+
+    fn become_ready(&self) {
+        *lock(&self.is_ready) = true;
+        self.listeners.notify();
+    }
+
+    fn wait(&self, once: impl Fn(&Self)) {
+        self.listeners.add(&std::task::Waker::from(Arc::clone(&self.signal)));
+        loop {
+            self.signal.reset();
+            if *lock(&self.is_ready) {
+                return;
+            }
+            once(self);
+        }
+    }
+
+    fn poll(&self) {
+        if self.signal.begin_polling() {
+            self.reactor.wait();
+        }
+        self.signal.end_polling();
+    }
+
+    fn park(&self) {
+        self.signal.park(None, || true);
+    }
+}
+
+#[test]
+fn entity_that_becomes_ready_wakes_its_waiter() {
+    for once in [Waiting::poll, Waiting::park] {
+        explore(move || {
+            let waiting = Waiting::new();
+            let entity = Arc::clone(&waiting);
+            let entity = thread::spawn(move || entity.become_ready());
+            waiting.wait(once);
+            entity.join().unwrap();
+        });
+    }
 }
 
 /// Counts how often it has run.

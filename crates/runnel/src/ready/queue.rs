@@ -96,7 +96,7 @@ impl ReadyQueue {
 
     /// True if something is due.
     pub(crate) fn is_due(&self) -> bool {
-        self.len() > 0
+        self.count.load(Ordering::Acquire) > 0
     }
 
     /// How many callbacks are due.

@@ -26,8 +26,6 @@ in_order! {
     NodePublishers,
     /// The engine for calls that belong to no node. Held while the driver makes it.
     RpcClient,
-    /// The callback of a call that is under way. Held until the driver has given the call its link.
-    PendingCall,
     /// The link of a persistent client of a service.
     PersistentLink,
     /// What is told to peers before the nodes leave.
@@ -56,6 +54,8 @@ in_order! {
     ServiceRequests,
     /// The answers to one client of a service.
     ServiceAnswers,
+    /// The answer to a call that is under way.
+    PendingCall,
     /// How many messages have come by ROS 1 of a publisher of both graphs.
     DualLinks,
     /// How many publishers a subscription has matched.
@@ -92,6 +92,14 @@ in_order! {
     CallbackGroup,
     /// The callbacks that are ready to run.
     ReadyQueue,
+    /// The waiters that an entity wakes when it becomes ready.
+    Listeners,
+    /// Whether a guard condition is triggered.
+    GuardCondition,
+    /// Signals of threads that wait while another polls.
+    ParkedSignals,
+    /// Whether the thread that waits for something is to look at it.
+    Signal,
     /// The levels of a node's loggers.
     LoggerLevels,
     /// The log files that are open.

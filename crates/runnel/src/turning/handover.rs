@@ -1,8 +1,13 @@
 //! Hand-over of what one thread at a time polls: between threads that spin, threads that wait for something else, and the
 //! background thread, which polls when no other does.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::parked::Parked;
 use super::primitives::{
-    AtomicBool, AtomicU8, AtomicUsize, Class, Mutex, MutexGuard, Ordering, Waker, fence, lock, try_lock,
+    AtomicBool, AtomicU8, AtomicUsize, Class, Mutex, MutexGuard, Ordering, Signal, Waker, fence, lock,
+    try_lock,
 };
 
 /// The thread that polls.
@@ -29,6 +34,7 @@ pub(super) struct Handover<T> {
     /// The thread that leaves stores [`Poller::Nobody`] and then looks at this; the background thread that ends does both in
     /// the other order. Each passes a fence in between, so that one of them at least sees what the other has stored.
     background_runs: AtomicBool,
+    parked: Parked,
     /// Ends the wait of the thread that polls.
     waker: Waker,
 }
@@ -41,6 +47,7 @@ impl<T> Handover<T> {
             wanting: AtomicUsize::new(0),
             poller: AtomicU8::new(Poller::Nobody as u8),
             background_runs: AtomicBool::new(false),
+            parked: Parked::new(),
             waker,
         }
     }
@@ -64,6 +71,26 @@ impl<T> Handover<T> {
     #[cfg_attr(debug_assertions, track_caller)]
     pub(super) fn try_take(&self) -> Option<MutexGuard<'_, T>> {
         try_lock(&self.polled)
+    }
+
+    /// Takes it for a thread that waits for a signal. `None` if another thread polls: then the caller has waited here, for the
+    /// signal, for so long, or for nothing.
+    pub(super) fn take_or_park(
+        &self,
+        signal: &Arc<Signal>,
+        timeout: Option<Duration>,
+    ) -> Option<MutexGuard<'_, T>> {
+        self.yield_to_wanting();
+        if self.is_attended() {
+            self.parked.park(signal, timeout, || self.is_attended());
+            return None;
+        }
+        Some(self.take())
+    }
+
+    /// Has one of the threads that wait for a signal poll, unless another does. False if none waits.
+    pub(super) fn wake_parked(&self) -> bool {
+        !self.is_attended() && self.parked.wake_one()
     }
 
     /// Lets threads that want it go first.
@@ -93,6 +120,11 @@ impl<T> Handover<T> {
     /// True if such a thread polls.
     pub(super) fn is_polled_by(&self, poller: Poller) -> bool {
         self.poller.load(Ordering::Acquire) == poller as u8
+    }
+
+    /// True if another thread than the background thread polls.
+    pub(super) fn is_attended(&self) -> bool {
+        self.is_polled_by(Poller::Executor) || self.is_polled_by(Poller::Waiter)
     }
 
     /// The caller does not poll for a while. True if it is to start the background thread: none runs.

@@ -8,19 +8,25 @@ use loom::thread;
 
 use crate::ready::Runnable;
 use crate::ready::interleavings::queue::ReadyQueue;
+use crate::ready::interleavings::signal::Signal;
 use crate::sync::model::{AtomicBool, Waker, explore, explore_within};
 use handover::{Handover, Poller};
 use primitives::MutexGuard;
 
-#[expect(dead_code, reason = "the models do not use all of it")]
 #[expect(clippy::duplicate_mod, reason = "the same code, of other primitives")]
 #[path = "handover.rs"]
 mod handover;
 
+#[expect(clippy::duplicate_mod, reason = "the same code, of other primitives")]
+#[path = "parked.rs"]
+mod parked;
+
 mod primitives {
+    pub(super) use crate::ready::interleavings::signal::Signal;
     pub(super) use crate::sync::Class;
     pub(super) use crate::sync::model::{
-        Asked as Mutex, AskedGuard as MutexGuard, AtomicBool, AtomicU8, AtomicUsize, Ordering, Waker, fence,
+        Asked as Mutex, AskedGuard as MutexGuard, AtomicBool, AtomicU8, AtomicUsize, Mutex as ListMutex,
+        Ordering, Waker, fence, lock as lock_list,
     };
 
     pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -257,5 +263,76 @@ fn another_thread_polls_while_a_callback_runs() {
         scene.ready.push(Arc::new(Awaiting(Arc::clone(&scene))));
         scene.spin();
         spinner.join().unwrap();
+    });
+}
+
+/// Two threads that wait, each for an entity of its own, of which one polls for both.
+struct Waiters {
+    handover: Arc<Handover<Polled>>,
+    signals: [Arc<Signal>; 2],
+    /// What a thread that polls is to find.
+    arrived: Mutex<[bool; 2]>,
+    /// What it has found.
+    is_ready: Mutex<[bool; 2]>,
+}
+
+impl Waiters {
+    fn new() -> Arc<Self> {
+        let handover = handed_over();
+        let signals = [0, 1].map(|_| Signal::new(handover.take().waker.clone()));
+        Arc::new(Self { handover, signals, arrived: Mutex::default(), is_ready: Mutex::default() })
+    }
+
+    fn arrive(&self, entity: usize) {
+        self.arrived.lock().unwrap()[entity] = true;
+        self.handover.wake();
+    }
+
+    fn wait(&self, entity: usize) {
+        let signal = &self.signals[entity];
+        loop {
+            signal.reset();
+            if self.is_ready.lock().unwrap()[entity] {
+                self.handover.wake_parked();
+                return;
+            }
+            if let Some(polled) = self.handover.take_or_park(signal, None) {
+                self.poll(polled, signal);
+            }
+        }
+    }
+
+    fn poll(&self, polled: MutexGuard<'_, Polled>, signal: &Signal) {
+        self.handover.poll_as(Poller::Waiter);
+        let waits = signal.begin_polling() && !self.handover.is_wanted();
+        if waits {
+            polled.waker.wait();
+        }
+        let arrived = std::mem::take(&mut *self.arrived.lock().unwrap());
+        for (entity, _) in arrived.iter().enumerate().filter(|(_, arrived)| **arrived) {
+            self.is_ready.lock().unwrap()[entity] = true;
+            self.signals[entity].set();
+        }
+        self.handover.leave(polled);
+        signal.end_polling();
+        if !waits {
+            thread::yield_now();
+        }
+    }
+}
+
+/// What the second thread waits for arrives once the first has what it waited for, and polls no longer.
+#[test]
+fn thread_that_waits_polls_once_the_other_has_what_it_waited_for() {
+    explore_within(1, || {
+        let waiters = Waiters::new();
+        let [first, second] = [(); 2].map(|()| Arc::clone(&waiters));
+        let first = thread::spawn(move || {
+            first.wait(0);
+            first.arrive(1);
+        });
+        let second = thread::spawn(move || second.wait(1));
+        waiters.arrive(0);
+        [first, second].into_iter().for_each(|thread| thread.join().unwrap());
     });
 }

@@ -67,3 +67,4 @@ mod sim_time;
 mod statements;
 mod topics;
 mod udpros;
+mod wait_set;

@@ -1,6 +1,11 @@
-use runnel_io::Listener;
+use std::time::Duration;
 
+use runnel_io::{Interest, Listener, Reactor, Stream, Token};
+
+use super::client_link::MOST_BYTES;
 use super::*;
+use crate::data::unsent::Unsent;
+use crate::ready::ReadyQueue;
 
 /// A client that reads nothing, and the listener that it is connected to: the kernel takes connections before anybody accepts
 /// them.
@@ -16,9 +21,9 @@ fn client(persistent: bool) -> (ClientLink, Listener) {
 #[test]
 fn further_requests_of_a_connection_for_one_call_are_ignored() {
     let (client, _listener) = client(false);
-    assert_eq!(client.admit(10), Admission::Accepted);
+    assert_eq!(client.admit(10), Admission::Accepted { number: 0 });
     assert_eq!(client.admit(10), Admission::Ignored);
-    client.answer(10, Ok(&[1]));
+    client.answer(0, (10, Ok(vec![1])));
     assert_eq!(client.admit(10), Admission::Ignored);
 }
 
@@ -27,12 +32,49 @@ fn a_client_that_takes_no_answers_may_ask_no_more() {
     let (client, _listener) = client(true);
     let answer = vec![0; 1 << 20];
     let asked = (0..1000).take_while(|_| {
-        let may = client.admit(10) == Admission::Accepted;
-        if may {
-            client.answer(10, Ok(&answer));
-        }
-        may
+        let Admission::Accepted { number } = client.admit(10) else { return false };
+        client.answer(number, (10, Ok(answer.clone())));
+        true
     });
     let megabytes = asked.count();
     assert!((MOST_BYTES >> 20..300).contains(&megabytes), "{megabytes} MB of answers were kept");
+}
+
+#[test]
+fn answers_of_a_connection_go_in_the_order_of_its_requests() {
+    let (client, listener) = client(true);
+    let numbers = [(); 3].map(|()| match client.admit(10) {
+        Admission::Accepted { number } => number,
+        refused => panic!("{refused:?}"),
+    });
+    let answer = |index: usize| client.answer(numbers[index], (10, Ok(vec![index as u8])));
+    let (stream, _) = listener.accept().unwrap().unwrap();
+    let sent = || {
+        let mut bytes = [0; 64];
+        let count = stream.recv(&mut bytes).unwrap().unwrap_or(0);
+        // Each is a byte that says that there is a response, four of its length, and one of it.
+        bytes[..count].chunks(6).map(|response| response[5]).collect::<Vec<_>>()
+    };
+    answer(1);
+    assert!(sent().is_empty());
+    answer(0);
+    assert_eq!(sent(), [0, 1]);
+    answer(2);
+    assert_eq!(sent(), [2]);
+}
+
+#[test]
+fn service_is_due_again_once_its_requests_were_taken() {
+    let (client, _listener) = client(true);
+    let (client, ready) =
+        (Arc::new(client), Arc::new(ReadyQueue::new(Reactor::new().unwrap().waker().clone())));
+    let types = ServiceTypes::of::<runnel_msgs::std_srvs::SetBool>();
+    let callback: Callback = Box::new(|_| panic!("the request was taken"));
+    let service = ServiceCore::new("/test".into(), types, When::Spun(Arc::clone(&ready)), callback);
+    for byte in [1, 2] {
+        assert!(service.push(vec![byte], &client));
+        assert_eq!((ready.len(), service.is_ready()), (1, true));
+        assert_eq!(service.take().map(|request| request.bytes), Some(vec![byte]));
+        assert_eq!((ready.len(), service.is_ready()), (0, false));
+    }
 }

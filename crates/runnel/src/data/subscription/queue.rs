@@ -9,29 +9,28 @@ use runnel_io::clock;
 
 use super::link_info::LinkInfo;
 use super::spares::Spares;
-use crate::data::kept::Kept;
 use crate::data::received::{Received, SharedMessage};
 use crate::frame::QueueBound;
-use crate::sync::Mutex;
 
-/// One message that waits.
-pub(super) enum Item {
-    Bytes {
-        bytes: Received,
-        from: Arc<LinkInfo>,
-    },
+/// A message.
+pub(crate) enum Item {
+    Bytes { bytes: Received, from: Arc<LinkInfo> },
     Shared(SharedMessage),
-    /// One that is for nobody any more from then on.
-    Expiring {
-        until: Instant,
-        item: Box<Item>,
-    },
+}
+
+/// One that waits.
+pub(super) struct Entry {
+    pub(super) item: Item,
+    /// Bytes that it takes in the queue; what is shared is the publisher's.
+    bytes: usize,
+    /// It is for nobody any more from then on.
+    until: Option<Instant>,
 }
 
 /// What waits for a callback.
 #[derive(Default)]
 pub(crate) struct Queue {
-    waiting: VecDeque<Item>,
+    waiting: VecDeque<Entry>,
     /// Bytes of those.
     bytes: usize,
     spares: Spares,
@@ -40,50 +39,31 @@ pub(crate) struct Queue {
     ended: bool,
 }
 
-impl Item {
+impl Entry {
+    /// One that is for nobody any more from `until` on, if it has an end.
+    pub(super) fn new(item: Item, until: Option<Instant>) -> Self {
+        let bytes = match &item {
+            Item::Bytes { bytes, .. } => bytes.bytes().len(),
+            Item::Shared(_) => 0,
+        };
+        Self { item, bytes, until }
+    }
+
     /// A message of a link that has come now. As its publisher's clock may be another, its life is counted from here on.
     pub(super) fn of(from: &Arc<LinkInfo>, bytes: Received) -> Self {
         let until = from.lifespan.map(|lifespan| clock::monotonic() + lifespan);
-        Self::Bytes { bytes, from: Arc::clone(from) }.until(until)
-    }
-
-    /// Bytes that it takes in the queue; what is shared is the publisher's.
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Bytes { bytes, .. } => bytes.bytes().len(),
-            Self::Shared(_) => 0,
-            Self::Expiring { item, .. } => item.bytes(),
-        }
-    }
-
-    /// One that is for nobody any more from then on, if it has an end.
-    pub(super) fn until(self, until: Option<Instant>) -> Self {
-        match until {
-            Some(until) => Self::Expiring { until, item: Box::new(self) },
-            None => self,
-        }
+        Self::new(Item::Bytes { bytes, from: Arc::clone(from) }, until)
     }
 
     /// True if it is for nobody any more.
     pub(super) fn has_expired(&self) -> bool {
-        matches!(self, Self::Expiring { until, .. } if *until <= clock::monotonic())
-    }
-
-    /// The message for whoever takes it, unless it has expired or is shared.
-    pub(super) fn into_kept(self, queue: &Arc<Mutex<Queue>>) -> Option<Kept> {
-        let has_expired = self.has_expired();
-        match self {
-            Self::Bytes { mut bytes, from } => Some(Kept::take(&mut bytes, &from, queue)),
-            Self::Expiring { item, .. } if !has_expired => item.into_kept(queue),
-            Self::Shared(_) | Self::Expiring { .. } => None,
-        }
+        self.until.is_some_and(|until| until <= clock::monotonic())
     }
 
     /// The buffer that it lies in, if that is the subscription's.
     pub(super) fn into_spare(self) -> Option<Vec<u8>> {
-        match self {
-            Self::Bytes { bytes: Received::Own(bytes), .. } => Some(bytes),
-            Self::Expiring { item, .. } => item.into_spare(),
+        match self.item {
+            Item::Bytes { bytes: Received::Own(bytes), .. } => Some(bytes),
             _ => None,
         }
     }
@@ -96,7 +76,7 @@ impl Queue {
     }
 
     /// Takes nothing more, and gives back what waited.
-    pub(super) fn end(&mut self) -> VecDeque<Item> {
+    pub(super) fn end(&mut self) -> VecDeque<Entry> {
         self.ended = true;
         self.bytes = 0;
         mem::take(&mut self.waiting)
@@ -112,42 +92,41 @@ impl Queue {
         self.bytes
     }
 
-    /// True if `item` as one more is too much. One is always held, however long.
-    pub(super) fn is_full_for(&self, item: &Item, bound: QueueBound) -> bool {
+    /// True if `entry` as one more is too much. One is always held, however long.
+    pub(super) fn is_full_for(&self, entry: &Entry, bound: QueueBound) -> bool {
         let waiting = self.waiting.len();
-        waiting > 0 && (waiting >= bound.messages || self.bytes + item.bytes() > bound.bytes)
+        waiting > 0 && (waiting >= bound.messages || self.bytes + entry.bytes > bound.bytes)
     }
 
     /// Has one more message wait. True if the subscription is to stand in line for that.
-    pub(super) fn put(&mut self, item: Item) -> bool {
-        self.bytes += item.bytes();
-        self.waiting.push_back(item);
+    pub(super) fn put(&mut self, entry: Entry) -> bool {
+        self.bytes += entry.bytes;
+        self.waiting.push_back(entry);
         !mem::replace(&mut self.scheduled, true)
     }
 
     /// The next message, and whether more wait behind it.
-    pub(super) fn take(&mut self) -> (Option<Item>, bool) {
-        let item = self.waiting.pop_front();
-        self.bytes -= item.as_ref().map_or(0, Item::bytes);
-        if self.waiting.is_empty() {
+    pub(super) fn take(&mut self) -> (Option<Entry>, bool) {
+        let Some(entry) = self.waiting.pop_front() else { return (None, false) };
+        self.bytes -= entry.bytes;
+        let is_last = self.waiting.is_empty();
+        if is_last {
             // The next one goes to the same place again, which is at hand.
             self.waiting.clear();
         }
-        (item, !self.waiting.is_empty())
+        (Some(entry), !is_last)
     }
 
     /// Makes room; a shared message is given back.
     pub(super) fn drop_oldest(&mut self) -> Option<SharedMessage> {
-        let mut oldest = self.take().0?;
-        while let Item::Expiring { item, .. } = oldest {
-            oldest = *item;
-        }
-        match oldest {
+        let (oldest, _) = self.take();
+        match oldest?.item {
             Item::Shared(message) => Some(message),
-            other => {
-                other.into_spare().into_iter().for_each(|spare| self.spares.keep(spare));
+            Item::Bytes { bytes: Received::Own(spare), .. } => {
+                self.spares.keep(spare);
                 None
             }
+            Item::Bytes { .. } => None,
         }
     }
 

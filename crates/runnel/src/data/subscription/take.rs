@@ -1,27 +1,50 @@
-//! Messages that are taken in place of the callback.
+//! Taking messages: for the callback, or in its place.
 
-use super::{SubscriptionCore, Unreadable};
+use super::queue::{Entry, Item};
+use super::{Callback, Delivery, SubscriptionCore, Unreadable};
+use crate::callback_group::Entered;
 use crate::data::kept::Kept;
-use crate::sync::lock;
+use crate::data::received::SharedMessage;
+use crate::ready::{Listeners, Runnable, Waitable};
+use crate::sync::{TryMutexGuard, lock};
+
+/// A message that was taken in place of the callback.
+pub(crate) enum Taken {
+    Bytes(Kept),
+    /// By reference from a publisher of this process.
+    Shared(SharedMessage),
+}
 
 impl SubscriptionCore {
-    /// True if a message waits.
-    pub(crate) fn is_ready(&self) -> bool {
-        lock(&self.queue).len() > 0
+    /// Takes the message that has waited longest, which may have expired, and says whether more wait behind it. The one before
+    /// is done with.
+    fn take_next(&self, before: Option<Entry>) -> (Option<Entry>, bool) {
+        // A shared message ends here and not under the lock, see `end`.
+        let spare = before.and_then(Entry::into_spare);
+        let mut queue = lock(&self.queue);
+        if let Some(spare) = spare {
+            queue.give_back(spare);
+        }
+        let taken = queue.take();
+        self.make_room(&queue);
+        taken
     }
 
-    /// Takes the message that has waited longest, as its bytes. `None` if none waits. Who takes where the callback may run as well
-    /// enters its group first, so that messages are not handled out of order, and [settles](Self::settle) afterwards.
-    pub(crate) fn take(&self) -> Option<Kept> {
+    /// Takes the message that has waited longest in place of the callback, which no longer stands in line if no other waits.
+    /// `None` if none waits. A caller that takes where the callback may run as well enters its group first, so that messages
+    /// are not handled out of order.
+    pub(crate) fn take(&self) -> Option<Taken> {
+        let mut expired = None;
         loop {
-            let mut queue = lock(&self.queue);
-            let (item, _) = queue.take();
-            self.make_room(&queue);
-            drop(queue);
-            // One that has expired, or was never bytes, ends here and not under the lock, see `end`.
-            if let Some(message) = item?.into_kept(&self.queue) {
-                return Some(message);
+            let (entry, more) = self.take_next(expired);
+            if !more {
+                self.settle();
             }
+            let entry = entry?;
+            if !entry.has_expired() {
+                return Some(Taken::new(entry.item, self));
+            }
+            expired = Some(entry);
         }
     }
 
@@ -31,10 +54,100 @@ impl SubscriptionCore {
     }
 
     /// The callback does not stand in line for messages that were taken.
-    pub(crate) fn settle(&self) {
-        if self.turn.take_back().is_some() {
-            self.done(None);
+    fn settle(&self) {
+        let mut queue = lock(&self.queue);
+        if queue.len() == 0 && self.turn.take_back() {
+            queue.rest();
         }
+    }
+
+    /// After a callback: keeps the message's buffer, and stands in line again if more waits.
+    fn done(&self, entry: Option<Entry>) {
+        // A shared message ends here and not under the lock, see `end`.
+        let spare = entry.and_then(Entry::into_spare);
+        let mut queue = lock(&self.queue);
+        if let Some(spare) = spare {
+            queue.give_back(spare);
+        }
+        let again = queue.rest();
+        drop(queue);
+        if again {
+            self.turn.push();
+        }
+    }
+}
+
+impl Taken {
+    fn new(item: Item, core: &SubscriptionCore) -> Self {
+        match item {
+            Item::Bytes { mut bytes, from } => Self::Bytes(Kept::take(&mut bytes, &from, &core.queue)),
+            Item::Shared(message) => Self::Shared(message),
+        }
+    }
+}
+
+impl Waitable for SubscriptionCore {
+    fn is_ready(&self) -> bool {
+        lock(&self.queue).len() > 0
+    }
+
+    fn listeners(&self) -> &Listeners {
+        self.turn.listeners()
+    }
+}
+
+impl Runnable for SubscriptionCore {
+    fn run(&self) {
+        self.run_on(&|| false);
+    }
+
+    fn run_on(&self, goes_on: &dyn Fn() -> bool) {
+        let Some(entered) = self.turn.enter("the callback of a subscription") else { return };
+        // Only a thread that is in the group uses it.
+        let (callback, entered) = (self.callback.try_lock(), Some(entered));
+        let mut running = Running { core: self, callback, entered, entry: None, more: false };
+        running.run_next();
+        while running.more && goes_on() {
+            running.run_next();
+        }
+    }
+}
+
+/// Callbacks under way. When they end, also by a panic, the next message gets its turn.
+struct Running<'a> {
+    core: &'a SubscriptionCore,
+    callback: Option<TryMutexGuard<'a, Callback>>,
+    entered: Option<Entered<'a>>,
+    entry: Option<Entry>,
+    /// More waited when that was taken.
+    more: bool,
+}
+
+impl Running<'_> {
+    /// Takes the next message, when the one before is done with, and calls.
+    fn run_next(&mut self) {
+        (self.entry, self.more) = self.core.take_next(self.entry.take());
+        let (Some(callback), Some(entry)) = (&mut self.callback, &mut self.entry) else { return };
+        if entry.has_expired() {
+            return;
+        }
+        match &mut entry.item {
+            Item::Bytes { bytes, from } => {
+                if let Err(error) = callback(Delivery::Bytes { bytes, from, queue: &self.core.queue }) {
+                    self.core.note_malformed(from, &error);
+                }
+            }
+            // It was never bytes.
+            Item::Shared(message) => drop(callback(Delivery::Shared(&**message))),
+        }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        // The group is free before the next message has its turn.
+        (self.callback, self.entered) = (None, None);
+        self.core.done(self.entry.take());
     }
 }
 
@@ -102,7 +215,10 @@ mod tests {
         }
 
         fn take(&self) -> Option<Vec<u8>> {
-            self.core.take().map(|message| message.bytes().to_vec())
+            match self.core.take()? {
+                Taken::Bytes(message) => Some(message.bytes().to_vec()),
+                Taken::Shared(_) => None,
+            }
         }
     }
 
@@ -121,7 +237,6 @@ mod tests {
         let scene = Scene::new();
         [1, 2].into_iter().for_each(|byte| scene.push(byte));
         assert_eq!(scene.take(), Some(vec![1]));
-        scene.core.settle();
         assert_eq!((scene.ready.len(), scene.run_due()), (1, 1));
         scene.push(3);
         assert_eq!(scene.run_due(), 2);
@@ -132,7 +247,6 @@ mod tests {
         let scene = Scene::new();
         scene.push(1);
         assert_eq!(scene.take(), Some(vec![1]));
-        scene.core.settle();
         assert_eq!((scene.ready.len(), scene.run_due()), (0, 0));
         scene.push(2);
         assert_eq!((scene.ready.len(), scene.run_due()), (1, 1));
@@ -151,7 +265,7 @@ mod tests {
     fn taken_message_that_cannot_be_read_counts_as_malformed() {
         let scene = Scene::new();
         scene.push(1);
-        let message = scene.core.take().unwrap();
+        let Some(Taken::Bytes(message)) = scene.core.take() else { panic!("none waits") };
         scene.core.refuse(&message, runnel_core::wire::DecodeError::from(DecodeErrorKind::NotUtf8));
         assert_eq!(scene.core.malformed(), 1);
     }

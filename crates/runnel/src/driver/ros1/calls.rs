@@ -1,13 +1,9 @@
 //! Calls of services: what is asked for on each link, and what it came to.
 
 use std::sync::Arc;
-use std::thread::Thread;
 
-use runnel_ros1::node::ServiceFailure;
-use runnel_ros1::tcpros::Response;
-
+use crate::data::{CallAnswer, PendingCall};
 use crate::driver::table::Key;
-use crate::ready::{ReadyQueue, Runnable};
 
 /// A link to a service and the call that is under way on it.
 pub(crate) struct Call {
@@ -19,9 +15,8 @@ pub(crate) struct Call {
     pub(in crate::driver) info: Option<ServiceInfo>,
     /// Its socket, while the link stands.
     pub(in crate::driver) socket: Option<Key>,
-    /// What the call came to, until it is taken.
-    answer: Option<CallAnswer>,
-    tell: Option<Tell>,
+    /// The call that is under way.
+    pending: Option<Arc<PendingCall>>,
 }
 
 /// Who provides a service, and of which type.
@@ -43,35 +38,15 @@ pub(crate) struct Asks {
     pub(crate) response_len: Option<usize>,
 }
 
-/// What a call came to.
-pub(crate) type CallAnswer = Result<Response, ServiceFailure>;
-
-/// Who is told when the answer is there.
-pub(crate) enum Tell {
-    /// A callback, which waits for its turn.
-    Callback { ready: Arc<ReadyQueue>, due: Arc<dyn Runnable> },
-    /// A thread that waits for it.
-    Thread(Thread),
-}
-
-impl Tell {
-    fn tell(self) {
-        match self {
-            Self::Callback { ready, due } => ready.push(due),
-            Self::Thread(thread) => thread.unpark(),
-        }
-    }
-}
-
 impl Call {
-    pub(in crate::driver) fn new(Asks { request, response_len }: Asks, tell: Option<Tell>) -> Self {
-        Self { request, response_len, info: None, socket: None, answer: None, tell }
+    pub(in crate::driver) fn new(Asks { request, response_len }: Asks, pending: Arc<PendingCall>) -> Self {
+        Self { request, response_len, info: None, socket: None, pending: Some(pending) }
     }
 
-    /// Another call on the same link: gives its socket, if the link stands and no answer waits to be taken.
-    pub(in crate::driver) fn begin_again(&mut self, tell: Tell) -> Option<Key> {
-        let socket = self.socket.filter(|_| self.answer.is_none())?;
-        self.tell = Some(tell);
+    /// Another call on the same link: gives its socket, if the link stands and no call is under way on it.
+    pub(in crate::driver) fn begin_again(&mut self, pending: &Arc<PendingCall>) -> Option<Key> {
+        let socket = self.socket.filter(|_| self.pending.is_none())?;
+        self.pending = Some(Arc::clone(pending));
         Some(socket)
     }
 
@@ -81,16 +56,8 @@ impl Call {
         if answer.is_err() {
             self.socket = None;
         }
-        if self.answer.is_some() {
-            return false;
-        }
-        self.answer = Some(answer);
-        self.tell.take().into_iter().for_each(Tell::tell);
+        let Some(pending) = self.pending.take() else { return false };
+        pending.complete(answer);
         true
-    }
-
-    /// What it came to, once.
-    pub(in crate::driver) fn take_answer(&mut self) -> Option<CallAnswer> {
-        self.answer.take()
     }
 }

@@ -1,0 +1,91 @@
+//! A call of a service that is under way, and its answer once that is there: for a callback, or to be taken.
+
+use std::sync::{Arc, OnceLock};
+
+use runnel_ros1::node::{ServiceFailure, ServiceLinkId};
+use runnel_ros1::tcpros::Response;
+
+use crate::callback_group::Turn;
+use crate::ready::{Listeners, Runnable, Waitable, When};
+use crate::sync::{Class, Mutex, TryMutex, lock};
+
+/// What a call came to.
+pub(crate) type CallAnswer = Result<Response, ServiceFailure>;
+
+type Callback = Box<dyn FnOnce(ServiceLinkId, CallAnswer) + Send>;
+
+/// See the module's documentation.
+pub(crate) struct PendingCall {
+    /// The link that it goes by, from its beginning.
+    link: OnceLock<ServiceLinkId>,
+    answer: Mutex<Option<CallAnswer>>,
+    callback: TryMutex<Option<Callback>>,
+    turn: Turn,
+}
+
+impl PendingCall {
+    /// A call whose answer is taken.
+    pub(crate) fn new() -> Arc<Self> {
+        Self::with(When::Taken, None)
+    }
+
+    /// A call whose answer `callback` gets.
+    pub(crate) fn with_callback(
+        when: When,
+        callback: impl FnOnce(ServiceLinkId, CallAnswer) + Send + 'static,
+    ) -> Arc<Self> {
+        Self::with(when, Some(Box::new(callback)))
+    }
+
+    fn with(when: When, callback: Option<Callback>) -> Arc<Self> {
+        Arc::new_cyclic(|myself| Self {
+            link: OnceLock::new(),
+            answer: Mutex::new(Class::PendingCall, None),
+            callback: TryMutex::new(callback),
+            turn: Turn::new(when, myself),
+        })
+    }
+
+    /// It begins, by this link.
+    pub(crate) fn begin(&self, link: ServiceLinkId) {
+        // It begins once.
+        let _ = self.link.set(link);
+    }
+
+    /// The link that it goes by; `None` if it has not begun.
+    pub(crate) fn link(&self) -> Option<ServiceLinkId> {
+        self.link.get().copied()
+    }
+
+    /// Its answer is there.
+    pub(crate) fn complete(&self, answer: CallAnswer) {
+        *lock(&self.answer) = Some(answer);
+        self.turn.push();
+    }
+
+    /// Takes its answer, once.
+    pub(crate) fn take(&self) -> Option<CallAnswer> {
+        lock(&self.answer).take()
+    }
+}
+
+impl Waitable for PendingCall {
+    fn is_ready(&self) -> bool {
+        lock(&self.answer).is_some()
+    }
+
+    fn listeners(&self) -> &Listeners {
+        self.turn.listeners()
+    }
+}
+
+impl Runnable for PendingCall {
+    fn run(&self) {
+        let Some(_entered) = self.turn.enter("the callback of a call") else { return };
+        // Only a thread that is in the group uses it.
+        let callback = self.callback.try_lock().and_then(|mut callback| callback.take());
+        if let (Some(callback), Some(link), Some(answer)) = (callback, self.link(), self.take()) {
+            callback(link, answer);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Messages that arrive at a subscription.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use runnel_core::time::Instant;
+use runnel_core::wire::Bytes;
+use runnel_io::clock;
+use runnel_ros1::node::LinkStats;
+
+use super::queue::{Entry, Item};
+use super::{Deferred, LinkInfo, Queue, SubscriptionCore};
+use crate::data::received::{Received, SharedMessage};
+use crate::frame::Frame;
+use crate::sync::{MutexGuard, lock};
+
+impl SubscriptionCore {
+    /// Takes a message of a publisher of this process by reference, which is for nobody any more after `until`.
+    pub(in crate::data) fn push_shared(
+        &self,
+        message: SharedMessage,
+        until: Option<Instant>,
+        deferred: &mut Deferred,
+    ) {
+        self.push(lock(&self.queue), Entry::new(Item::Shared(message), until), None, deferred);
+    }
+
+    /// Takes a copy of a message, which is lost if there is no memory for it.
+    pub(crate) fn push_copy(&self, bytes: Bytes<'_>, from: &Arc<LinkInfo>) {
+        let mut copy = self.spare();
+        copy.clear();
+        if bytes.append_to(&mut copy).is_err() {
+            return self.lose(1);
+        }
+        self.push_bytes(Received::Own(copy), from);
+    }
+
+    /// Takes a message where a publisher of this process wrote it, which is for nobody any more after `until`.
+    pub(in crate::data) fn push_frame(
+        &self,
+        frame: &Frame,
+        until: Option<Instant>,
+        from: &Arc<LinkInfo>,
+        deferred: &mut Deferred,
+    ) {
+        let item = Item::Bytes { bytes: Received::Frame(frame.clone()), from: Arc::clone(from) };
+        self.push(lock(&self.queue), Entry::new(item, until), Some(&from.stats), deferred);
+    }
+
+    pub(in crate::data) fn push_bytes(&self, bytes: Received, from: &Arc<LinkInfo>) {
+        let (entry, mut deferred) = (Entry::of(from, bytes), Deferred::default());
+        self.push(lock(&self.queue), entry, Some(&from.stats), &mut deferred);
+        deferred.run();
+    }
+
+    /// Takes a message of `len` bytes that `fill` writes into a buffer, whatever that holds.
+    pub(in crate::data) fn push_filled(
+        &self,
+        len: usize,
+        from: &Arc<LinkInfo>,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let mut deferred = Deferred::default();
+        let mut queue = lock(&self.queue);
+        let mut bytes = queue.spare_for(len);
+        fill(&mut bytes);
+        let entry = Entry::of(from, Received::Own(bytes));
+        self.push(queue, entry, Some(&from.stats), &mut deferred);
+        deferred.run();
+    }
+
+    fn push(
+        &self,
+        mut queue: MutexGuard<'_, Queue>,
+        entry: Entry,
+        stats: Option<&LinkStats>,
+        deferred: &mut Deferred,
+    ) {
+        if queue.has_ended() {
+            return;
+        }
+        if self.deadline.is_asked() {
+            self.deadline.beat(clock::monotonic());
+        }
+        // Written under this lock only.
+        self.received.store(self.received.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        while queue.is_full_for(&entry, self.most_waiting()) {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            if let Some(stats) = stats {
+                stats.count_dropped(1);
+            }
+            deferred.ended.extend(queue.drop_oldest());
+        }
+        let stand_in_line = queue.put(entry);
+        drop(queue);
+        if stand_in_line {
+            deferred.callbacks.extend(self.turn.push_unless_inline());
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Entities that the user takes from in place of callbacks, chosen and waited for with a [`WaitSet`]: no part of the API yet.
+
+use std::any::TypeId;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::Message;
+use runnel_core::message::Service;
+use runnel_core::time::Instant;
+use runnel_core::wire::{DecodeError, Wire};
+
+use crate::borrowed::Borrowed;
+use crate::callback_group::CallbackGroup;
+use crate::caller::Caller;
+use crate::client::{Client, read_response};
+use crate::context::Context;
+use crate::data::{PendingCall, QosEvents, Responder, Taken};
+use crate::error::Error;
+use crate::node::Node;
+use crate::options::SubscriptionOptions;
+use crate::qos_events::{QosEvent, QosEventKind};
+use crate::ready::{GuardCondition, When};
+use crate::service::{ServiceServer, read_request, write_response};
+use crate::subscription::Subscription;
+use crate::timer::Timer;
+use crate::timers::Follows;
+use crate::wait_set::{WaitKey, WaitSet};
+
+impl WaitSet {
+    /// A set of no entities.
+    pub fn new(context: &Context) -> Self {
+        Self::of(&context.shared)
+    }
+
+    /// Adds a subscription: it is ready while a message waits.
+    pub fn add_subscription(&mut self, subscription: &Subscription) -> WaitKey {
+        self.add(Arc::clone(subscription.core()))
+    }
+
+    /// Adds the QoS events of a subscription, unless it has none to take.
+    pub fn add_events(&mut self, subscription: &Subscription) -> Option<WaitKey> {
+        let events = subscription.core().events().waitable()?;
+        Some(self.add(events))
+    }
+
+    /// Adds a service: it is ready while a request waits.
+    pub fn add_service(&mut self, service: &ServiceServer) -> WaitKey {
+        self.add(Arc::clone(service.core()))
+    }
+
+    /// Adds a timer: it is ready once a period is over.
+    pub fn add_timer(&mut self, timer: &Timer) -> WaitKey {
+        self.add(Arc::clone(timer.entry()))
+    }
+
+    /// Adds a call: it is ready once it has come to something.
+    pub fn add_response<S: Service>(&mut self, response: &PendingResponse<S>) -> WaitKey {
+        self.add(Arc::clone(&response.pending))
+    }
+
+    /// Adds a guard condition: it is ready once it is triggered.
+    pub fn add_guard_condition(&mut self, guard: &Arc<GuardCondition>) -> WaitKey {
+        self.add(Arc::clone(guard))
+    }
+}
+
+impl Node {
+    /// Subscribes to a topic. Messages are [taken](Subscription::take), and so are events of these kinds.
+    ///
+    /// # Errors
+    /// As [`Node::create_subscription`].
+    pub fn create_taken_subscription<M: Message>(
+        &self,
+        topic: &str,
+        options: impl Into<SubscriptionOptions>,
+        events: &[QosEventKind],
+    ) -> Result<Subscription, Error> {
+        let (topic, SubscriptionOptions { qos, .. }) = (self.topic_of::<M>(topic)?, options.into());
+        let turn = (When::Taken, &Arc::new(CallbackGroup::new()));
+        let entity = (&topic, qos, Some(TypeId::of::<M>()));
+        self.subscribe_as(entity, turn, QosEvents::taken(events), |_| Ok(()))
+    }
+
+    /// Provides a service. Requests are [taken](ServiceServer::take), and answered at any time.
+    ///
+    /// # Errors
+    /// As [`Node::create_service`].
+    pub fn create_taken_service<S: Service>(&self, service: &str) -> Result<ServiceServer, Error> {
+        self.provide::<S>(service, When::Taken, |_| Err("requests are not answered by a callback".to_owned()))
+    }
+
+    /// A timer of ROS time, whose ticks are [taken](Timer::take).
+    pub fn create_taken_timer(&self, period: Duration) -> Timer {
+        self.timer(period, Follows::Ros, When::Taken, Box::new(|| ()))
+    }
+}
+
+/// A message that was taken: the publisher's own value if that is of this process, else where its bytes lie.
+pub enum TakenMessage<M> {
+    /// The publisher's value.
+    Shared(Arc<M>),
+    /// Its bytes, where they lie.
+    Borrowed(Borrowed<M>),
+}
+
+impl<M: Message> TakenMessage<M> {
+    /// The message as a view.
+    ///
+    /// # Errors
+    /// As [`Borrowed::view`].
+    pub fn view(&self) -> Result<<M as Wire>::View<'_>, DecodeError> {
+        match self {
+            Self::Shared(message) => Ok(message.view()),
+            Self::Borrowed(message) => message.view(),
+        }
+    }
+}
+
+impl Subscription {
+    /// Takes the message that has waited longest. One that cannot be read is passed over, as callbacks do.
+    pub fn take<M: Message>(&self) -> Option<TakenMessage<M>> {
+        loop {
+            match self.core().take()? {
+                Taken::Shared(message) => {
+                    if let Ok(message) = message.downcast() {
+                        return Some(TakenMessage::Shared(message));
+                    }
+                }
+                Taken::Bytes(kept) => match kept.from().read_view::<M>(kept.bytes()).map(drop) {
+                    Ok(()) => return Some(TakenMessage::Borrowed(Borrowed::new(kept))),
+                    Err(error) => self.core().refuse(&kept, error),
+                },
+            }
+        }
+    }
+
+    /// Takes what has happened of the kind of event that has waited longest.
+    pub fn take_event(&self) -> Option<QosEvent> {
+        self.core().events().take()
+    }
+}
+
+impl Timer {
+    /// Takes the tick that is due. True if there was one.
+    pub fn take(&self) -> bool {
+        self.entry().take()
+    }
+}
+
+/// Answers one request. One that is dropped tells the client that there is no response.
+#[must_use = "the client waits for a response"]
+pub struct PendingRequest<S> {
+    responder: Responder,
+    service: PhantomData<fn(S)>,
+}
+
+impl<S: Service> PendingRequest<S> {
+    /// Sends the response, or why there is none.
+    pub fn respond<E: fmt::Display>(self, response: Result<&S::Response, E>) {
+        let mut bytes = Vec::new();
+        let written = match response {
+            Ok(response) => write_response(response, &mut bytes),
+            Err(why) => Err(why.to_string()),
+        };
+        self.responder.respond(written.map(|()| bytes));
+    }
+}
+
+impl ServiceServer {
+    /// Takes the request that has waited longest, with what answers it. The client of one that cannot be read is told so.
+    pub fn take<S: Service>(&self) -> Option<(S::Request, PendingRequest<S>)> {
+        loop {
+            let taken = self.core().take()?;
+            let mut request = S::Request::default();
+            match read_request(&mut request, &taken.bytes) {
+                Ok(()) => {
+                    return Some((
+                        request,
+                        PendingRequest { responder: taken.responder, service: PhantomData },
+                    ));
+                }
+                Err(why) => taken.responder.respond(Err(why)),
+            }
+        }
+    }
+}
+
+/// A call that is under way. It ends when this is dropped.
+#[must_use = "a call ends when it is dropped"]
+pub struct PendingResponse<S> {
+    caller: Arc<Caller>,
+    pending: Arc<PendingCall>,
+    is_taken: bool,
+    service: PhantomData<fn(S)>,
+}
+
+impl<S: Service> Client<S> {
+    /// Sends a request and returns at once; the response is to be taken.
+    ///
+    /// # Errors
+    /// When the request is too long or there is no memory for it, or the context ends.
+    pub fn send_request(
+        &self,
+        request: &S::Request,
+        until: Option<Instant>,
+    ) -> Result<PendingResponse<S>, Error> {
+        let caller = Arc::clone(self.caller());
+        let pending = caller.send(|out| request.write(out), until)?;
+        Ok(PendingResponse { caller, pending, is_taken: false, service: PhantomData })
+    }
+}
+
+impl<S: Service> PendingResponse<S> {
+    /// Takes the response, or why there is none, once.
+    pub fn take(&mut self) -> Option<Result<S::Response, Error>> {
+        let bytes = self.caller.take(&self.pending)?;
+        self.is_taken = true;
+        Some(bytes.and_then(|bytes| read_response::<S>(self.caller.service(), &bytes)))
+    }
+}
+
+impl<S> Drop for PendingResponse<S> {
+    fn drop(&mut self) {
+        if !self.is_taken {
+            self.caller.end(&self.pending);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Wait sets, as rclcpp has them: one thread waits until any of the entities that it has chosen is ready, and takes from those.
+
+use std::ptr;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+use runnel_core::time::Instant;
+use runnel_io::clock;
+
+use crate::error::Error;
+use crate::executor::{LONG_CALLBACK, catch_up};
+use crate::ready::{Signal, Waitable};
+use crate::shared::Shared;
+
+/// An entity of a wait set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitKey(u64);
+
+/// See the module's documentation. The thread that waits runs the driver, unless another thread does. It runs no callback.
+pub struct WaitSet {
+    shared: Arc<Shared>,
+    signal: Arc<Signal>,
+    waker: Waker,
+    entities: Vec<(WaitKey, Arc<dyn Waitable>)>,
+    ready: Vec<WaitKey>,
+    next_key: u64,
+}
+
+impl WaitSet {
+    /// A set of no entities.
+    pub(crate) fn of(shared: &Arc<Shared>) -> Self {
+        let signal = Signal::new(shared.reactor.waker().clone());
+        let waker = Waker::from(Arc::clone(&signal));
+        Self {
+            shared: Arc::clone(shared),
+            signal,
+            waker,
+            entities: Vec::new(),
+            ready: Vec::new(),
+            next_key: 0,
+        }
+    }
+
+    /// Adds an entity, and gives the key by which it is known here.
+    pub(crate) fn add(&mut self, entity: Arc<impl Waitable + 'static>) -> WaitKey {
+        let key = WaitKey(self.next_key);
+        self.next_key += 1;
+        entity.listeners().add(&self.waker);
+        self.entities.push((key, entity));
+        key
+    }
+
+    /// Removes an entity; false if there is none of that key.
+    pub fn remove(&mut self, key: WaitKey) -> bool {
+        let Some(place) = self.entities.iter().position(|(other, _)| *other == key) else { return false };
+        let (_, removed) = self.entities.swap_remove(place);
+        let is_same = |other: &Arc<dyn Waitable>| ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(&removed));
+        if !self.entities.iter().any(|(_, entity)| is_same(entity)) {
+            removed.listeners().remove(&self.waker);
+        }
+        true
+    }
+
+    /// Waits until an entity is ready, and gives all that are: none if `timeout` was over before. Without a `timeout` it waits as
+    /// long as it takes. An entity is ready until all was taken from it. What has arrived by now is received also if there is no
+    /// time to wait.
+    ///
+    /// # Errors
+    /// [`Error::ShuttingDown`] when the context ends before one is ready.
+    pub fn wait(&mut self, timeout: Option<Duration>) -> Result<&[WaitKey], Error> {
+        let until = timeout.map(|timeout| clock::monotonic() + timeout);
+        let waited = self.wait_until(until);
+        self.shared.turning.finish_wait();
+        waited.map(|()| self.ready.as_slice())
+    }
+
+    fn wait_until(&mut self, until: Option<Instant>) -> Result<(), Error> {
+        let turning = &self.shared.turning;
+        if turning.since_left() >= LONG_CALLBACK && !turning.is_attended() {
+            catch_up(&self.shared)?;
+        }
+        let mut is_over = false;
+        loop {
+            self.signal.reset();
+            let next = self.look();
+            if is_over || !self.ready.is_empty() {
+                return Ok(());
+            }
+            if !self.shared.ok() {
+                return Err(Error::ShuttingDown);
+            }
+            let next = [until, next].into_iter().flatten().min();
+            self.shared.turning.wait_for(&self.signal, next)?;
+            is_over = until.is_some_and(|until| clock::monotonic() >= until);
+        }
+    }
+
+    /// Looks which are ready, and says when one may be by the passing of time.
+    fn look(&mut self) -> Option<Instant> {
+        self.ready.clear();
+        let mut next: Option<Instant> = None;
+        for (key, entity) in &self.entities {
+            next = [next, entity.check_time()].into_iter().flatten().min();
+            if entity.is_ready() {
+                self.ready.push(*key);
+            }
+        }
+        next
+    }
+}
+
+impl Drop for WaitSet {
+    fn drop(&mut self) {
+        self.entities.iter().for_each(|(_, entity)| entity.listeners().remove(&self.waker));
+    }
+}
