@@ -66,7 +66,6 @@ impl Shared {
     pub(crate) fn shutdown(&self) {
         self.stop.store(true, Ordering::SeqCst);
         self.ready.close();
-        self.turning.end_waits();
     }
 
     /// Has `callback` run when spinning has ended and the nodes have left the graph.

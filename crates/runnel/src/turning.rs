@@ -280,10 +280,6 @@ impl Turning {
         if let Err(error) = self.turn_as(Poller::Background, driver, None) {
             console::error!("waiting for peers failed: {error}");
         }
-        // A signal of the system has ended the wait here.
-        if self.stop.load(Ordering::SeqCst) {
-            self.end_waits();
-        }
     }
 
     /// The context is over: the keeper ends, though maybe not before the process does. What would outlast that goes now.

@@ -157,3 +157,22 @@ impl crate::data::Event for Event {
         matches!(self, Self::End(_))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use super::*;
+    use crate::ready::Signal;
+
+    #[test]
+    fn end_of_a_goal_wakes_its_waiter() {
+        let reactor = runnel_io::Reactor::new().unwrap();
+        let signal = Signal::new(reactor.waker().clone());
+        let goal = Goal::new(GoalId::of("1"), Time::default(), None);
+        goal.listeners().add(&Waker::from(Arc::clone(&signal)));
+        assert!(signal.begin_polling() && !goal.is_ready());
+        goal.hear_result(GoalStatus::Succeeded, "", Bytes::from(&[][..]));
+        assert!(goal.is_ready() && !signal.begin_polling());
+    }
+}

@@ -263,4 +263,16 @@ mod tests {
         events.run_due();
         assert_eq!(told.try_iter().collect::<Vec<usize>>(), [6]);
     }
+
+    #[test]
+    fn events_are_due_again_once_those_before_were_taken() {
+        let ready = queue();
+        let events = Events::new(MOST, When::Spun(Arc::clone(&ready)), |_: usize| panic!("it was taken"));
+        for event in [5, 6] {
+            events.push(event);
+            assert_eq!((ready.len(), events.is_ready()), (1, true));
+            assert_eq!((events.take(), events.take()), (Some(event), None));
+            assert_eq!((ready.len(), events.is_ready()), (0, false));
+        }
+    }
 }

@@ -93,11 +93,6 @@ impl<T> Handover<T> {
         !self.is_attended() && self.parked.wake_one()
     }
 
-    /// Ends the waits of all threads that wait for a signal without polling.
-    pub(super) fn wake_all_parked(&self) {
-        self.parked.wake_all();
-    }
-
     /// Lets threads that want it go first.
     pub(super) fn yield_to_wanting(&self) {
         if self.is_wanted() {

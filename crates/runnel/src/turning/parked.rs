@@ -31,8 +31,4 @@ impl Parked {
         let signal = lock_list(&self.0).first().cloned();
         signal.inspect(|signal| signal.set()).is_some()
     }
-
-    pub(super) fn wake_all(&self) {
-        lock_list(&self.0).iter().for_each(|signal| signal.set());
-    }
 }

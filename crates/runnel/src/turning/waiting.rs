@@ -30,11 +30,6 @@ impl Turning {
         self.attend();
     }
 
-    /// The context shuts down.
-    pub(crate) fn end_waits(&self) {
-        self.driver.wake_all_parked();
-    }
-
     /// Nobody polls. True if a thread that waits is about to.
     pub(super) fn leave_to_waiter(&self) -> bool {
         let leaves = self.driver.wake_parked();

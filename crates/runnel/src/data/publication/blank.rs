@@ -168,8 +168,7 @@ impl State {
 
     /// What was written in the encoding of ROS 2 in that of ROS 1.
     fn in_ros1(&mut self, cdr: &Frame, translate: Translate<'_>) -> Option<Frame> {
-        let message = cdr.as_ref().get(LENGTH..)?;
-        self.framed(false, |out| translate(message, Encoding::Ros1, out)).ok()
+        self.framed(false, |out| translate(cdr.as_ref(), Encoding::Ros1, out)).ok()
     }
 }
 

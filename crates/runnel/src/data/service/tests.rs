@@ -5,6 +5,7 @@ use runnel_io::{Interest, Listener, Reactor, Stream, Token};
 use super::client_link::MOST_BYTES;
 use super::*;
 use crate::data::unsent::Unsent;
+use crate::ready::ReadyQueue;
 
 /// A client that reads nothing, and the listener that it is connected to: the kernel takes connections before anybody accepts
 /// them.
@@ -60,4 +61,20 @@ fn answers_of_a_connection_go_in_the_order_of_its_requests() {
     assert_eq!(sent(), [0, 1]);
     answer(2);
     assert_eq!(sent(), [2]);
+}
+
+#[test]
+fn service_is_due_again_once_its_requests_were_taken() {
+    let (client, _listener) = client(true);
+    let (client, ready) =
+        (Arc::new(client), Arc::new(ReadyQueue::new(Reactor::new().unwrap().waker().clone())));
+    let types = ServiceTypes::of::<runnel_msgs::std_srvs::SetBool>();
+    let callback: Callback = Box::new(|_| panic!("the request was taken"));
+    let service = ServiceCore::new("/test".into(), types, When::Spun(Arc::clone(&ready)), callback);
+    for byte in [1, 2] {
+        assert!(service.push(vec![byte], &client));
+        assert_eq!((ready.len(), service.is_ready()), (1, true));
+        assert_eq!(service.take().map(|request| request.bytes), Some(vec![byte]));
+        assert_eq!((ready.len(), service.is_ready()), (0, false));
+    }
 }
