@@ -93,6 +93,8 @@
 //! - **A link that several subscriptions share** has one [`LinkNumbering`] at each end and a pair for each subscription. What
 //!   one sender sends, the others learn of by [`Sender::carried`]. Each receiver gets each message, and discards what is
 //!   not its own. Statements name the subscription.
+//! - **A link of ROS 1 between nodes in both graphs** is shared by their subscriptions, of which RTPS serves some instead:
+//!   [`SharedLinkSender`] and [`SharedLinkReceiver`]. That change is drained, and the subscriber itself says when.
 //! - **TCPROS that is not shared** with a peer that has statements is the same with one subscription.
 //! - **Drained changes.** [`Sender::path_empty`] is due when the kernel's send queue is empty, after 1 s at the latest, and
 //!   after a death when the peer has had time to notice. The receiver's owner answers `DrainPath` by reading the socket
