@@ -34,10 +34,11 @@ impl Offer {
 
     /// A subscription that had been matched has left.
     pub(crate) fn left(&self, reader: Guid) {
-        self.recounting(|readers| readers.matched.retain(|(other, _)| *other != reader));
+        // Its link carries on before the writer is no longer written to.
         if let Some(publication) = self.publication() {
             publication.tell_of_left(self);
         }
+        self.recounting(|readers| readers.matched.retain(|(other, _)| *other != reader));
     }
 
     fn recounting(&self, change: impl FnOnce(&mut MatchedReaders)) {
