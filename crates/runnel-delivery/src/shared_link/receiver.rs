@@ -266,9 +266,9 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     }
 
     fn serve(&mut self, id: PairId) {
-        if id.reader == 0 {
-            return self.renewed.retain(|writer| *writer != id.writer);
-        }
+        // The publisher no longer heeds a Standby for the writer: from here on the link carries all of it.
+        self.standby.retain(|(writer, _)| *writer != id.writer);
+        self.renewed.retain(|writer| *writer != id.writer);
         let Some(index) = self.index(id) else { return };
         self.pairs[index].served_by = ServedBy::Link;
         if self.pairs[index].is_matched {

@@ -294,6 +294,12 @@ fn run(seed: u64, loses: bool) {
             assert!(heard.windows(2).all(|pair| pair[1] == pair[0] + 1), "seed {seed} {id:?}: {heard:?}");
         }
     }
+    let missing = |heard: &Vec<u64>| match (heard.first(), heard.last()) {
+        (Some(first), Some(last)) => last + 1 - first - heard.len() as u64,
+        _ => 0,
+    };
+    let missing: u64 = scene.heard.iter().map(missing).sum();
+    assert!(missing <= scene.lost, "seed {seed}: {missing} are missing, of which RTPS lost {}", scene.lost);
     let is_needed =
         |writer| ids().filter(|id| id.writer == writer).any(|id| !scene.pairs[index(id)].is_compatible);
     for writer in 1..=WRITERS {

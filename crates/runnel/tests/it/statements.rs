@@ -212,14 +212,14 @@ fn brought_by_memory(session: &mut FakeSession, last: u64) -> Vec<u64> {
         match record.kind {
             SAMPLE_BEGIN => {
                 numbers.push(record.word(0));
-                piece = record.payload[8..].to_vec();
+                piece = record.payload[16..].to_vec();
             }
             BYTES => piece.extend_from_slice(&record.payload),
             _ => return false,
         }
-        let is_whole = piece.len() == 4 + 12 + LONG;
+        let is_whole = piece.len() == 12 + LONG;
         if is_whole {
-            assert_eq!(Some(u64::from(number_in(&piece[16..])) + 1), numbers.last().copied());
+            assert_eq!(Some(u64::from(number_in(&piece[12..])) + 1), numbers.last().copied());
         }
         is_whole && numbers.last() == Some(&last)
     });
