@@ -89,6 +89,8 @@ pub(super) enum Effect {
     NodeTrouble { node: NodeKey, line: String },
     /// Others are to be told of the nodes of this process, which have changed or have other endpoints.
     NodesChanged,
+    /// Pairs have ended: what their sessions still bring is to be taken, then the datagrams that came behind.
+    PairsEnded,
     /// The participant may have events, since it was worked on.
     ParticipantWorked,
     /// A reader has been made.

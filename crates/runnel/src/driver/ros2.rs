@@ -12,7 +12,7 @@ mod qos;
 mod receiving;
 mod sight;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Weak};
@@ -62,12 +62,11 @@ pub(crate) struct Ros2 {
     neighbours: Neighbours,
     /// Whose links somebody of this process asks for.
     asked: Option<links::Asked>,
-    /// Samples are being handed out, in the middle of which sessions are looked at where ROS 1 is heard first: what comes after
-    /// them waits.
-    handing_out: bool,
+    /// The ends of pairs, which the loop is to do, and what happened behind the first of them. RTPS is read no further until then.
+    ends: VecDeque<Event>,
     brought: Brought,
-    /// Room for what comes, from the first datagram on.
-    inbox: Option<Inbox>,
+    /// Datagrams that have been received, and room for them.
+    inbox: Inbox,
     /// When a datagram came in this turn.
     heard_at: Option<Instant>,
     throttle: Throttle,
@@ -127,18 +126,13 @@ impl Ros2 {
             complaints: Complaints::default(),
             neighbours: Neighbours::default(),
             asked: None,
-            handing_out: false,
+            ends: VecDeque::new(),
             brought,
-            inbox: None,
+            inbox: Inbox::default(),
             heard_at: None,
             throttle: Throttle::default(),
             left: false,
         }
-    }
-
-    /// True while samples are being handed out.
-    pub(super) fn is_handing_out(&self) -> bool {
-        self.handing_out
     }
 
     /// The enclave that is told to others.

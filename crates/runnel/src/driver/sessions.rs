@@ -28,7 +28,6 @@ mod meeting;
 mod pair_delivery;
 mod pairs;
 mod processes;
-mod put_off;
 mod samples;
 #[cfg(test)]
 mod tests;
@@ -59,7 +58,6 @@ pub(super) use meeting::OtherEnd;
 pub(super) use pair_delivery::PairDelivery;
 pub(super) use pairs::{SampleInput, SampleOutput};
 use processes::Processes;
-use put_off::PutOff;
 
 /// Processes that may have a session with this one at a time, those that are being greeted included.
 const MOST_SESSIONS: usize = 256;
@@ -110,7 +108,6 @@ pub(crate) struct Sessions {
     /// Since when a link of some session waits for what its connection still has.
     late_since: Option<Instant>,
     /// What waits until datagrams have been handed out.
-    put_off: PutOff,
     /// Pairs that wait for samples of RTPS.
     draining: Vec<Key>,
     /// Links that wait for messages of their connections, and since when.
@@ -174,8 +171,6 @@ pub(super) struct Session {
     untold: Vec<Key>,
     /// Links that wait for what their connections still have.
     late: LateLinks,
-    /// Its records are being worked on, in the middle of which sessions are looked at where ROS 1 is heard first.
-    hearing: bool,
     /// Whether the network comes before its next record.
     network: Network,
     since: Instant,
@@ -211,7 +206,6 @@ impl Session {
             early: VecDeque::new(),
             untold: Vec::new(),
             late: LateLinks::default(),
-            hearing: false,
             network: Network::NotBefore,
             since: clock::monotonic(),
             ending: None,
@@ -239,7 +233,6 @@ impl Sessions {
             other_versions: Processes::default(),
             refused: Processes::default(),
             late_since: None,
-            put_off: PutOff::default(),
             draining: Vec::new(),
             owed: Vec::new(),
             turns: 0,

@@ -284,6 +284,7 @@ impl Driver {
             // All that has changed is told at once.
             Effect::NodesChanged if self.effects.queue.iter().any(Effect::is_nodes_changed) => {}
             Effect::NodesChanged => self.ros2.tell_of_nodes(&self.nodes),
+            Effect::PairsEnded => self.end_pairs(),
             Effect::ParticipantWorked => self.take_ros2_events(),
             Effect::ReaderMade { reader } => self.ros2.begin_room(reader, &mut self.effects),
             Effect::PairKnown { local, remote } => self.join_pair(local, remote, None),

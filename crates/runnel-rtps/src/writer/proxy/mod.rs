@@ -207,6 +207,10 @@ impl ReaderProxy {
         if self.next >= until {
             (self.next, self.fragment) = (from.max(until), 1);
         }
+        if self.first_unacknowledged() >= until {
+            // A late joiner that was held would ask for what is kept.
+            self.start = self.start.max(from);
+        }
         (self.heartbeat, self.since, self.patience) = (self.spec.reliable, now, FIRST_REMINDER);
     }
 

@@ -1,6 +1,7 @@
 //! Room for the datagrams that come at once.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 
 use runnel_io::Datagrams;
 use runnel_io::udp::Batch;
@@ -17,32 +18,43 @@ const LONGEST: usize = 1 << 16;
 
 /// See the module's documentation. Its memory takes pages only as far as datagrams have filled them.
 pub(super) struct Inbox {
-    batch: Batch,
+    /// From the first datagram on.
+    batch: Option<Batch>,
     /// How many are asked for: one more than came last, so that a system call that finds nothing is never needed.
     asked: usize,
+    /// Those of the batch that are still to be taken.
+    left: Range<usize>,
 }
 
 impl Default for Inbox {
     fn default() -> Self {
-        Self { batch: Batch::new(MANY, LONGEST), asked: FEW }
+        Self { batch: None, asked: FEW, left: 0..0 }
     }
 }
 
 impl Inbox {
-    /// What has come, as far as it is taken at once, and at most so many; nothing if the socket fails, which no socket does
-    /// that is open.
-    pub(super) fn receive(
-        &mut self,
-        socket: &Datagrams,
-        most: usize,
-    ) -> impl Iterator<Item = (&[u8], SocketAddr)> {
+    /// Receives what has come, as far as it is taken at once, and at most so many datagrams. Nothing if there are still some to
+    /// be taken, or if the socket fails, which no socket does that is open.
+    pub(super) fn receive(&mut self, socket: &Datagrams, most: usize) {
+        if !self.left.is_empty() {
+            return;
+        }
+        let batch = self.batch.get_or_insert_with(|| Batch::new(MANY, LONGEST));
         let asked = self.asked.min(most);
-        let found = socket.recv_batch_of(&mut self.batch, asked).unwrap_or(0);
+        let found = socket.recv_batch_of(batch, asked).unwrap_or(0);
+        self.left = 0..found;
         // What comes by one socket tells nothing of the others.
         if most == MANY {
             self.asked = if found == asked { (found * 2).min(MANY) } else { (found + 1).clamp(FEW, MANY) };
         }
-        let whole = self.batch.iter().take(found).filter(|(_, received)| !received.cut);
-        whole.map(|(bytes, received)| (bytes, received.from))
+    }
+
+    /// The next datagram.
+    pub(super) fn next(&mut self) -> Option<(&[u8], SocketAddr)> {
+        let Self { batch, left, .. } = self;
+        let batch = batch.as_ref()?;
+        let (bytes, received) =
+            left.find_map(|index| batch.iter().nth(index).filter(|(_, received)| !received.cut))?;
+        Some((bytes, received.from))
     }
 }

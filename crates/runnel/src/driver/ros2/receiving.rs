@@ -10,6 +10,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 use runnel_rtps::{Event, Sample, SamplePayload};
 
 use super::super::Driver;
+use super::super::effect::Effect;
 use super::super::sockets::Socket;
 use super::Ros2;
 use super::inbox::{ANNOUNCEMENTS, MANY};
@@ -19,78 +20,92 @@ use crate::rtps::Brought;
 const MOST_BATCHES: usize = 256;
 
 impl Ros2 {
+    /// Whether the end of a pair is still to be done, before which RTPS is not read.
+    fn has_ends(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
     /// Whether a socket brings announcements of participants alone.
     pub(in crate::driver) fn hears_groups(&self, socket: &Datagrams) -> bool {
         self.rtps.as_ref().is_some_and(|rtps| rtps.hears_groups(socket))
     }
 }
 
+/// Whether sessions are read for an event.
+fn ends_pairs(event: &Event) -> bool {
+    matches!(event, Event::Unmatched { .. } | Event::ParticipantLost(_) | Event::EndpointLost(_))
+}
+
 impl Driver {
     /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn. True if there were any. Of
     /// announcements it takes few, however many invented participants there are: user data is waiting in another socket.
     pub(in crate::driver) fn rtps_readable(&mut self, socket: &Datagrams) -> bool {
-        let Some(rtps) = self.ros2.rtps.clone() else { return false };
-        if std::mem::replace(&mut self.ros2.handing_out, true) {
+        if self.ros2.has_ends() {
             return false;
         }
-        let mut inbox = self.ros2.inbox.take().unwrap_or_default();
-        let mut any = false;
+        let Some(rtps) = &self.ros2.rtps else { return false };
         let most = if rtps.hears_groups(socket) { ANNOUNCEMENTS } else { MANY };
-        let received = inbox.receive(socket, most);
+        self.ros2.inbox.receive(socket, most);
+        // A session that ends has its rest read, and may have the datagrams taken for that.
         self.end_abandoned_sessions();
-        for (datagram, from) in received {
+        self.take_datagrams()
+    }
+
+    /// Takes the datagrams that have been received, up to one that ends a pair. True if there were any.
+    fn take_datagrams(&mut self) -> bool {
+        let Some(rtps) = self.ros2.rtps.clone() else { return false };
+        let mut inbox = std::mem::take(&mut self.ros2.inbox);
+        let mut any = false;
+        while !self.ros2.has_ends()
+            && let Some((datagram, from)) = inbox.next()
+        {
             any = true;
             let mut brought = std::mem::take(&mut self.ros2.brought);
             self.ros2.heard_at = Some(rtps.handle_datagram(from, datagram, &mut brought));
             self.give_brought(brought, datagram);
         }
-        self.ros2.inbox = Some(inbox);
+        self.ros2.inbox = inbox;
         self.follow_rtps();
-        self.ros2.handing_out = false;
-        self.catch_up_on_samples();
         any
-    }
-
-    /// Hands samples out. What sessions bring meanwhile waits until that is done.
-    pub(in crate::driver) fn hand_out(&mut self, give: impl FnOnce(&mut Self)) {
-        let is_outermost = !std::mem::replace(&mut self.ros2.handing_out, true);
-        give(self);
-        if is_outermost {
-            self.ros2.handing_out = false;
-            self.catch_up_on_samples();
-        }
     }
 
     /// Gives the user of a reader what RTPS has held back.
     pub(in crate::driver) fn take_held(&mut self, reader: EntityId) {
         let held = self.ros2.take_held(reader);
-        self.hand_out(|driver| {
-            held.into_iter().for_each(|sample| driver.sample_came(sample, &[]));
-            driver.follow_rtps();
-        });
+        held.into_iter().for_each(|sample| self.sample_came(sample, &[]));
+        self.follow_rtps();
     }
 
-    /// What has come is given to whom it concerns, some of it from this datagram.
-    pub(in crate::driver) fn give_brought(&mut self, brought: Brought, datagram: &[u8]) {
-        self.hand_out(|driver| driver.give_each_brought(brought, datagram));
-    }
-
-    fn give_each_brought(&mut self, mut brought: Brought, datagram: &[u8]) {
+    /// What has come is given to whom it concerns, some of it from this datagram. The end of a pair comes after all samples, and
+    /// is left to the loop with what is behind it, since sessions are read for it.
+    pub(in crate::driver) fn give_brought(&mut self, mut brought: Brought, datagram: &[u8]) {
         for event in brought.events.drain(..) {
-            if let Event::Unmatched { local, remote } = event {
-                // What was held for its user comes before it is gone.
-                let is_of_pair = |sample: &mut Sample| (sample.reader, sample.writer) == (local, remote);
-                let held: Vec<Sample> = brought.samples.extract_if(.., is_of_pair).collect();
-                held.into_iter().for_each(|sample| self.sample_came(sample, datagram));
+            if self.ros2.has_ends() {
+                self.ros2.ends.push_back(event);
+            } else if ends_pairs(&event) {
+                self.ros2.ends.push_back(event);
+                self.effects.push_back(Effect::PairsEnded);
+            } else {
+                self.ros2_event(event);
             }
-            self.ros2_event(event);
         }
         brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
         self.ros2.brought = brought;
     }
 
-    /// Receives the user data that has come so far, unless that is being done.
-    pub(in crate::driver) fn hear_rtps(&mut self) {
+    /// Does what was left to the loop, and goes on with the datagrams that came behind it.
+    pub(in crate::driver) fn end_pairs(&mut self) {
+        while let Some(event) = self.ros2.ends.front().cloned() {
+            self.ros2_event(event);
+            // Not before: until then no datagram is taken.
+            self.ros2.ends.pop_front();
+        }
+        self.take_datagrams();
+    }
+
+    /// Receives the user data that has come so far, unless the end of a pair is to be done first.
+    /// True if that is all.
+    pub(in crate::driver) fn hear_rtps(&mut self) -> bool {
         for key in self.sockets.keys() {
             let Some(Socket::Rtps(socket)) = self.sockets.get(key) else { continue };
             let socket = Arc::clone(socket);
@@ -102,6 +117,7 @@ impl Driver {
                 batches += 1;
             }
         }
+        !self.ros2.has_ends()
     }
 
     pub(super) fn sample_came(&mut self, sample: Sample, datagram: &[u8]) {

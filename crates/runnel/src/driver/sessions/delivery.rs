@@ -135,15 +135,13 @@ impl Driver {
         let received = delivery.return_to_rtps();
         let mut brought = Brought::default();
         rtps.note_received(pair, received, &mut brought);
-        self.hand_out(|driver| {
-            driver.deliver_pair(key);
-            driver.give_brought(brought, &[]);
-        });
+        self.deliver_pair(key);
+        self.give_brought(brought, &[]);
     }
 
     /// Gives the user of a pair what is due, as long as there is room for it.
     pub(in crate::driver) fn deliver_pair(&mut self, key: Key) {
-        self.hand_out(|driver| driver.take_delivered(key, false));
+        self.take_delivered(key, false);
         self.settle_pair(key);
     }
 
@@ -154,7 +152,7 @@ impl Driver {
         let Some(delivery) = &mut input.memory.delivery else { return };
         let position = delivery.position;
         delivery.skip_of_network(position);
-        self.hand_out(|driver| driver.take_delivered(key, true));
+        self.take_delivered(key, true);
         self.end_delivery(key);
         let mut brought = Brought::default();
         rtps.note_received(pair, (1, position), &mut brought);

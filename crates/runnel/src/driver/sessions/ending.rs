@@ -65,12 +65,10 @@ impl Sessions {
 impl Driver {
     /// A session ends. `why` is what the peer did, if it ended so.
     pub(super) fn end_session(&mut self, session: Key, why: Option<SessionFault>) {
-        self.catch_up_on_samples_of(session);
         if why.is_none() {
             // What the peer sent before its end counts.
             self.hear_all(session);
             self.catch_up(session);
-            self.catch_up_on_samples_of(session);
             self.complete_partial_samples(session);
         }
         self.sessions.give_up_late(session, &mut self.effects);

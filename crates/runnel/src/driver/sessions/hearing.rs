@@ -97,11 +97,16 @@ impl Driver {
     /// Takes records of a session, and reads the network before those that it comes before; true if there were any.
     pub(super) fn hear(&mut self, session: Key) -> bool {
         let mut heard = self.hear_batch(session);
-        if let Some(open) = self.sessions.open.get_mut(session)
+        if let Some(open) = self.sessions.open.get(session)
             && open.network == Network::Unread
         {
-            open.network = Network::Read;
-            self.hear_rtps();
+            // If not all was read, what it comes before stays in its ring.
+            if !self.hear_rtps() {
+                return heard;
+            }
+            if let Some(open) = self.sessions.open.get_mut(session) {
+                open.network = Network::Read;
+            }
             heard |= self.hear_batch(session);
         }
         heard
@@ -109,10 +114,7 @@ impl Driver {
 
     fn hear_batch(&mut self, session: Key) -> bool {
         let Some(open) = self.sessions.open.get_mut(session) else { return false };
-        if open.ending.is_some()
-            || open.receiver.peer_has_gone_on()
-            || std::mem::replace(&mut open.hearing, true)
-        {
+        if open.ending.is_some() || open.receiver.peer_has_gone_on() {
             return false;
         }
         let mut heard = false;
@@ -132,18 +134,17 @@ impl Driver {
                 break;
             }
         }
-        if let Some(open) = self.sessions.open.get_mut(session) {
-            open.hearing = false;
-            if heard && open.receiver.tell() {
-                open.sender.ring();
-            }
+        if heard
+            && let Some(open) = self.sessions.open.get_mut(session)
+            && open.receiver.tell()
+        {
+            open.sender.ring();
         }
         heard
     }
 
     /// Takes one record; false if there is none.
     fn hear_one(&mut self, session: Key) -> Result<bool, SessionFault> {
-        let puts_off_samples = self.puts_off_samples();
         let Some(open) = self.sessions.open.get_mut(session) else { return Ok(false) };
         let Some(record) = open.receiver.peek()? else { return Ok(false) };
         let link = open.link_of(record.channel);
@@ -163,7 +164,6 @@ impl Driver {
         if record.is_sample()
             && let Some(key) = link
             && let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key)
-            && !puts_off_samples
             && input.accepts_in_order(open.receiver.number(&record)?)
         {
             let length = record.len as usize - size_of::<u64>();
@@ -174,14 +174,12 @@ impl Driver {
             return Ok(true);
         }
         let heard = open.receiver.hear(&record)?;
-        if !puts_off_samples && !self.sessions.takes_before_network(session, &heard) {
+        if !self.sessions.takes_before_network(session, &heard) {
             return Ok(false);
         }
         let Some(open) = self.sessions.open.get_mut(session) else { return Ok(false) };
         open.receiver.pass(&record);
-        if let Some(heard) = self.put_off(session, record.channel, heard) {
-            self.take_record(session, record.channel, heard)?;
-        }
+        self.take_record(session, record.channel, heard)?;
         Ok(true)
     }
 

@@ -190,9 +190,6 @@ impl Driver {
     /// A pair leaves its session, and takes with it what that has brought.
     pub(in crate::driver) fn receive_to_the_end(&mut self, key: Key) {
         self.hear_the_rest(key);
-        if let Some(session) = self.sessions.session_of(key) {
-            self.catch_up_on_samples_of(session);
-        }
         self.stops_coming(key);
     }
 
