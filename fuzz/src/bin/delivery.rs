@@ -59,7 +59,9 @@ impl Ends {
             Statement::Begin { from: number, .. }
             | Statement::Skip { to: number, .. }
             | Statement::Reached { next: number, .. }
+            | Statement::Leave { from: number, .. }
             | Statement::Number { next: number, .. } => number,
+            _ => 1,
         });
         match action % 16 {
             0 => {
@@ -120,7 +122,7 @@ impl Ends {
             Ok(Statement::Reached { epoch, next, .. }) => {
                 let _ = self.sender.reached(epoch, next);
             }
-            Ok(Statement::Number { .. }) | Err(_) => {}
+            _ => {}
         }
     }
 

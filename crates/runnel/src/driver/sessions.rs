@@ -13,6 +13,9 @@
 //!     reads that many bytes of TCP     ◄─ ring ◄─    OPEN channel, token, bytes that went by TCP
 //!     responses                        ◄─ ring ◄─    BYTES channel
 //! ```
+//! A pair of the ROS 2 graph goes over as a topic of ROS 1 does, but for three things: it asks by ASK_SAMPLES, says REACHED only once
+//! it has what RTPS brings, and reads that before the messages of the ring.
+//!
 //! Where no session comes about, the link stays on its connection. It also goes back to it when the session ends, with
 //! what the other end has not read; then the processes meet again.
 

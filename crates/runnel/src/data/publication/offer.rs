@@ -73,10 +73,8 @@ impl Offer {
     /// From now on it has this writer in the ROS 2 graph.
     pub(crate) fn set_writer(&self, writer: RtpsWriter) {
         drop(self.writer.set(writer));
-        let linked = self.publication().map(|publication| lock(&publication.state).linked_origins());
-        if let Some(writer) = self.writer() {
-            // It has matched nobody so far.
-            linked.unwrap_or_default().into_iter().for_each(|origin| drop(writer.link(origin)));
+        if let (Some(publication), Some(writer)) = (self.publication(), self.writer()) {
+            publication.share_links(writer);
         }
     }
 

@@ -130,6 +130,23 @@ impl Publication {
         was_asked.into_iter().for_each(|index| state.leave_link(&self.reactor, index, (&writer, reader)));
     }
 
+    /// There is another writer. It may have matched readers of nodes with links already, which RTPS serves then.
+    pub(super) fn share_links(&self, writer: &RtpsWriter) {
+        let State { links, datagram_links, .. } = &mut *lock(&self.state);
+        let from = writer.next_number();
+        for link in links {
+            let readers = link.origin.map(|origin| writer.link(origin)).unwrap_or_default();
+            for reader in readers {
+                link.left_already(&self.reactor, pair_of(writer.id(), reader), from);
+            }
+        }
+        for link in datagram_links {
+            if link.origin.is_some_and(|origin| !writer.link(origin).is_empty()) {
+                link.standby.push(writer.id());
+            }
+        }
+    }
+
     /// Readers of such nodes have been lost, or have ended: their links carry all from here on.
     pub(super) fn tell_of_left(&self, offer: &Offer) {
         let state = &mut *lock(&self.state);

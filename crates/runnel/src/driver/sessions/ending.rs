@@ -1,7 +1,7 @@
-//! How sessions end: their links go back to their connections, and the processes meet again.
+//! How sessions end: their links go back to their connections, their pairs to RTPS, and the processes meet again.
 //!
 //! Each end reads what it still finds, tells the other that it has done so, and waits for the same from the other. What
-//! is not read by then goes by the connection, so that nothing is lost or comes twice although both ends live.
+//! is not read by then goes by the network, so that nothing is lost or comes twice although both ends live.
 //!
 //! The doorbell wakes the end that waits. A peer may have none any more, or not ring it: so each end also looks by itself,
 //! after a millisecond, after twice that, and so on.

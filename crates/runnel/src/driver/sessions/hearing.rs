@@ -99,6 +99,9 @@ impl Driver {
         let mut heard = self.hear_batch(session);
         if let Some(open) = self.sessions.open.get(session)
             && open.network == Network::Unread
+            && open.ending.is_none()
+            // Its rest is not taken, and reading RTPS would end it, from where it may be heard here.
+            && !open.receiver.peer_has_gone_on()
         {
             // If not all was read, what it comes before stays in its ring.
             if !self.hear_rtps() {

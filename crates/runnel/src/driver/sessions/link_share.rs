@@ -16,6 +16,9 @@ use crate::driver::sockets::Input;
 /// Statements that wait for messages at most.
 const MOST_WAITING: usize = 4096;
 
+/// Statements that are given to the connection at once.
+const MOST_AT_ONCE: usize = 64;
+
 /// A subscription, by where it is.
 pub(in crate::driver) type Name = usize;
 
@@ -74,14 +77,19 @@ impl Input {
     pub(in crate::driver) fn send_statements(&mut self) -> Option<bool> {
         let share = self.pair.as_mut()?.share.as_deref_mut()?;
         let had_unsent = !share.unsent.is_empty();
-        let statements = std::iter::from_fn(|| share.receiver.poll_statement());
-        share.unsent.extend(statements.flat_map(|statement| statement.encode_frame()));
-        if share.unsent.is_empty() {
-            return None;
+        // What the connection does not take stays with the receiver, which has a limit.
+        while !share.unsent.is_empty() || share.receiver.has_statements() {
+            if share.unsent.is_empty() {
+                let statements = std::iter::from_fn(|| share.receiver.poll_statement()).take(MOST_AT_ONCE);
+                share.unsent.extend(statements.flat_map(|statement| statement.encode_frame()));
+            }
+            // The reactor tells of an end.
+            let sent = self.stream.send(&share.unsent).unwrap_or(share.unsent.len());
+            share.unsent.drain(..sent);
+            if !share.unsent.is_empty() {
+                break;
+            }
         }
-        // The reactor tells of an end.
-        let sent = self.stream.send(&share.unsent).unwrap_or(share.unsent.len());
-        share.unsent.drain(..sent);
         let is_sent = share.unsent.is_empty();
         (had_unsent || !is_sent).then_some(is_sent)
     }
