@@ -110,7 +110,6 @@ pub(crate) struct Sessions {
     refused: Processes,
     /// Since when a link of some session waits for what its connection still has.
     late_since: Option<Instant>,
-    /// What waits until datagrams have been handed out.
     /// Pairs that wait for samples of RTPS.
     draining: Vec<Key>,
     /// Links that wait for messages of their connections, and since when.

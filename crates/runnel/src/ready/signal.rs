@@ -77,7 +77,7 @@ impl Signal {
         !state.is_set
     }
 
-    /// The caller has waited in the reactor, which it still has.
+    /// The caller waits in the reactor no longer.
     pub(crate) fn end_polling(&self) {
         lock(&self.state).waiter = Waiter::Nowhere;
     }
