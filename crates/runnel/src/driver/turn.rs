@@ -220,7 +220,16 @@ impl Driver {
     }
 
     /// Does what components want of one another, and what engines say, until nothing is left.
+    #[inline]
     pub(crate) fn settle(&mut self) {
+        // Of most messages nothing comes.
+        if !(self.effects.queue.is_empty() && self.ros1.unserved.is_empty()) {
+            self.apply_effects();
+        }
+    }
+
+    #[inline(never)]
+    fn apply_effects(&mut self) {
         loop {
             while let Some(effect) = self.effects.queue.pop_front() {
                 self.apply(effect);

@@ -388,7 +388,9 @@ impl Driver {
         {
             memory.untold = Some(reached);
         }
-        self.effects.extend(is_shared.then_some(Effect::LinkShared { key }));
+        if is_shared {
+            self.effects.push_back(Effect::LinkShared { key });
+        }
     }
 
     /// A channel of a link has ended: its connection carries on.

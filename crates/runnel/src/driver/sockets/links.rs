@@ -86,8 +86,12 @@ impl Sockets {
         let ended = if direct { read_direct(input) } else { read_through(input, &mut scratch) };
         let (has_untold, is_shared) = (input.has_untold(), input.has_share_changed());
         self.scratch = scratch;
-        effects.extend(has_untold.then_some(Effect::PublisherUntold { key }));
-        effects.extend(is_shared.then_some(Effect::LinkShared { key }));
+        if has_untold {
+            effects.push_back(Effect::PublisherUntold { key });
+        }
+        if is_shared {
+            effects.push_back(Effect::LinkShared { key });
+        }
         match ended {
             Ok(()) => {}
             Err(End::Closed) => self.ended(key, None, effects),
