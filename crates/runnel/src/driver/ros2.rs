@@ -12,7 +12,7 @@ mod qos;
 mod receiving;
 mod sight;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Weak};
@@ -52,8 +52,8 @@ pub(crate) struct Ros2 {
     /// Links may leave the network within this host.
     has_sessions: bool,
     pub(super) rtps: Option<Arc<Rtps>>,
-    writers: HashMap<EntityId, WriterEnd>,
-    pub(super) readers: HashMap<EntityId, ReaderEnd>,
+    writers: BTreeMap<EntityId, WriterEnd>,
+    pub(super) readers: BTreeMap<EntityId, ReaderEnd>,
     /// Subscriptions that have readers as publishers tell their types.
     any: Vec<AnyEnd>,
     graph: Graph,
@@ -91,9 +91,9 @@ pub(super) struct ReaderEnd {
     type_hash: String,
     /// Publishers have told its type.
     any: bool,
-    pub(super) links: HashMap<Guid, Arc<LinkInfo>>,
+    pub(super) links: BTreeMap<Guid, Arc<LinkInfo>>,
     /// Publishers that do not say any more that they live.
-    lapsed: HashSet<Guid>,
+    lapsed: BTreeSet<Guid>,
     /// How many messages more there is room for, if publishers are to wait for it.
     room: Option<usize>,
     /// Writers whose samples come by memory as well, and what decides their order among the driver's sockets.
@@ -113,7 +113,7 @@ impl Ros2 {
     }
 
     pub(super) fn new(settings: Option<Ros2Settings>, has_sessions: bool) -> Self {
-        let (writers, readers) = (HashMap::new(), HashMap::new());
+        let (writers, readers) = (BTreeMap::new(), BTreeMap::new());
         let (graph, brought) = (Graph::default(), Brought::default());
         Self {
             settings,

@@ -1,6 +1,9 @@
 //! Bytes that another process can write at any time.
 
-#![allow(unsafe_code, reason = "vectors grow by what is copied into their spare capacity, which is not cleared before")]
+#![allow(
+    unsafe_code,
+    reason = "vectors grow by what is copied into their spare capacity, which is not cleared before"
+)]
 
 use super::blocks::copy_blocks;
 use alloc::vec::Vec;

@@ -1,6 +1,6 @@
 //! What the process knows of the ROS 2 graph, put together for who asks.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
@@ -17,7 +17,7 @@ impl Driver {
     pub(crate) fn ros2_graph(&self) -> Option<Ros2Graph> {
         let rtps = self.ros2.rtps.as_ref()?;
         let mut graph = Ros2Graph::default();
-        let mut nodes = HashMap::new();
+        let mut nodes = BTreeMap::new();
         let own = rtps.prefix();
         self.add_own_nodes(own, &mut graph, &mut nodes);
         graph.participants.push(own_participant(own, self.ros2.enclave()));
@@ -30,7 +30,7 @@ impl Driver {
         Some(graph)
     }
 
-    fn add_own_nodes(&self, own: GuidPrefix, graph: &mut Ros2Graph, nodes: &mut HashMap<Guid, String>) {
+    fn add_own_nodes(&self, own: GuidPrefix, graph: &mut Ros2Graph, nodes: &mut BTreeMap<Guid, String>) {
         let name_of = |key: super::NodeKey| self.nodes.get(key).map(|node| node.name.clone());
         let writers = self.ros2.writers.iter().map(|(id, end)| (*id, end.node));
         let readers = self.ros2.readers.iter().map(|(id, end)| (*id, end.node));
@@ -47,7 +47,7 @@ impl Ros2 {
         participant: &Participant,
         peer: &Peer,
         graph: &mut Ros2Graph,
-        nodes: &mut HashMap<Guid, String>,
+        nodes: &mut BTreeMap<Guid, String>,
     ) {
         let prefix = peer.data.prefix;
         let known = self.graph.nodes_of(prefix);
@@ -90,7 +90,7 @@ fn own_participant(prefix: GuidPrefix, enclave: Option<String>) -> ParticipantIn
     }
 }
 
-fn endpoint(of: &Endpoint, nodes: &HashMap<Guid, String>) -> EndpointInfo {
+fn endpoint(of: &Endpoint, nodes: &BTreeMap<Guid, String>) -> EndpointInfo {
     let endpoint_type = match of.role() {
         Role::Writer => EndpointType::Publisher,
         Role::Reader => EndpointType::Subscription,
