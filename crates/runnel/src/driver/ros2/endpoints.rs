@@ -71,7 +71,7 @@ impl Ros2 {
             links: HashMap::new(),
             lapsed: HashSet::new(),
             room: None,
-            deliveries: Vec::new(),
+            receivers: Vec::new(),
         };
         self.readers.insert(id, end);
         effects.extend([Effect::ReaderMade { reader: id }, Effect::NodesChanged, Effect::ParticipantWorked]);
