@@ -36,8 +36,8 @@ impl Driver {
                 if let Some(key) = sockets.key_of(engine, conn)
                     && matches!(sockets.get(key), Some(Socket::Input(_)))
                 {
-                    self.read_all(key);
-                    self.hear_the_rest(key);
+                    sockets.read_all(key, effects);
+                    self.drain_session_of(key);
                 }
                 self.sockets.close(engine, conn, &mut self.effects);
             }

@@ -16,10 +16,10 @@ mod effect;
 mod events;
 mod incompatible;
 mod joins;
-mod last_messages;
 mod matches;
+mod memory_input;
 mod nodes;
-mod pairs;
+mod pair_delivery;
 mod ros1;
 mod ros2;
 mod services;
@@ -163,15 +163,5 @@ impl Driver {
     /// The memory that incomplete messages take.
     pub(crate) fn receive_budget(&self) -> ReceiveBudget {
         self.sockets.receive_budget()
-    }
-
-    /// Closes a socket and forgets it.
-    fn remove_socket(&mut self, key: Key) {
-        self.sockets.remove(key, &mut self.effects);
-    }
-
-    /// What comes by a link makes no sense: it ends, and the log says whose it was.
-    fn misbehaved(&mut self, key: Key, why: &str) {
-        self.sockets.misbehaved(key, why.to_owned(), &mut self.effects);
     }
 }

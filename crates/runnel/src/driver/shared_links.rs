@@ -12,8 +12,7 @@ use super::Driver;
 use super::effect::Effect;
 use super::nodes::NodeKey;
 use super::ros2::Ros2;
-use super::sessions::{Name, name_of};
-use super::sockets::{Input, Socket};
+use super::sockets::{Input, Name, Socket, name_of};
 use super::table::Key;
 use crate::data::{LinkInfo, SubscriptionCore, TopicInput};
 use crate::rtps::Brought;
@@ -70,7 +69,7 @@ impl Driver {
             if let (Some(pair), Some(rtps)) = (pair, self.ros2.rtps.clone()) {
                 let mut brought = Brought::default();
                 rtps.note_received(pair, (1, left.before), &mut brought);
-                self.give_brought(brought, &[]);
+                self.dispatch_rtps(brought, &[]);
             }
         }
         self.sockets.send_statements(key);

@@ -99,7 +99,7 @@ impl AnyEnd {
             links: BTreeMap::new(),
             lapsed: BTreeSet::new(),
             room: None,
-            deliveries: Vec::new(),
+            receivers: Vec::new(),
         }
     }
 
@@ -192,7 +192,7 @@ impl Ros2 {
     }
 
     /// An endpoint of another process is gone: the readers that end with it.
-    pub(super) fn publisher_lost(&mut self, endpoint: Guid) -> Vec<EntityId> {
+    pub(in crate::driver) fn publisher_lost(&mut self, endpoint: Guid) -> Vec<EntityId> {
         self.any.iter_mut().flat_map(|end| end.lose(endpoint)).collect()
     }
 }

@@ -71,7 +71,7 @@ impl Ros2 {
             links: BTreeMap::new(),
             lapsed: BTreeSet::new(),
             room: None,
-            deliveries: Vec::new(),
+            receivers: Vec::new(),
         };
         self.readers.insert(id, end);
         effects.extend([Effect::ReaderMade { reader: id }, Effect::NodesChanged, Effect::ParticipantWorked]);

@@ -109,7 +109,7 @@ impl Neighbours {
 
 impl Ros2 {
     /// An endpoint of ours and one of another process have met.
-    pub(super) fn pair_met(&mut self, local: EntityId, remote: Guid, effects: &mut Effects) {
+    pub(in crate::driver) fn pair_met(&mut self, local: EntityId, remote: Guid, effects: &mut Effects) {
         let is_ours = self.readers.contains_key(&local) || self.writers.contains_key(&local);
         let [first, second, ..] = remote.prefix.0;
         if !is_ours || VendorId([first, second]) != VendorId::RUNNEL || !self.has_sessions {
@@ -132,7 +132,7 @@ impl Ros2 {
     }
 
     /// The endpoints of others that one of ours has met.
-    pub(super) fn met_by(&self, local: EntityId) -> Vec<Guid> {
+    pub(in crate::driver) fn met_by(&self, local: EntityId) -> Vec<Guid> {
         let pairs = self.neighbours.known.values().flat_map(|neighbour| neighbour.pairs.keys());
         pairs.filter(|(id, _)| *id == local).map(|(_, remote)| *remote).collect()
     }

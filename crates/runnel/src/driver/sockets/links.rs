@@ -9,10 +9,10 @@ use runnel_ros1::node::{PublisherLink, SubscriberLink};
 use runnel_ros1::tcpros::FrameReader;
 
 use super::Sockets;
+use super::link_delivery::{LinkFault, LinkPair};
 use super::socket::{Input, Output, Served, Socket, Stated};
 use crate::data::{LinkInfo, Publication, TopicInput};
 use crate::driver::effect::{Effect, Effects, Peer, Source};
-use crate::driver::sessions::{LinkFault, LinkPair};
 use crate::driver::table::Key;
 
 /// Of a message under way at least this much is received into its own memory instead of through the common buffer.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use runnel_delivery::{LeftLink, PairId, ShareFault, SharedLinkReceiver, Statement};
 
+use super::Input;
 use super::link_delivery::LinkFault;
 use crate::data::SubscriptionCore;
 use crate::driver::effect::Effect;
-use crate::driver::sockets::Input;
 
 /// Statements that wait for messages at most.
 const MOST_WAITING: usize = 4096;
