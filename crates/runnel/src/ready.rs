@@ -77,3 +77,44 @@ pub(crate) fn mark() -> usize {
     thread_local!(static PLACE: u8 = const { 0 });
     PLACE.with(|place| std::ptr::from_ref(place).addr())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Wake, Waker};
+
+    use super::*;
+
+    /// Waits no longer once it is woken, and has the next one wait.
+    struct Once {
+        listeners: Arc<Listeners>,
+        next: Waker,
+        count: AtomicUsize,
+    }
+
+    impl Wake for Once {
+        fn wake(self: Arc<Self>) {
+            self.count.fetch_add(1, Ordering::Relaxed);
+            self.listeners.add(&self.next);
+            self.listeners.remove(&Waker::from(Arc::clone(&self)));
+        }
+    }
+
+    #[test]
+    fn wakers_may_add_and_remove() {
+        let listeners = Arc::new(Listeners::new());
+        let once =
+            |next| Arc::new(Once { listeners: Arc::clone(&listeners), next, count: AtomicUsize::new(0) });
+        let second = once(Waker::noop().clone());
+        let first = once(Waker::from(Arc::clone(&second)));
+        let count = || [&first, &second].map(|once| once.count.load(Ordering::Relaxed));
+        listeners.add(&Waker::from(Arc::clone(&first)));
+        listeners.add(&Waker::from(Arc::clone(&first)));
+        listeners.notify();
+        assert_eq!(count(), [1, 0]);
+        listeners.notify();
+        assert_eq!(count(), [1, 1]);
+        listeners.notify();
+        assert_eq!(count(), [1, 1]);
+    }
+}

@@ -5,7 +5,7 @@
 //! It is compiled for tests and with the feature `fuzzing`, by which the fuzz target reaches it.
 
 mod attacker;
-mod ends;
+pub(crate) mod ends;
 
 use super::record::Gift;
 use super::{Carried, Heard, Hello, Piece, Pool, RING, Tally};

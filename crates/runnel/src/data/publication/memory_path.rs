@@ -5,6 +5,8 @@
 //! of a link of ROS 1, or the writer of the participant. So it begins where the network [left off](LeftOff), and ends with what
 //! the network goes on with ([`Ended`]).
 
+mod ending;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -18,8 +20,8 @@ use runnel_ros1::node::LinkStats;
 use super::life::Life;
 use crate::data::way::Channel;
 use crate::frame::{Frame, QueueBound};
-use crate::ipc::{self, Tally, Unread, UnreadSample};
-use crate::rtps::Returned;
+use crate::ipc::{self, Tally};
+pub(super) use ending::Ended;
 
 /// Slots that wait for one subscriber at most; what waits behind them is copied.
 pub(super) const WAITING_SLOTS: usize = 8;
@@ -66,22 +68,6 @@ pub(super) struct LeftOff {
     pub(super) waiting: Vec<Numbered<Frame>>,
     /// The number of the next message.
     pub(super) next: u64,
-}
-
-/// What memory has of a pair that goes back to the network.
-pub(super) struct Ended {
-    /// What opens the network again.
-    pub(super) begin: Option<Statement>,
-    /// The number after the last message that memory had taken.
-    pub(super) taken: u64,
-    /// The number of the first message that is to be sent, or of the next one.
-    pub(super) from: u64,
-    /// The messages that did not get to the subscriber.
-    pub(super) messages: Vec<Returned>,
-    /// What was stated that it has not read, each behind the message of the number that is with it.
-    pub(super) unread_statements: Vec<(u64, Statement)>,
-    /// What was still to be stated, each before the message of the number that is with it.
-    pub(super) statements: VecDeque<(u64, Statement)>,
 }
 
 /// A pair's sender, which is about to have its messages go by memory.
@@ -373,47 +359,5 @@ impl MemoryPath {
     pub(super) fn has_arrived(&mut self) -> bool {
         let sender = &self.channel.sender;
         self.is_sent() && sender.is_read(*self.end.get_or_insert_with(|| sender.written()))
-    }
-
-    /// A message of which the subscriber has read a part, where `first_unread` is the first of which it has read nothing. If it
-    /// reads the rest as well, it knows by the number that the message comes twice.
-    fn partly_read(&mut self, first_unread: Option<u64>) -> Option<Numbered<Frame>> {
-        let read = self.channel.sender.read_position();
-        let (_, message) = self.in_pieces.drain(..).find(|(end, _)| *end > read)?;
-        first_unread.is_none_or(|first| message.number < first).then_some(message)
-    }
-
-    /// Memory carries the pair no longer. `unread` has what the subscriber did not read of each channel.
-    pub(super) fn end(mut self, unread: &mut Unread) -> Ended {
-        // Of what a falsified position gives, what makes no sense is left out, here and by the sender.
-        let unread_statements = unread.statements.remove(&self.channel.number).unwrap_or_default();
-        let unread = unread.samples.remove(&self.channel.number).unwrap_or_default();
-        let mut unread = unread.into_iter().filter(UnreadSample::is_whole).peekable();
-        let first_unread = unread.peek().map(|sample| sample.number);
-        let mut returned: Vec<Numbered<Frame>> = self.partly_read(first_unread).into_iter().collect();
-        for UnreadSample { number, frame: message, .. } in unread {
-            if returned.last().is_none_or(|last| last.number < number) {
-                returned.push(Numbered { number, bytes: message.as_ref().len(), message });
-            }
-        }
-        let begun = self.begun.take().map(|(message, _)| message);
-        returned.extend(begun.filter(|begun| returned.last().is_none_or(|last| last.number < begun.number)));
-        self.delivery.0.path_down(MEMORY, returned);
-        // It comes before all messages.
-        let begin = std::iter::from_fn(|| self.delivery.0.poll_action()).find_map(|action| match action {
-            SendAction::Begin { path: NETWORK, statement } => Some(statement),
-            _ => None,
-        });
-        let SenderSnapshot { next_number, taken, messages, .. } = self.delivery.0.snapshot();
-        let from = messages.first().map_or(next_number, |first| first.number);
-        let mut life = self.life.take();
-        let first = life.as_mut().map_or(0, |life| life.pass(clock::monotonic()));
-        let written = |number| life.as_ref().and_then(|life| life.written(number));
-        let unsent = messages.into_iter().filter(|message| message.number >= first);
-        // Whoever holds it longer is not to hold memory that is shared.
-        let unsent =
-            unsent.map(|message| (message.number, written(message.number), message.message.to_own()));
-        let statements = std::mem::take(&mut self.statements);
-        Ended { begin, taken, from, messages: unsent.collect(), unread_statements, statements }
     }
 }

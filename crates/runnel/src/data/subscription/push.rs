@@ -91,10 +91,13 @@ impl SubscriptionCore {
             }
             deferred.ended.extend(queue.drop_oldest());
         }
-        let stand_in_line = queue.put(entry);
+        let (is_first, stand_in_line) = (queue.len() == 0, queue.put(entry));
         drop(queue);
         if stand_in_line {
             deferred.callbacks.extend(self.turn.push_unless_inline());
+        } else if is_first {
+            // The callback runs, or is about to on a thread that may first wait for its group.
+            self.turn.listeners().notify();
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Taking messages: for the callback, or in its place.
 
 use super::queue::{Entry, Item};
-use super::{Callback, Delivery, SubscriptionCore, Unreadable};
+use super::{Callback, Delivery, Queue, SubscriptionCore, Unreadable};
 use crate::callback_group::Entered;
 use crate::data::kept::Kept;
 use crate::data::received::SharedMessage;
 use crate::ready::{Listeners, Runnable, Waitable};
-use crate::sync::{TryMutexGuard, lock};
+use crate::sync::{MutexGuard, TryMutexGuard, lock};
 
 /// A message that was taken in place of the callback.
 pub(crate) enum Taken {
@@ -19,15 +19,21 @@ impl SubscriptionCore {
     /// Takes the message that has waited longest, which may have expired, and says whether more wait behind it. The one before
     /// is done with.
     fn take_next(&self, before: Option<Entry>) -> (Option<Entry>, bool) {
+        let mut queue = self.queue_after(before);
+        let taken = queue.take();
+        self.make_room(&queue);
+        taken
+    }
+
+    /// The queue, locked, once a message that was taken is done with.
+    fn queue_after(&self, done: Option<Entry>) -> MutexGuard<'_, Queue> {
         // A shared message ends here and not under the lock, see `end`.
-        let spare = before.and_then(Entry::into_spare);
+        let spare = done.and_then(Entry::into_spare);
         let mut queue = lock(&self.queue);
         if let Some(spare) = spare {
             queue.give_back(spare);
         }
-        let taken = queue.take();
-        self.make_room(&queue);
-        taken
+        queue
     }
 
     /// Takes the message that has waited longest in place of the callback, which no longer stands in line if no other waits.
@@ -36,11 +42,7 @@ impl SubscriptionCore {
     pub(crate) fn take(&self) -> Option<Taken> {
         let mut expired = None;
         loop {
-            let (entry, more) = self.take_next(expired);
-            if !more {
-                self.settle();
-            }
-            let entry = entry?;
+            let entry = self.take_in_place(expired)?;
             if !entry.has_expired() {
                 return Some(Taken::new(entry.item, self));
             }
@@ -48,29 +50,26 @@ impl SubscriptionCore {
         }
     }
 
+    /// Takes the message that has waited longest, which may have expired. The callback does not stand in line for the last one
+    /// any more. A message that comes once the queue is unlocked finds it so.
+    fn take_in_place(&self, before: Option<Entry>) -> Option<Entry> {
+        let mut queue = self.queue_after(before);
+        let (entry, more) = queue.take();
+        self.make_room(&queue);
+        if !more && self.turn.take_back() {
+            queue.rest();
+        }
+        entry
+    }
+
     /// Counts a message that was taken and cannot be read.
     pub(crate) fn refuse(&self, message: &Kept, error: impl Into<Unreadable>) {
         self.note_malformed(message.from(), &error.into());
     }
 
-    /// The callback does not stand in line for messages that were taken.
-    fn settle(&self) {
-        let mut queue = lock(&self.queue);
-        if queue.len() == 0 && self.turn.take_back() {
-            queue.rest();
-        }
-    }
-
     /// After a callback: keeps the message's buffer, and stands in line again if more waits.
     fn done(&self, entry: Option<Entry>) {
-        // A shared message ends here and not under the lock, see `end`.
-        let spare = entry.and_then(Entry::into_spare);
-        let mut queue = lock(&self.queue);
-        if let Some(spare) = spare {
-            queue.give_back(spare);
-        }
-        let again = queue.rest();
-        drop(queue);
+        let again = self.queue_after(entry).rest();
         if again {
             self.turn.push();
         }
@@ -155,6 +154,7 @@ impl Drop for Running<'_> {
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Wake, Waker};
     use std::time::Duration;
 
     use runnel_core::wire::DecodeErrorKind;
@@ -250,6 +250,32 @@ mod tests {
         assert_eq!((scene.ready.len(), scene.run_due()), (0, 0));
         scene.push(2);
         assert_eq!((scene.ready.len(), scene.run_due()), (1, 1));
+    }
+
+    /// A waiter that counts how often it is woken.
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The callback is about to run on another thread, as it stays while it waits for its group. Who waits to take in its place
+    /// hears of the next message all the same.
+    #[test]
+    fn first_message_wakes_waiters_also_if_the_callback_has_its_turn() {
+        let (scene, woken) = (Scene::new(), Arc::new(Woken::default()));
+        scene.push(1);
+        let callback = scene.ready.pop().unwrap();
+        assert_eq!(scene.take(), Some(vec![1]));
+        scene.core.listeners().add(&Waker::from(Arc::clone(&woken)));
+        [2, 3].into_iter().for_each(|byte| scene.push(byte));
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1, "for the first of two that wait");
+        assert_eq!([scene.take(), scene.take()], [Some(vec![2]), Some(vec![3])]);
+        callback.run();
+        assert_eq!(scene.called.load(Ordering::Relaxed), 0);
     }
 
     #[test]

@@ -11,9 +11,9 @@ use runnel_io::{Doorbell, PacketListener, Packets, Ringer};
 use crate::ipc::{Heard, Inbox, Outbox, Pool, Receiver, Sender, SessionFault};
 
 /// One end of a session, and the memory that says whether its process sleeps.
-pub(super) struct End {
-    pub(super) sender: Arc<Sender>,
-    pub(super) receiver: Receiver,
+pub(crate) struct End {
+    pub(crate) sender: Arc<Sender>,
+    pub(crate) receiver: Receiver,
     _bells: [Doorbell; 2],
     _page: SharedWords,
 }
@@ -28,7 +28,7 @@ pub(super) struct Memory<'a> {
 }
 
 /// Two honest processes with a session. The first one's messages lie in `pool`.
-pub(super) fn connect(pool: &Arc<Pool>) -> (End, End) {
+pub(crate) fn connect(pool: &Arc<Pool>) -> (End, End) {
     let (one, other) = packets();
     let (outboxes, pages) = ([outbox(), outbox()], [page(), page()]);
     let memory = |index: usize| Memory { page: pages[index].fd(), outbox: outboxes[index].memory().fd() };
@@ -104,7 +104,7 @@ impl End {
     }
 
     /// The next record, if there is one.
-    pub(super) fn next(&mut self) -> Result<Option<Heard>, Option<SessionFault>> {
+    pub(crate) fn next(&mut self) -> Result<Option<Heard>, Option<SessionFault>> {
         let Some(record) = self.receiver.peek().map_err(Some)? else { return Ok(None) };
         let heard = self.receiver.hear(&record).map_err(Some)?;
         self.receiver.pass(&record);

@@ -1,0 +1,171 @@
+//! What becomes of a pair when memory carries it no longer.
+
+use std::collections::VecDeque;
+
+use runnel_delivery::{Numbered, SendAction, SenderSnapshot, Statement};
+use runnel_io::clock;
+
+use super::{MEMORY, MemoryPath, NETWORK};
+use crate::frame::Frame;
+use crate::ipc::{Unread, UnreadSample};
+use crate::rtps::Returned;
+
+/// What memory has of a pair that goes back to the network.
+pub(in crate::data::publication) struct Ended {
+    /// What opens the network again.
+    pub(in crate::data::publication) begin: Option<Statement>,
+    /// The number after the last message that memory had taken.
+    pub(in crate::data::publication) taken: u64,
+    /// The number of the first message that is to be sent, or of the next one.
+    pub(in crate::data::publication) from: u64,
+    /// The messages that did not get to the subscriber.
+    pub(in crate::data::publication) messages: Vec<Returned>,
+    /// What was stated that it has not read, each behind the message of the number that is with it.
+    pub(in crate::data::publication) unread_statements: Vec<(u64, Statement)>,
+    /// What was still to be stated, each before the message of the number that is with it.
+    pub(in crate::data::publication) statements: VecDeque<(u64, Statement)>,
+}
+
+impl MemoryPath {
+    /// Memory carries the pair no longer. `unread` has what the subscriber did not read of each channel.
+    pub(in crate::data::publication) fn end(mut self, unread: &mut Unread) -> Ended {
+        // Of what a falsified position gives, what makes no sense is left out, here and by the sender.
+        let mut unread_statements = unread.statements.remove(&self.channel.number).unwrap_or_default();
+        let unread = unread.samples.remove(&self.channel.number).unwrap_or_default();
+        let first_unread = unread.first().map(|sample| sample.number);
+        let first_whole = unread.iter().find(|sample| sample.is_whole()).map(|sample| sample.number);
+        let partly_read = self.partly_read(first_whole);
+        if let Some(message) = &partly_read
+            && first_unread.is_none_or(|first| message.number < first)
+        {
+            // Its beginning has been read, and nothing that is unread was before that.
+            unread_statements.iter_mut().for_each(|(after, _)| *after = message.number.max(*after));
+        }
+        let mut returned: Vec<Numbered<Frame>> = partly_read.into_iter().collect();
+        for UnreadSample { number, frame: message, .. } in unread.into_iter().filter(UnreadSample::is_whole) {
+            if returned.last().is_none_or(|last| last.number < number) {
+                returned.push(Numbered { number, bytes: message.as_ref().len(), message });
+            }
+        }
+        let begun = self.begun.take().map(|(message, _)| message);
+        returned.extend(begun.filter(|begun| returned.last().is_none_or(|last| last.number < begun.number)));
+        self.delivery.0.path_down(MEMORY, returned);
+        // It comes before all messages.
+        let begin = std::iter::from_fn(|| self.delivery.0.poll_action()).find_map(|action| match action {
+            SendAction::Begin { path: NETWORK, statement } => Some(statement),
+            _ => None,
+        });
+        let SenderSnapshot { next_number, taken, messages, .. } = self.delivery.0.snapshot();
+        let from = messages.first().map_or(next_number, |first| first.number);
+        let mut life = self.life.take();
+        let first = life.as_mut().map_or(0, |life| life.pass(clock::monotonic()));
+        let written = |number| life.as_ref().and_then(|life| life.written(number));
+        let unsent = messages.into_iter().filter(|message| message.number >= first);
+        // Whoever holds it longer is not to hold memory that is shared.
+        let unsent =
+            unsent.map(|message| (message.number, written(message.number), message.message.to_own()));
+        let statements = std::mem::take(&mut self.statements);
+        Ended { begin, taken, from, messages: unsent.collect(), unread_statements, statements }
+    }
+
+    /// A message of which the subscriber has read a part, where `first_whole` is the first of which it has read nothing. If it
+    /// reads the rest as well, it knows by the number that the message comes twice.
+    fn partly_read(&mut self, first_whole: Option<u64>) -> Option<Numbered<Frame>> {
+        let read = self.channel.sender.read_position();
+        let (_, message) = self.in_pieces.drain(..).find(|(end, _)| *end > read)?;
+        first_whole.is_none_or(|first| message.number < first).then_some(message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use runnel_delivery::{PairId, PathKind};
+    use runnel_io::Token;
+
+    use super::super::{Delivery, LeftOff};
+    use super::*;
+    use crate::data::way::Channel;
+    use crate::frame::QueueBound;
+    use crate::ipc::Pool;
+    use crate::ipc::play::ends::{End, connect};
+
+    /// Longer than one record takes, and shorter than the ring.
+    const LONG: usize = 100_000;
+
+    const BOUND: QueueBound = QueueBound { messages: 10, bytes: 1 << 20 };
+
+    const STREAM: u64 = 5;
+
+    /// A link whose messages go by memory, and the process at the other end.
+    struct Scene {
+        path: MemoryPath,
+        here: End,
+        there: End,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let (here, there) = connect(&Arc::new(Pool::new(0, 0)));
+            let left_off = LeftOff {
+                network: PathKind::Tcpros,
+                epoch: 1,
+                reached: 1,
+                unsent: 1,
+                waiting: Vec::new(),
+                next: 1,
+            };
+            let (delivery, begin) = Delivery::switch_to_memory(STREAM, left_off, BOUND, false).unwrap();
+            let number = here.sender.open_samples(STREAM.into(), 1, &begin).unwrap();
+            let channel = Channel { sender: Arc::clone(&here.sender), number };
+            Self { path: MemoryPath::new((Token(0), channel), (delivery, BOUND)), here, there }
+        }
+
+        fn publish(&mut self, number: u64, len: usize) {
+            assert_eq!(self.path.offer(number, &Frame::from(vec![number as u8; len])), 0);
+        }
+
+        /// States something behind all messages so far.
+        fn state(&mut self, next: u64) -> Statement {
+            let pair = PairId { writer: 1, reader: 2 };
+            let statement = Statement::Leave { id: pair.id(), epoch: 1, from: next };
+            self.path.statements.push_back((next, statement));
+            self.path.flush();
+            statement
+        }
+
+        /// The subscriber reads so many records, and then no more.
+        fn end_after(mut self, records: usize) -> Ended {
+            (0..records).for_each(|_| drop(self.there.next().unwrap().expect("a record")));
+            self.there.receiver.tell_last();
+            let (why, mut unread) = self.here.sender.finish();
+            assert_eq!(why, None);
+            self.path.end(&mut unread)
+        }
+    }
+
+    fn numbers(ended: &Ended) -> Vec<u64> {
+        ended.messages.iter().map(|(number, ..)| *number).collect()
+    }
+
+    #[test]
+    fn statement_stays_behind_a_message_that_was_read_in_part() {
+        let mut scene = Scene::new();
+        scene.publish(1, LONG);
+        let statement = scene.state(2);
+        scene.publish(2, 1);
+        // The channel's beginning, and that of the message.
+        let ended = scene.end_after(2);
+        assert_eq!((numbers(&ended), ended.unread_statements), (vec![1, 2], vec![(1, statement)]));
+    }
+
+    #[test]
+    fn statement_stays_before_a_message_that_is_unread() {
+        let mut scene = Scene::new();
+        let statement = scene.state(1);
+        scene.publish(1, LONG);
+        let ended = scene.end_after(1);
+        assert_eq!((numbers(&ended), ended.unread_statements), (vec![1], vec![(0, statement)]));
+    }
+}
