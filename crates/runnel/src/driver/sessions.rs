@@ -30,6 +30,8 @@ mod pairs;
 mod processes;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unread_network;
 mod versions;
 
 use std::collections::{HashMap, VecDeque};
@@ -39,6 +41,7 @@ use std::time::Duration;
 
 use runnel_core::local_peer::LocalPeerId;
 use runnel_core::time::Instant;
+use runnel_delivery::PathId;
 use runnel_io::memory::SharedWords;
 use runnel_io::unix::Packets;
 use runnel_io::{Doorbell, PacketListener, Reactor, Ringer, clock};
@@ -107,6 +110,10 @@ pub(crate) struct Sessions {
     pub(super) late_since: Option<Instant>,
     /// Pairs that wait for samples of RTPS.
     pub(super) draining: Vec<Key>,
+    /// RTPS has not been read before pairs that began: the end of another pair is to be done first.
+    pub(super) is_network_unread: bool,
+    /// These pairs, whose samples wait for that, and their path by it.
+    undrained: Vec<(Key, PathId)>,
     /// Links that wait for messages of their connections, and since when.
     owed: Vec<(Key, Instant)>,
     /// With messages, since the reactor was looked at.
@@ -220,6 +227,8 @@ impl Sessions {
             refused: Processes::default(),
             late_since: None,
             draining: Vec::new(),
+            is_network_unread: false,
+            undrained: Vec::new(),
             owed: Vec::new(),
             turns: 0,
             throttle: Throttle::default(),

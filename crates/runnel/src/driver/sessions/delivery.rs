@@ -94,6 +94,7 @@ impl Sessions {
         pair: Key,
         has_room: impl Fn(EntityId) -> bool,
     ) -> Option<(EntityId, usize)> {
+        let is_network_unread = self.is_network_unread;
         loop {
             let input = self.sample_input(pair)?;
             match input.next_action(has_room(input.reader))? {
@@ -108,6 +109,7 @@ impl Sessions {
                     memory.untold = memory.delivery.as_ref().map(|delivery| delivery.reached(statement));
                     self.tell_untold(pair);
                 }
+                ReceiveAction::DrainPath { path } if is_network_unread => self.undrained.push((pair, path)),
                 // The sockets were read before the Begin.
                 ReceiveAction::DrainPath { path } => {
                     if let Some(delivery) = &mut input.memory.delivery {
@@ -117,6 +119,18 @@ impl Sessions {
                 ReceiveAction::Reached { .. } | ReceiveAction::Close { .. } => {}
             }
         }
+    }
+
+    /// RTPS has been read for the pairs that began before that was possible.
+    pub(in crate::driver) fn network_drained(&mut self) -> Vec<Key> {
+        self.is_network_unread = false;
+        let undrained = std::mem::take(&mut self.undrained);
+        for (pair, path) in &undrained {
+            if let Some(delivery) = self.memory_input(*pair).and_then(|memory| memory.delivery.as_mut()) {
+                delivery.receiver.path_drained(*path);
+            }
+        }
+        undrained.into_iter().map(|(pair, _)| pair).collect()
     }
 
     /// Notes whether RTPS is to be followed for a pair, when nothing more is due. A pair whose channel has ended needs no

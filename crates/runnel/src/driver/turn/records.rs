@@ -8,6 +8,15 @@ use crate::driver::sessions::{Batch, MOST_CHANNELS, Taken};
 use crate::driver::table::{Key, Owner};
 use crate::ipc::{Carried, Heard, RING, SessionFault};
 
+/// What becomes of a record that the network is to be read before, if the end of a pair is to be done before that.
+#[derive(Clone, Copy)]
+enum NetworkUnread {
+    /// It stays in its ring, with what is behind it.
+    Waits,
+    /// It is taken. What comes by the channel that it opens waits for the network.
+    GoesOn,
+}
+
 impl Driver {
     /// Looks at the rings of all sessions; true if there was anything.
     pub(in crate::driver) fn poll_sessions(&mut self) -> bool {
@@ -15,7 +24,7 @@ impl Driver {
         for index in 0..self.sessions.standing.len() {
             let Some(session) = self.sessions.standing.get(index).copied() else { break };
             if self.sessions.has_record(session) {
-                any |= self.take_records(session);
+                any |= self.take_records(session, NetworkUnread::Waits);
             }
         }
         any
@@ -35,14 +44,14 @@ impl Driver {
         if self.sessions.is_ending(session) {
             return self.sessions.end_if_read(session, &mut self.effects);
         }
-        self.take_records(session);
+        self.take_records(session, NetworkUnread::Waits);
         for Token(bits) in self.sessions.go_on_with_room(session, &mut self.effects) {
             self.writable(Key::from_bits(bits));
         }
     }
 
     /// Takes records of a session, and reads the network before those that it comes before; true if there were any.
-    fn take_records(&mut self, session: Key) -> bool {
+    fn take_records(&mut self, session: Key, if_unread: NetworkUnread) -> bool {
         let mut batch = Batch::default();
         loop {
             let Self { sessions, sockets, .. } = self;
@@ -50,11 +59,16 @@ impl Driver {
             let taken = match sessions.take_records(session, &mut batch, of_link) {
                 Ok(Taken::All) => return batch.has_any(),
                 Ok(Taken::Record { channel, heard }) => self.take_record(session, channel, heard),
-                // If not all was read, what it comes before stays in its ring.
-                Ok(Taken::NetworkFirst) if !batch.begin_behind_network() || !self.receive_rtps() => {
-                    return batch.has_any();
+                Ok(Taken::NetworkFirst) if !batch.begin_behind_network() => return batch.has_any(),
+                Ok(Taken::NetworkFirst) => {
+                    if !self.receive_rtps() {
+                        match if_unread {
+                            NetworkUnread::Waits => return batch.has_any(),
+                            NetworkUnread::GoesOn => self.sessions.is_network_unread = true,
+                        }
+                    }
+                    Ok(())
                 }
-                Ok(Taken::NetworkFirst) => Ok(()),
                 Err(why) => Err(why),
             };
             if let Err(why) = taken {
@@ -212,7 +226,9 @@ impl Driver {
     pub(super) fn drain_session(&mut self, session: Key) {
         if let Some(begun) = self.sessions.position(session) {
             let is_within_ring = |at| at - begun < RING as u64;
-            while self.sessions.position(session).is_some_and(is_within_ring) && self.take_records(session) {}
+            while self.sessions.position(session).is_some_and(is_within_ring)
+                && self.take_records(session, NetworkUnread::GoesOn)
+            {}
         }
         self.catch_up(session);
     }

@@ -94,13 +94,23 @@ impl Driver {
     }
 
     /// Does what was left to the loop, and goes on with the datagrams that came behind it.
-    pub(super) fn end_pairs(&mut self) {
+    pub(in crate::driver) fn end_pairs(&mut self) {
         while let Some(event) = self.ros2.ends.front().cloned() {
             self.ros2_event(event);
             // Not before: until then no datagram is taken.
             self.ros2.ends.pop_front();
         }
         self.take_datagrams();
+        self.drain_rtps();
+    }
+
+    /// Reads RTPS for the pairs that began when it could not be read, unless that is still so.
+    fn drain_rtps(&mut self) {
+        if self.sessions.is_network_unread && self.receive_rtps() {
+            for pair in self.sessions.network_drained() {
+                self.deliver_pair(pair);
+            }
+        }
     }
 
     /// Receives the user data that has come so far, unless the end of a pair is to be done first.
