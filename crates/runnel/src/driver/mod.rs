@@ -13,23 +13,19 @@
 //! ```
 
 mod effect;
-mod events;
+mod entries;
 mod incompatible;
-mod joins;
 mod matches;
 mod memory_input;
 mod nodes;
 mod pair_delivery;
 mod ros1;
 mod ros2;
-mod services;
 mod sessions;
 mod shared_links;
-mod sim_time;
 mod sockets;
 mod table;
 mod throttle;
-mod topics;
 mod turn;
 mod watches;
 
@@ -49,9 +45,10 @@ use crate::ipc::Pool;
 use crate::receive_budget::ReceiveBudget;
 use crate::simulation::Simulation;
 use effect::Effects;
+pub(crate) use entries::{Inputs, Ros1End};
 use matches::Endpoints;
+pub(crate) use nodes::NodeKey;
 use nodes::Nodes;
-pub(crate) use nodes::{NodeKey, Ros1End};
 pub use ros1::ServiceInfo;
 pub(crate) use ros1::{Asks, Engine, Notice, Verbs};
 use ros1::{Ros1, Slot};
@@ -59,7 +56,6 @@ use ros2::Ros2;
 use sessions::Sessions;
 use sockets::{SCRATCH, Sockets};
 pub(crate) use table::Key;
-pub(crate) use topics::Inputs;
 use watches::Watches;
 
 /// Until when somebody waits who only looks.

@@ -14,20 +14,16 @@ mod sight;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
-use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use runnel_core::time::Instant;
-use runnel_io::interfaces::Changes;
-use runnel_io::{Interest, Token, clock};
+use runnel_io::clock;
 use runnel_rtps::Event;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
-use super::Driver;
 use super::effect::{Effect, Effects};
 use super::nodes::NodeKey;
-use super::sockets::Socket;
 use super::table::Key;
 use super::throttle::Throttle;
 use crate::data::{LinkInfo, Offer, SubscriptionCore, TopicInput};
@@ -162,6 +158,28 @@ impl Ros2 {
         to_topic.map(|(id, end)| (*id, end.offer.upgrade())).collect()
     }
 
+    /// What the process joins the graph with, unless it has joined or left it.
+    pub(super) fn wants_to_join(&self) -> Option<&Ros2Settings> {
+        self.settings.as_ref().filter(|_| self.rtps.is_none() && !self.left)
+    }
+
+    /// The process joins the graph.
+    pub(super) fn join(&mut self, rtps: Arc<Rtps>, effects: &mut Effects) {
+        self.graph.join(&rtps);
+        self.rtps = Some(rtps);
+        // Whoever asks what there is waits for this of everyone, and a process may have no node for long.
+        effects.push_back(Effect::NodesChanged);
+    }
+
+    /// The process leaves the graph, and tells its peers; false if it was not there.
+    pub(super) fn leave(&mut self, effects: &mut Effects) -> bool {
+        self.left = true;
+        self.say_all(effects);
+        let Some(rtps) = self.rtps.take() else { return false };
+        rtps.leave();
+        true
+    }
+
     /// True if nobody in the ROS 2 graph has yet to get a message.
     pub(crate) fn is_acknowledged(&self) -> bool {
         self.writers.values().filter_map(|end| end.offer.upgrade()).all(|offer| offer.is_acknowledged())
@@ -187,65 +205,5 @@ impl Ros2 {
     pub(super) fn shared_by(&self, reader: EntityId, writer: Guid) -> Option<(u64, Arc<SubscriptionCore>)> {
         let end = self.readers.get(&reader)?;
         Some((end.links.get(&writer)?.origin?, end.core.upgrade()?))
-    }
-}
-
-impl Driver {
-    /// Joins the ROS 2 graph with the first node that is to be there.
-    pub(crate) fn join_ros2(&mut self) -> io::Result<()> {
-        let joins = self.ros2.rtps.is_none() && !self.ros2.left;
-        let Some(settings) = self.ros2.settings.as_ref().filter(|_| joins) else {
-            return Ok(());
-        };
-        let rtps = Arc::new(Rtps::open(settings, self.sockets.reactor.waker().clone())?);
-        if !rtps.has_interface() {
-            console::warning!(
-                "no network interface is up: other processes are not met in ROS 2 until one is"
-            );
-        }
-        for socket in rtps.receivers() {
-            let key = self.sockets.insert(Socket::Rtps(Arc::clone(&socket)));
-            self.sockets.reactor.add(&*socket, Token(key.to_bits()), Interest::Read)?;
-        }
-        let changes = Changes::watch()?;
-        let key = self.sockets.insert(Socket::Nothing);
-        self.sockets.reactor.add(&changes, Token(key.to_bits()), Interest::Read)?;
-        if let Some(place) = self.sockets.get_mut(key) {
-            *place = Socket::Interfaces(changes);
-        }
-        self.ros2.graph.join(&rtps);
-        self.ros2.rtps = Some(rtps);
-        // Whoever asks what there is waits for this of everyone, and a process may have no node for long.
-        self.effects.push_back(Effect::NodesChanged);
-        Ok(())
-    }
-
-    /// Tells the peers that the process leaves the ROS 2 graph, and hears them no longer.
-    pub(crate) fn leave_ros2(&mut self) {
-        self.ros2.left = true;
-        self.ros2.say_all(&mut self.effects);
-        let Some(rtps) = self.ros2.rtps.take() else { return };
-        rtps.leave();
-        for key in self.sockets.keys() {
-            match self.sockets.get(key) {
-                // What still comes there would wake the program again and again: handles keep it open.
-                Some(Socket::Rtps(socket)) => drop(self.sockets.reactor.remove(&**socket)),
-                Some(Socket::Interfaces(_)) => {}
-                _ => continue,
-            }
-            self.sockets.remove(key, &mut self.effects);
-        }
-    }
-
-    /// What offers of a node's were announced by ends.
-    pub(super) fn remove_writers(&mut self, offers: &[Arc<Offer>]) {
-        let ids: Vec<EntityId> = offers.iter().filter_map(|offer| offer.writer_id()).collect();
-        self.end_endpoints(&ids);
-    }
-
-    /// The readers of a subscription end.
-    pub(super) fn remove_reader(&mut self, core: &Arc<SubscriptionCore>) {
-        let ids = self.ros2.end_subscription(core);
-        self.end_endpoints(&ids);
     }
 }

@@ -13,6 +13,7 @@ mod link_share;
 mod links;
 mod listeners;
 mod lookups;
+mod participant;
 mod paths;
 mod services;
 mod socket;

@@ -14,6 +14,8 @@
 //! a thread that has worked on the driver between turns, when it lets go.
 
 mod ending;
+mod engines;
+mod joins;
 mod pairs;
 mod records;
 mod rtps;
