@@ -63,7 +63,7 @@ pub(crate) struct Ros2 {
     /// Whose links somebody of this process asks for.
     asked: Option<links::Asked>,
     /// The ends of pairs, which the loop is to do, and what happened behind the first of them. RTPS is read no further until then.
-    ends: VecDeque<Event>,
+    pub(super) ends: VecDeque<Event>,
     brought: Brought,
     /// Datagrams that have been received, and room for them.
     inbox: Inbox,

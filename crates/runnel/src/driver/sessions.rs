@@ -34,6 +34,8 @@ mod processes;
 mod samples;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unread_network;
 mod versions;
 
 use std::collections::{HashMap, VecDeque};
@@ -43,6 +45,7 @@ use std::time::Duration;
 
 use runnel_core::local_peer::LocalPeerId;
 use runnel_core::time::Instant;
+use runnel_delivery::PathId;
 use runnel_io::memory::SharedWords;
 use runnel_io::unix::Packets;
 use runnel_io::{Doorbell, PacketListener, Reactor, Ringer, clock};
@@ -112,6 +115,8 @@ pub(crate) struct Sessions {
     late_since: Option<Instant>,
     /// Pairs that wait for samples of RTPS.
     draining: Vec<Key>,
+    /// Pairs whose samples wait until RTPS has been read, and their path by it.
+    undrained: Vec<(Key, PathId)>,
     /// Links that wait for messages of their connections, and since when.
     owed: Vec<(Key, Instant)>,
     /// With messages, since the reactor was looked at.
@@ -236,6 +241,7 @@ impl Sessions {
             refused: Processes::default(),
             late_since: None,
             draining: Vec::new(),
+            undrained: Vec::new(),
             owed: Vec::new(),
             turns: 0,
             throttle: Throttle::default(),

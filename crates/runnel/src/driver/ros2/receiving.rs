@@ -21,7 +21,7 @@ const MOST_BATCHES: usize = 256;
 
 impl Ros2 {
     /// Whether the end of a pair is still to be done, before which RTPS is not read.
-    fn has_ends(&self) -> bool {
+    pub(in crate::driver) fn has_ends(&self) -> bool {
         !self.ends.is_empty()
     }
 
@@ -101,6 +101,7 @@ impl Driver {
             self.ros2.ends.pop_front();
         }
         self.take_datagrams();
+        self.drain_rtps();
     }
 
     /// Receives the user data that has come so far, unless the end of a pair is to be done first.

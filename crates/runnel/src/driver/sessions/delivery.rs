@@ -127,6 +127,21 @@ impl Driver {
         }
     }
 
+    /// Reads RTPS for the pairs that began when it could not be read, unless that is still so.
+    pub(in crate::driver) fn drain_rtps(&mut self) {
+        if self.sessions.undrained.is_empty() || !self.hear_rtps() {
+            return;
+        }
+        for (key, path) in std::mem::take(&mut self.sessions.undrained) {
+            if let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key)
+                && let Some(delivery) = &mut input.memory.delivery
+            {
+                delivery.receiver.path_drained(path);
+                self.deliver_pair(key);
+            }
+        }
+    }
+
     /// A channel has ended: RTPS carries on.
     pub(super) fn return_to_network(&mut self, key: Key) {
         let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
@@ -193,6 +208,9 @@ impl Driver {
                 ReceiveAction::Lost { count, .. } => self.samples_lost(reader, writer, count),
                 ReceiveAction::Reached { statement, .. } if input.memory.has_channel() => {
                     self.tell_reached(key, statement);
+                }
+                ReceiveAction::DrainPath { path } if self.ros2.has_ends() => {
+                    self.sessions.undrained.push((key, path));
                 }
                 // The sockets were read before the Begin.
                 ReceiveAction::DrainPath { path } => {

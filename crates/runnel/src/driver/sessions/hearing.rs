@@ -31,6 +31,18 @@ impl Sessions {
         open.network = if is_taken { Network::NotBefore } else { Network::Unread };
         is_taken
     }
+
+    /// Whether the next record of a session was left for a network that cannot be read now. If so, it is taken all the same: what
+    /// comes by the channel that it opens waits for the network, and what other channels bring does not.
+    fn goes_on_before_network(&mut self, session: Key) -> bool {
+        let Some(open) = self.open.get_mut(session) else { return false };
+        let goes_on =
+            open.network == Network::Unread && open.ending.is_none() && !open.receiver.peer_has_gone_on();
+        if goes_on {
+            open.network = Network::Read;
+        }
+        goes_on
+    }
 }
 
 impl Driver {
@@ -307,6 +319,8 @@ impl Driver {
     pub(super) fn hear_all(&mut self, session: Key) {
         let position = |driver: &Self| Some(driver.sessions.open.get(session)?.receiver.position());
         let Some(begun) = position(self) else { return };
-        while position(self).is_some_and(|at| at - begun < RING as u64) && self.hear(session) {}
+        while position(self).is_some_and(|at| at - begun < RING as u64)
+            && (self.hear(session) || self.sessions.goes_on_before_network(session))
+        {}
     }
 }

@@ -1,0 +1,114 @@
+//! Sessions that are read for the end of a pair, before which RTPS is not read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runnel_core::qos::QoS;
+use runnel_core::wire::{Encoding, cdr};
+use runnel_delivery::{Statement, StreamId};
+use runnel_io::clock;
+use runnel_msgs::std_msgs::UInt32;
+use runnel_rtps::Event;
+use runnel_testkit::namespace::require_private_network;
+
+use super::Entry;
+use crate::driver::Driver;
+use crate::driver::table::Key;
+use crate::frame::Frame;
+use crate::ipc::{Sender, Tally};
+use crate::{Context, ContextOptions, Graphs, Node, Publisher, Subscription};
+
+/// Longer than anything here takes; only a failure waits for it.
+const LONG: Duration = Duration::from_secs(60);
+
+const DOMAIN: u16 = 171;
+
+/// The number of the first sample of a pair that begins again.
+const BEGIN: u64 = 1000;
+
+/// Two pairs of two contexts, of best effort, which go by one session.
+struct Scene {
+    talking: Context,
+    listening: Context,
+    talker: Node,
+    listener: Node,
+    publishers: [Publisher<UInt32>; 2],
+    subscriptions: [Subscription; 2],
+}
+
+impl Scene {
+    fn new() -> Self {
+        require_private_network();
+        let context = || {
+            let options = ContextOptions::default().signals(false).arguments(Vec::<String>::new());
+            Context::with_options(options.graphs(Graphs::Ros2).domain_id(DOMAIN).ipc(true)).unwrap()
+        };
+        let (talking, listening) = (context(), context());
+        let (talker, listener) =
+            (talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap());
+        let qos = QoS::keep_last(10).best_effort();
+        let publishers = ["first", "second"].map(|topic| talker.create_publisher(topic, qos).unwrap());
+        let subscriptions = ["first", "second"]
+            .map(|topic| listener.create_subscription(topic, qos, |_: &UInt32| {}).unwrap());
+        let scene = Self { talking, listening, talker, listener, publishers, subscriptions };
+        let deadline = clock::monotonic() + LONG;
+        while scene.subscriptions.iter().any(|subscription| subscription.shared_memory_count() == 0) {
+            assert!(clock::monotonic() < deadline, "memory does not carry the pairs");
+            scene.talking.spin_once(Duration::from_millis(1)).unwrap();
+            scene.listening.spin_once(Duration::from_millis(1)).unwrap();
+        }
+        scene
+    }
+
+    /// What the talker's process sends by.
+    fn sender(&self) -> Arc<Sender> {
+        let driver = self.talker.inner.driver();
+        let session = driver.sessions.standing.first().copied().expect("a session");
+        driver.sessions.sender(session).expect("it stands")
+    }
+
+    /// Messages that have come by each pair.
+    fn received(&self) -> [u64; 2] {
+        [0, 1].map(|index| self.subscriptions[index].received())
+    }
+}
+
+/// The pair of a subscription, and what it is known by on the session.
+fn pair_of(driver: &Driver, subscription: &Subscription) -> (Key, u128) {
+    let is_of = |key: &Key| match driver.sessions.entries.get(*key) {
+        Some(Entry::SampleInput(input)) => input.topic.any(|core| Arc::ptr_eq(core, subscription.core())),
+        _ => false,
+    };
+    let (token, key) = driver.sessions.links.iter().find(|(_, key)| is_of(key)).expect("a pair");
+    (*key, *token)
+}
+
+/// The record by which a pair begins does not hold up what other pairs have behind it. The pair's own samples wait until RTPS is
+/// read: what that has comes before them.
+#[test]
+fn pair_that_begins_holds_up_no_other_while_pairs_end() {
+    let scene = Scene::new();
+    let sender = scene.sender();
+    let node = scene.listener.clone();
+    // Nobody else reads meanwhile.
+    let mut driver = node.inner.driver();
+    let [(first, _), (_, token)] = [0, 1].map(|index| pair_of(&driver, &scene.subscriptions[index]));
+    // By this it is known what RTPS has yet to bring.
+    scene.publishers[1].publish(&UInt32 { data: 0 }).unwrap();
+    driver.look_at_sessions();
+    let before = scene.received();
+    assert_eq!(before, [0, 1]);
+    let id = StreamId { stream: token as u64, subscription: 0 };
+    let begin = Statement::Begin { id, epoch: 2, from: BEGIN, is_settled: false };
+    let channel = sender.open_samples(token, 1, &begin).expect("room");
+    let sample = Frame::from(cdr::encode(&UInt32 { data: 1 }, Encoding::Xcdr1).unwrap());
+    sender.send_sample((channel, BEGIN), &sample, 0, &mut Tally::default()).expect("room");
+    scene.publishers[0].publish(&UInt32 { data: 7 }).unwrap();
+    let Some(Entry::SampleInput(input)) = driver.sessions.entries.get(first) else { panic!("a pair") };
+    let (local, remote) = input.pair();
+    driver.ros2.ends.push_back(Event::Unmatched { local, remote });
+    driver.hear_the_rest(first);
+    assert_eq!(scene.received(), [before[0] + 1, before[1]]);
+    driver.end_pairs();
+    assert_eq!(scene.received(), [before[0] + 1, before[1] + 1]);
+}
