@@ -2,8 +2,9 @@
 //! [`delivery`](super::delivery) puts in order what RTPS and the channel bring, and [`link_delivery`](super::link_delivery) what a
 //! connection of ROS 1 and the channel bring.
 
+use runnel_core::bounds::MAX_MESSAGE;
 use runnel_delivery::Statement;
-use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE};
+use runnel_ros1::tcpros::FrameReader;
 
 use super::Entry;
 use super::hearing::MOST_CHANNELS;

@@ -94,16 +94,16 @@ fn pair_that_begins_holds_up_no_other_while_pairs_end() {
     let mut driver = node.inner.driver();
     let [(first, _), (_, token)] = [0, 1].map(|index| pair_of(&driver, &scene.subscriptions[index]));
     // By this it is known what RTPS has yet to bring.
-    scene.publishers[1].publish(&UInt32 { data: 0 }).unwrap();
+    scene.publishers[1].publish(UInt32 { data: 0 }).unwrap();
     driver.look_at_sessions();
     let before = scene.received();
     assert_eq!(before, [0, 1]);
     let id = StreamId { stream: token as u64, subscription: 0 };
     let begin = Statement::Begin { id, epoch: 2, from: BEGIN, is_settled: false };
     let channel = sender.open_samples(token, 1, &begin).expect("room");
-    let sample = Frame::from(cdr::encode(&UInt32 { data: 1 }, Encoding::Xcdr1).unwrap());
+    let sample = Frame::new(Encoding::Xcdr1, cdr::encode(&UInt32 { data: 1 }, Encoding::Xcdr1).unwrap());
     sender.send_sample((channel, BEGIN), &sample, 0, &mut Tally::default()).expect("room");
-    scene.publishers[0].publish(&UInt32 { data: 7 }).unwrap();
+    scene.publishers[0].publish(UInt32 { data: 7 }).unwrap();
     let Some(Entry::SampleInput(input)) = driver.sessions.entries.get(first) else { panic!("a pair") };
     let (local, remote) = input.pair();
     driver.ros2.ends.push_back(Event::Unmatched { local, remote });
