@@ -6,6 +6,7 @@
 
 extern crate alloc;
 
+pub mod bounds;
 #[doc(hidden)]
 pub mod generated;
 pub mod local_peer;

@@ -10,14 +10,10 @@ mod response;
 mod send_queue;
 
 pub use frame::{
-    AcceptedLength, FrameError, FrameReader, IncompleteFrame, LengthBeyondLimit, Part, frame, length_of,
-    try_frame,
+    AcceptedLength, FrameError, FrameReader, IncompleteFrame, Part, frame, length_of, try_frame,
 };
 pub use response::{Response, ResponseReader, response, response_head};
-pub use send_queue::{QueueBound, SendQueue};
-
-/// Longest message that is accepted, in bytes; roscpp's limit as well.
-pub const MAX_MESSAGE: usize = 1_000_000_000;
+pub use send_queue::SendQueue;
 
 /// Bytes of the length that leads a message.
 pub const LENGTH: usize = 4;

@@ -22,7 +22,8 @@
 
 use std::fmt;
 
-use crate::tcpros::{AcceptedLength, FrameReader, IncompleteFrame, LENGTH, MAX_MESSAGE, length_of};
+use crate::tcpros::{AcceptedLength, FrameReader, IncompleteFrame, LENGTH, length_of};
+use runnel_core::bounds::MAX_MESSAGE;
 
 /// Bytes of the header.
 pub const HEADER: usize = 8;

@@ -3,10 +3,9 @@
 
 use std::process::Command;
 
+use runnel_core::bounds::{MAX_MESSAGE, QueueBound};
 use runnel_core::wire::{DecodeErrorKind, NoMemory, decode};
-use runnel_ros1::tcpros::{
-    FrameError, FrameReader, MAX_MESSAGE, QueueBound, ResponseReader, SendQueue, response_head, try_frame,
-};
+use runnel_ros1::tcpros::{FrameError, FrameReader, ResponseReader, SendQueue, response_head, try_frame};
 
 /// Set in the process that has little memory.
 const LITTLE: &str = "RUNNEL_LITTLE_MEMORY";

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use runnel_core::bounds::{LengthBeyondLimit, MAX_MESSAGE};
 use runnel_core::time::Instant;
 use runnel_core::wire::GrowingSink;
 use runnel_io::clock;
 use runnel_ros1::answer::Answer;
 use runnel_ros1::node::{HandshakeFault, ServiceFailure, ServiceLinkId, TypeSum, TypesDiffer, WantedService};
-use runnel_ros1::tcpros::{LENGTH, LengthBeyondLimit, MAX_MESSAGE, try_frame};
+use runnel_ros1::tcpros::{LENGTH, try_frame};
 
 use crate::callback_group::Runner;
 use crate::data::{Asked, CallAnswer, PendingCall, ServiceCore};

@@ -9,13 +9,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use runnel_core::bounds::LengthBeyondLimit;
 use runnel_core::dynamic::DynamicError;
 use runnel_core::message::TailError;
 use runnel_core::names::{ArgumentError, NameError};
 use runnel_core::wire::{EncodeError, NoMemory};
 use runnel_ros1::node::TopicError;
 use runnel_ros1::rpc::CallError;
-use runnel_ros1::tcpros::LengthBeyondLimit;
 
 pub use action::ActionError;
 pub use service::ServiceError;

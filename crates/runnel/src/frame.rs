@@ -1,16 +1,23 @@
-//! A serialized message on its way out, wherever its bytes lie. What a transport puts before it is that transport's.
+//! A serialized message on its way out: its encoding, and its bytes wherever they lie. It belongs to neither generation: what a
+//! transport puts before it is that transport's.
 
 use std::sync::Arc;
 
-use runnel_core::wire::try_append;
+use runnel_core::wire::{Encoding, try_append};
 use runnel_io::segment::Slot;
 
-// The bounds of ROS 1 hold for both graphs.
-pub(crate) use runnel_ros1::tcpros::{LengthBeyondLimit, MAX_MESSAGE, QueueBound};
+pub(crate) use runnel_core::bounds::{LengthBeyondLimit, MAX_MESSAGE, QueueBound};
 
 /// See the module's documentation. Cloning it copies no bytes.
 #[derive(Clone)]
-pub(crate) enum Frame {
+pub(crate) struct Frame {
+    encoding: Encoding,
+    payload: Payload,
+}
+
+/// The bytes of a message, in ROS 2 with the representation that they begin with. Cloning it copies none.
+#[derive(Clone)]
+pub(crate) enum Payload {
     /// In this process's own memory.
     Own(Arc<Vec<u8>>),
     /// In memory that can be lent to other processes.
@@ -18,6 +25,40 @@ pub(crate) enum Frame {
 }
 
 impl Frame {
+    pub(crate) fn new(encoding: Encoding, payload: impl Into<Payload>) -> Self {
+        Self { encoding, payload: payload.into() }
+    }
+
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    pub(crate) fn payload(&self) -> &Payload {
+        &self.payload
+    }
+
+    pub(crate) fn into_payload(self) -> Payload {
+        self.payload
+    }
+
+    /// The same, whose bytes were copied there.
+    pub(crate) fn copied_to(&self, payload: impl Into<Payload>) -> Self {
+        Self::new(self.encoding, payload)
+    }
+
+    /// The same in this process's own memory, or where it lies if there is no memory for that.
+    pub(crate) fn to_own(&self) -> Self {
+        self.copied_to(self.payload.to_own())
+    }
+}
+
+impl AsRef<[u8]> for Frame {
+    fn as_ref(&self) -> &[u8] {
+        self.payload.as_ref()
+    }
+}
+
+impl Payload {
     /// The same in this process's own memory, or where it lies if there is no memory for that.
     pub(crate) fn to_own(&self) -> Self {
         let Self::Slot(slot) = self else { return self.clone() };
@@ -29,7 +70,7 @@ impl Frame {
     }
 }
 
-impl AsRef<[u8]> for Frame {
+impl AsRef<[u8]> for Payload {
     fn as_ref(&self) -> &[u8] {
         match self {
             Self::Own(bytes) => bytes,
@@ -38,8 +79,20 @@ impl AsRef<[u8]> for Frame {
     }
 }
 
-impl From<Vec<u8>> for Frame {
+impl From<Arc<Vec<u8>>> for Payload {
+    fn from(bytes: Arc<Vec<u8>>) -> Self {
+        Self::Own(bytes)
+    }
+}
+
+impl From<Vec<u8>> for Payload {
     fn from(bytes: Vec<u8>) -> Self {
         Self::Own(Arc::new(bytes))
+    }
+}
+
+impl From<Slot> for Payload {
+    fn from(slot: Slot) -> Self {
+        Self::Slot(slot)
     }
 }

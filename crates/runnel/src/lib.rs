@@ -141,6 +141,7 @@ pub mod wait {
     pub use crate::taking::{PendingRequest, PendingResponse, TakenMessage};
     pub use crate::wait_set::{WaitKey, WaitSet};
 }
+pub use runnel_core::bounds::LengthBeyondLimit;
 /// System calls, for Runnel's own programs: no part of the API.
 #[doc(hidden)]
 pub use runnel_io as io;
@@ -151,7 +152,6 @@ pub use runnel_msgs::include_interfaces;
 pub use runnel_ros1 as ros1;
 pub use runnel_ros1::node::{ServiceFailure, TopicError};
 pub use runnel_ros1::rpc::{CallError, Uri};
-pub use runnel_ros1::tcpros::LengthBeyondLimit;
 pub use service::ServiceServer;
 pub use subscription::{RawMessage, Subscription};
 pub use timer::Timer;

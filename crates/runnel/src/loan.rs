@@ -29,8 +29,6 @@ use crate::publisher::{DynamicPublisher, Handle, Publisher};
 pub struct Loan {
     handle: Handle,
     blank: Blank,
-    /// How the message is serialized there.
-    encoding: Encoding,
     /// What the user writes.
     part: Range<usize>,
     translation: Translation,
@@ -73,7 +71,7 @@ impl Loan {
         translation: Translation,
     ) -> Result<Self, Error> {
         let blank = handle.blank(bytes, encoding)?;
-        Ok(Self { handle: handle.clone(), blank, encoding, part: 0..bytes, translation })
+        Ok(Self { handle: handle.clone(), blank, part: 0..bytes, translation })
     }
 
     /// Publishes the message without a copy for those who read shared memory. Subscribers of this process get it as bytes.
@@ -83,9 +81,10 @@ impl Loan {
     /// [`Error::Transcode`] when it is to be translated and cannot be, [`Error::NoMemory`] when there is no memory for that.
     /// The message is lost then.
     pub fn publish(self) -> Result<(), Error> {
-        let Self { handle, blank, encoding, translation, .. } = self;
-        let translate = |bytes: &[u8], to, out: &mut GrowingSink| translation.run(bytes, encoding, to, out);
-        handle.publish_filled(Filled { blank, encoding, translate: &translate })
+        let Self { handle, blank, translation, .. } = self;
+        let from = blank.encoding();
+        let translate = |bytes: &[u8], to, out: &mut GrowingSink| translation.run(bytes, from, to, out);
+        handle.publish_filled(Filled { blank, translate: &translate })
     }
 }
 

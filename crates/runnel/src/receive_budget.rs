@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use runnel_core::bounds::{LengthBeyondLimit, MAX_MESSAGE};
 use runnel_core::time::Instant;
-use runnel_ros1::tcpros::{
-    AcceptedLength, FrameError, IncompleteFrame, LENGTH, LengthBeyondLimit, MAX_MESSAGE,
-};
+use runnel_ros1::tcpros::{AcceptedLength, FrameError, IncompleteFrame, LENGTH};
 
 use crate::error::Error;
 use crate::variables::variable;

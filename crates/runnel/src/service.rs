@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use runnel_core::bounds::{LengthBeyondLimit, MAX_MESSAGE};
 use runnel_core::message::Service;
 use runnel_core::wire::{Wire, decode_into, try_write};
 use runnel_ros1::node::{Role, ServiceSpec};
-use runnel_ros1::tcpros::{LengthBeyondLimit, MAX_MESSAGE};
 
 use crate::data::{Asked, ServiceCore, ServiceTypes, no_memory_for_response};
 use crate::error::Error;

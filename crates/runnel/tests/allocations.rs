@@ -2,8 +2,9 @@
 //!
 //! Two contexts of one process are joined over TCP, UDP or shared memory, as two processes are, in either graph; two nodes of
 //! one context take messages by reference. The counter is that of the whole process: the driver, the keeper thread and the master in
-//! the background count as well. The master asks nodes now and then whether they live, and that allocates: what is asked
-//! for is a long row of messages without a single allocation.
+//! the background count as well. The master asks nodes now and then whether they live, and participants announce themselves
+//! every three seconds, and that allocates: what is asked for is a long row of messages without a single allocation. On a machine
+//! so busy that the graph has something to say before a row is long, no allocation for a while does as well.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use runnel::core::Message;
+use runnel::core::time::Instant;
 use runnel::io::clock;
 use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray, UInt8MultiArrayView};
 use runnel::{Borrowed, Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, QoS, Subscription};
@@ -26,6 +28,13 @@ const WARM_UP: u64 = 300;
 
 /// Messages in a row that must do without an allocation. A cost that comes now and then breaks every such row.
 const ROW: u64 = 1000;
+
+/// How long none is allocated, in a row of [`FEWEST`] messages or more, that is as good: the graph speaks more often than a busy
+/// machine has long rows.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// A cost that comes more often than this breaks each row on the busiest machine, too.
+const FEWEST: u64 = 100;
 
 /// Messages among which there must be such a row, whatever the graph has to say meanwhile.
 const MESSAGES: u64 = 20_000;
@@ -99,14 +108,14 @@ impl Graph {
         Self { talker, listener, _master: master, link }
     }
 
-    /// Publishes one message after the other, each when `received` has counted the one before; gives the most
-    /// messages in a row for which nothing was allocated, and all allocations, once the first were over.
+    /// Publishes one message after the other, each when `received` has counted the one before, until there was a row for which
+    /// nothing was allocated, once the first were over.
     fn longest_row<M: Message>(
         &self,
         publisher: &Publisher<M>,
         received: &AtomicU64,
         publish_one: impl Fn(&Publisher<M>),
-    ) -> (u64, u64) {
+    ) -> Outcome {
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
         wait_until("no link of the kind", || {
             publisher.shared_memory_count() == usize::from(self.link.is_memory())
@@ -117,18 +126,20 @@ impl Graph {
             wait_for(received, arrived + 1);
         };
         (0..WARM_UP).for_each(|_| publish());
-        let first = allocations_of_process();
-        let (mut seen, mut row, mut longest) = (first, 0, 0);
+        let (first, mut row, mut longest) = (allocations_of_process(), Row::begin(), 0);
         for _ in 0..MESSAGES {
             publish();
-            let now = allocations_of_process();
-            row = if now == seen { row + 1 } else { 0 };
-            (seen, longest) = (now, longest.max(row));
-            if longest == ROW {
-                break;
+            if row.is_broken() {
+                row = Row::begin();
+                continue;
+            }
+            row.messages += 1;
+            longest = longest.max(row.messages);
+            if row.is_long() {
+                return Outcome::Row;
             }
         }
-        (longest, seen - first)
+        Outcome::None { longest, allocations: allocations_of_process() - first }
     }
 
     /// Runs `work` while the listener's context spins.
@@ -142,6 +153,33 @@ impl Graph {
             done
         })
     }
+}
+
+/// Messages without an allocation.
+struct Row {
+    messages: u64,
+    allocations: u64,
+    since: Instant,
+}
+
+impl Row {
+    fn begin() -> Self {
+        Self { messages: 0, allocations: allocations_of_process(), since: clock::monotonic() }
+    }
+
+    fn is_broken(&self) -> bool {
+        allocations_of_process() != self.allocations
+    }
+
+    fn is_long(&self) -> bool {
+        self.messages >= ROW || self.messages >= FEWEST && clock::monotonic().since(self.since) >= QUIET
+    }
+}
+
+/// Whether there was such a row.
+enum Outcome {
+    Row,
+    None { longest: u64, allocations: u64 },
 }
 
 fn wait_for(counter: &AtomicU64, count: u64) {
@@ -161,7 +199,7 @@ fn longest_row<M: Message>(
     link: Link,
     publish: impl Fn(&Publisher<M>),
     subscribe: impl FnOnce(&Node, Arc<AtomicU64>) -> Subscription,
-) -> (u64, u64) {
+) -> Outcome {
     let graph = Graph::new(link);
     let publisher = graph.talker.create_publisher::<M>("topic", 10).unwrap();
     let received = Arc::new(AtomicU64::new(0));
@@ -170,16 +208,16 @@ fn longest_row<M: Message>(
 }
 
 /// To an ordinary subscription: a message whose memory is used again.
-fn owned<M: Message>(link: Link, message: &M) -> (u64, u64) {
+fn owned<M: Message>(link: Link, message: &M) -> Outcome {
     owned_with(link, message, QoS::keep_last(10))
 }
 
 /// The same, with datagrams.
-fn over_udp<M: Message>(message: &M) -> (u64, u64) {
+fn over_udp<M: Message>(message: &M) -> Outcome {
     owned_with(Link::Network, message, QoS::keep_last(10).udpros())
 }
 
-fn owned_with<M: Message>(link: Link, message: &M, qos: QoS) -> (u64, u64) {
+fn owned_with<M: Message>(link: Link, message: &M, qos: QoS) -> Outcome {
     let expected = message.clone();
     longest_row(link, publishing(message), |node, received| {
         let callback = move |message: &M| {
@@ -191,7 +229,7 @@ fn owned_with<M: Message>(link: Link, message: &M, qos: QoS) -> (u64, u64) {
 }
 
 /// By reference, to a subscription of the same process.
-fn referred<M: Message>(link: Link, message: M) -> (u64, u64) {
+fn referred<M: Message>(link: Link, message: M) -> Outcome {
     let message = Arc::new(message);
     let publish = |publisher: &Publisher<M>| publisher.publish(Arc::clone(&message)).unwrap();
     longest_row(link, publish, |node, received| {
@@ -205,7 +243,7 @@ fn referred<M: Message>(link: Link, message: M) -> (u64, u64) {
 }
 
 /// To a subscription that borrows.
-fn viewed(link: Link, message: &UInt8MultiArray) -> (u64, u64) {
+fn viewed(link: Link, message: &UInt8MultiArray) -> Outcome {
     let length = message.data.len();
     longest_row(link, publishing(message), |node, received| {
         let callback = move |view: UInt8MultiArrayView<'_>| {
@@ -217,7 +255,7 @@ fn viewed(link: Link, message: &UInt8MultiArray) -> (u64, u64) {
 }
 
 /// Loaned memory of so many bytes, to a subscription that keeps each message until the next one has come.
-fn loaned(link: Link, length: usize) -> (u64, u64) {
+fn loaned(link: Link, length: usize) -> Outcome {
     let loan = |publisher: &Publisher<UInt8MultiArray>| {
         let mut loan = publisher.loan(&UInt8MultiArray::default(), length).unwrap();
         loan.fill(7);
@@ -235,7 +273,7 @@ fn loaned(link: Link, length: usize) -> (u64, u64) {
 }
 
 /// Likewise, by turns with a short message on another topic; each is dropped where it is heard.
-fn loaned_beside_text(link: Link, length: usize) -> (u64, u64) {
+fn loaned_beside_text(link: Link, length: usize) -> Outcome {
     let graph = Graph::new(link);
     let [received, texts] = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
     let (counted, counted_texts) = (Arc::clone(&received), Arc::clone(&texts));
@@ -307,7 +345,9 @@ fn messages_cost_no_allocations_in_the_steady_state() {
         ("text by ROS 2 by reference", referred(Link::Ros2Process, Text { data: "hello".into() })),
         ("1 MB by ROS 2 by reference", referred(Link::Ros2Process, bytes(1_000_000))),
     ];
-    for (what, (longest, allocations)) in rows {
-        assert_eq!(longest, ROW, "{what}: most messages in a row without any of {allocations} allocations");
+    for (what, outcome) in rows {
+        if let Outcome::None { longest, allocations } = outcome {
+            panic!("{what}: {longest} messages at most in a row without any of {allocations} allocations");
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use line_trace::geometry::Pose;
 use line_trace::lap::LapMeter;
@@ -23,6 +23,9 @@ const PERIOD: Duration = Duration::from_millis(2);
 
 /// How far the robot's world goes on at most between two looks: where the host stands still, so does the robot.
 const LONGEST_STEP: Duration = Duration::from_millis(20);
+
+/// Of the left and the right wheel.
+const MOTORS: [&str; 2] = ["rtmotor_raw_l0", "rtmotor_raw_r0"];
 
 /// Steps with which a motor turns its wheel once.
 const STEPS_A_TURN: f64 = 400.0;
@@ -40,7 +43,7 @@ impl Mouse {
     /// A robot in its box beside the track of the demonstration.
     pub fn start() -> Self {
         let folder = TempDir::with_prefix("runnel-mouse-").expect("a temporary folder");
-        let mut files = Files { folder: folder.path().to_owned(), last: HashMap::new() };
+        let mut files = Files::of(folder.path());
         files.make().expect("the driver's files");
         let (ended, laps) = (Arc::<AtomicBool>::default(), Arc::<AtomicU32>::default());
         let trouble = Arc::<Mutex<Option<String>>>::default();
@@ -95,7 +98,7 @@ fn live(files: &mut Files, ended: &AtomicBool, laps: &AtomicU32) -> io::Result<(
         if leds.is_some() {
             operator.attend(&mut robot);
         }
-        robot.set_velocity(files.velocity()?);
+        files.steer(&mut robot)?;
         robot.set_motor_power(files.number("rtmotoren0")? == Some(1));
         files.show(&mut robot, &track)?;
         if robot.motor_power() {
@@ -114,16 +117,20 @@ struct Files {
     folder: PathBuf,
     /// What was last read of each.
     last: HashMap<String, i32>,
+    /// What the motors were told last, and when.
+    steered: [(i32, Option<SystemTime>); 2],
 }
 
 impl Files {
+    fn of(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), last: HashMap::new(), steered: [(0, None); 2] }
+    }
+
     fn make(&self) -> io::Result<()> {
         self.put("rtlightsensor0", "0 0 0 0\n")?;
         (0..3).try_for_each(|switch| self.put(&format!("rtswitch{switch}"), "1\n"))?;
         (0..4).try_for_each(|led| self.put(&format!("rtled{led}"), ""))?;
-        ["rtmotoren0", "rtmotor_raw_l0", "rtmotor_raw_r0", "rtbuzzer0"]
-            .iter()
-            .try_for_each(|name| self.put(name, ""))
+        ["rtmotoren0", MOTORS[0], MOTORS[1], "rtbuzzer0"].iter().try_for_each(|name| self.put(name, ""))
     }
 
     /// What the sensors and switches say now.
@@ -147,13 +154,24 @@ impl Files {
         Ok(Some(Leds::from_row(lit)))
     }
 
-    fn velocity(&mut self) -> io::Result<Velocity> {
-        let mut rim = |name: &str| -> io::Result<f64> {
-            let steps = self.number(name)?.unwrap_or(0);
-            Ok(f64::from(steps) / STEPS_A_TURN * std::f64::consts::TAU * WHEEL_RADIUS)
-        };
-        let (left, right) = (rim("rtmotor_raw_l0")?, rim("rtmotor_raw_r0")?);
-        Ok(Velocity { linear: (left + right) / 2.0, angular: (right - left) / TREAD })
+    /// Has the robot drive as the motors are told, if they were told anything since: like a real base, it stops by itself when a
+    /// control node that is starved tells them nothing more.
+    fn steer(&mut self, robot: &mut Robot) -> io::Result<()> {
+        let steered = [self.told(MOTORS[0])?, self.told(MOTORS[1])?];
+        if steered == self.steered {
+            return Ok(());
+        }
+        self.steered = steered;
+        let [left, right] =
+            steered.map(|(steps, _)| f64::from(steps) / STEPS_A_TURN * std::f64::consts::TAU * WHEEL_RADIUS);
+        robot.set_velocity(Velocity { linear: (left + right) / 2.0, angular: (right - left) / TREAD });
+        Ok(())
+    }
+
+    /// The number in a file, and when it was written.
+    fn told(&mut self, name: &str) -> io::Result<(i32, Option<SystemTime>)> {
+        let written = fs::metadata(self.folder.join(name)).and_then(|file| file.modified());
+        Ok((self.number(name)?.unwrap_or(0), written.ok()))
     }
 
     /// The number in a file: the one before while somebody is writing it or it is gone, and none before the first.
@@ -172,5 +190,50 @@ impl Files {
         let unfinished = self.folder.join(format!(".{name}"));
         fs::write(&unfinished, text)?;
         fs::rename(unfinished, self.folder.join(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use line_trace::robot::VELOCITY_TIMEOUT;
+
+    use super::*;
+
+    /// Seconds between two looks.
+    const LOOK: f64 = 0.01;
+
+    /// Tells both motors the same again, so many seconds after the beginning.
+    fn tell(files: &Files, at: u64) {
+        for motor in MOTORS {
+            files.put(motor, "200").unwrap();
+            let file = fs::File::options().write(true).open(files.folder.join(motor)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(at)).unwrap();
+        }
+    }
+
+    /// Metres that the robot drives in so many seconds.
+    fn driven(files: &mut Files, robot: &mut Robot, seconds: f64) -> f64 {
+        let (before, until) = (robot.pose().position, robot.now() + seconds);
+        while robot.now() < until {
+            files.steer(robot).unwrap();
+            robot.advance_to(robot.now() + LOOK);
+        }
+        let moved = robot.pose().position - before;
+        moved.x.hypot(moved.y)
+    }
+
+    #[test]
+    fn robot_stops_when_its_motors_are_told_nothing_more() {
+        let folder = TempDir::new().unwrap();
+        let mut files = Files::of(folder.path());
+        files.make().unwrap();
+        let mut robot = Robot::new(Pose::default(), 1);
+        robot.set_motor_power(true);
+        for at in [1, 2] {
+            tell(&files, at);
+            assert!(driven(&mut files, &mut robot, VELOCITY_TIMEOUT / 2.0) > 0.005);
+            driven(&mut files, &mut robot, VELOCITY_TIMEOUT * 2.0);
+            assert!(driven(&mut files, &mut robot, 1.0) < 0.001);
+        }
     }
 }

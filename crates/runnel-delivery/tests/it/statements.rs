@@ -65,6 +65,26 @@ fn statements_have_the_bytes_of_the_vectors() {
     assert_eq!(fs::read_to_string(FILE).unwrap(), text);
 }
 
+/// The page that describes the bytes has a row for each kind.
+#[test]
+fn kinds_are_documented() {
+    let page = include_str!("../../../../docs/ipc.md");
+    for statement in STATEMENTS {
+        let (kind, name) = (statement.encode()[0], format!("{statement:?}"));
+        let name = name.split(' ').next().unwrap_or_default();
+        let sender = match statement {
+            Statement::Reached { .. }
+            | Statement::Ask { .. }
+            | Statement::Return { .. }
+            | Statement::Standby { .. }
+            | Statement::Needed { .. } => "subscriber",
+            _ => "publisher",
+        };
+        let row = format!("\n| {kind} {name} | {sender} |");
+        assert!(page.contains(&row), "{row}");
+    }
+}
+
 #[test]
 fn begin_has_these_bytes() {
     let begin =

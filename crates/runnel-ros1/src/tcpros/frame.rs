@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{LENGTH, STATEMENT, STATEMENT_MARK};
+use runnel_core::bounds::LengthBeyondLimit;
 use runnel_core::wire::{GrowingSink, NoMemory, Sink, try_write};
 
 /// Bytes reserved for a message before any of it has arrived.
@@ -10,33 +11,6 @@ const FIRST_STEP: usize = 64 * 1024;
 
 /// Most bytes that are reserved ahead of what has arrived.
 const LONGEST_STEP: usize = 4 << 20;
-
-/// A peer announced a message or header longer than is accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LengthBeyondLimit {
-    /// Bytes announced.
-    pub claimed: usize,
-    /// Bytes accepted.
-    pub limit: usize,
-}
-
-impl LengthBeyondLimit {
-    /// Passes a length that is accepted.
-    ///
-    /// # Errors
-    /// When it is not.
-    pub fn check(claimed: usize, limit: usize) -> Result<(), Self> {
-        if claimed > limit { Err(Self { claimed, limit }) } else { Ok(()) }
-    }
-}
-
-impl fmt::Display for LengthBeyondLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a length of {} bytes was announced, at most {} are accepted", self.claimed, self.limit)
-    }
-}
-
-impl std::error::Error for LengthBeyondLimit {}
 
 /// The lengths that a reader accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -372,8 +346,8 @@ pub(super) fn framed(text: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::MAX_MESSAGE;
     use super::*;
+    use runnel_core::bounds::MAX_MESSAGE;
 
     fn read_all(reader: &mut FrameReader, mut input: &[u8]) -> Vec<Vec<u8>> {
         let mut pieces = Vec::new();

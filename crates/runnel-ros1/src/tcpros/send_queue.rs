@@ -2,26 +2,10 @@
 
 use std::collections::VecDeque;
 
+use runnel_core::bounds::QueueBound;
 use runnel_core::wire::{NoMemory, try_reserve};
 
 use super::{LENGTH, length_of};
-
-/// How much a link may hold for a subscriber that does not take it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QueueBound {
-    /// Messages.
-    pub messages: usize,
-    /// Bytes; one message is always held, however long.
-    pub bytes: usize,
-}
-
-impl QueueBound {
-    /// What holds as much as either.
-    #[must_use]
-    pub fn max(self, other: Self) -> Self {
-        Self { messages: self.messages.max(other.messages), bytes: self.bytes.max(other.bytes) }
-    }
-}
 
 /// The messages that wait for one subscriber, as whatever holds their bytes. Each is sent behind its length. The first may have
 /// been sent in part.

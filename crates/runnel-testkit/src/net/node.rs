@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use runnel_core::bounds::MAX_MESSAGE;
 use runnel_core::time::Instant;
 use runnel_ros1::net::{ConnId, Transmit};
 use runnel_ros1::node::{
     Limits, LinkStats, Node, NodeConfig, NodeEvent, Port, PublisherLink, SubscriberLink, TopicSpec,
 };
 use runnel_ros1::rpc::Uri;
-use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, frame};
+use runnel_ros1::tcpros::{FrameReader, frame};
 use runnel_ros1::udpros::{Fragmenter, Reassembler};
 
 use super::program::Program;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use runnel_core::bounds::MAX_MESSAGE;
 use runnel_core::time::Instant;
 use runnel_ros1::net::{ConnId, Transmit};
 use runnel_ros1::node::{
     NodeEvent, ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceServerLink, ServiceSpec,
     WantedService,
 };
-use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE, ResponseReader, frame, response};
+use runnel_ros1::tcpros::{FrameReader, ResponseReader, frame, response};
 
 use super::{App, Net};
 

@@ -21,6 +21,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use runnel_core::wire::Encoding;
 use runnel_io::segment::SlotMut;
 use runnel_io::{Interest, Reactor};
 use runnel_rtps::wire::{EntityId, Guid};
@@ -28,7 +29,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 use super::datagrams::{DatagramLink, Offered};
 use super::frames::FramePool;
 use super::subscription::{Deferred, LinkInfo};
-use crate::frame::{Frame, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
+use crate::frame::{Frame, LengthBeyondLimit, MAX_MESSAGE, Payload, QueueBound};
 use crate::ipc::{self, Pool, Reservation, SHORTEST};
 use crate::log_output::console;
 use crate::sync::{Class, Mutex, lock};
@@ -273,7 +274,7 @@ impl Publication {
         let length = message.wire_len();
         let mut slot = self.slot(length)?;
         // It may not have the length that it said.
-        message.write_slice(&mut slot[..length]).then_some(Blank::Slot(slot, length))
+        message.write_slice(&mut slot[..length]).then_some(Blank::slot(Encoding::Ros1, slot, length))
     }
 
     /// Memory for so many bytes where subscribers of other processes can read them.
@@ -300,6 +301,7 @@ impl Publication {
         takes_bytes: impl Fn(&Local) -> bool,
         deferred: &mut Deferred,
     ) -> Option<String> {
+        debug_assert!(frame.encoding().is_ros1(), "links and datagrams of ROS 1 carry its encoding");
         let mut complaint = None;
         state.seq = state.seq.wrapping_add(1);
         let writer = offer.writer_id();
@@ -421,7 +423,7 @@ impl State {
 
     /// Has the memory of a frame used again.
     pub(super) fn give_back(&mut self, frame: Frame) {
-        if let Frame::Own(bytes) = frame {
+        if let Payload::Own(bytes) = frame.into_payload() {
             self.pool.give_back(bytes);
         }
     }

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use runnel_core::bounds::MAX_MESSAGE;
 use runnel_delivery::Statement;
-use runnel_ros1::tcpros::{FrameReader, MAX_MESSAGE};
+use runnel_ros1::tcpros::FrameReader;
 
 use super::pair_delivery::PairDelivery;
 use crate::data::{LinkInfo, TopicInput};

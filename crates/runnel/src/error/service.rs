@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use runnel_core::bounds::LengthBeyondLimit;
 use runnel_core::wire::{DecodeError, NoMemory};
 use runnel_ros1::node::ServiceFailure;
-use runnel_ros1::tcpros::LengthBeyondLimit;
 
 /// Why a call brought no response.
 #[derive(Clone, Debug, PartialEq, Eq)]

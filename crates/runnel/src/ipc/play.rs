@@ -12,6 +12,7 @@ use super::{Carried, Heard, Hello, Piece, Pool, RING, Tally};
 use crate::frame::Frame;
 use attacker::Attacker;
 use ends::{End, connect};
+use runnel_core::wire::Encoding;
 use runnel_delivery::{Statement, StreamId};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -192,7 +193,7 @@ impl Scene {
         let (_, unread) = exposed.sender.finish();
         let bytes: usize = unread.streams.values().flatten().map(Vec::len).sum();
         let samples: usize =
-            unread.samples.values().flatten().map(|sample| sample.frame.as_ref().len()).sum();
+            unread.samples.values().flatten().map(|sample| sample.payload.as_ref().len()).sum();
         assert!(bytes + samples <= RING * 8 + SHARE, "{bytes} and {samples} bytes come back");
     }
 
@@ -211,7 +212,7 @@ impl Scene {
             // The rest of a sample whose beginning was read comes first.
             self.link.received.extend(unread.take_stream(channel).unwrap_or_default());
             let samples = unread.samples.remove(&channel).unwrap_or_default();
-            samples.iter().for_each(|sample| self.link.received.extend_from_slice(sample.frame.as_ref()));
+            samples.iter().for_each(|sample| self.link.received.extend_from_slice(sample.payload.as_ref()));
         } else {
             for _ in 0..100_000 {
                 if self.link.is_done() {
@@ -249,9 +250,9 @@ impl Stream {
             let frame = match slot {
                 Some(mut slot) => {
                     slot[..bytes.len()].copy_from_slice(&bytes);
-                    Frame::Slot(slot.freeze(bytes.len()))
+                    Frame::new(Encoding::Ros1, slot.freeze(bytes.len()))
                 }
-                None => Frame::from(bytes),
+                None => Frame::new(Encoding::Ros1, bytes),
             };
             self.pending.push_back((frame, 0));
         }

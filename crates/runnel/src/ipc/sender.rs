@@ -19,7 +19,7 @@ use super::pool::Pool;
 use super::record::{self, kind};
 use super::returns::ReturnReader;
 use super::ring::RingWriter;
-use crate::frame::Frame;
+use crate::frame::{Frame, Payload};
 use crate::sync::{Class, Mutex, lock};
 pub(crate) use ending::{Unread, UnreadSample};
 use lending::Offered;
@@ -129,9 +129,9 @@ impl Sender {
         let frame = lifted.as_ref().unwrap_or(frame);
         let state = &mut *lock(&self.state);
         let bytes = frame.as_ref();
-        let offered = match frame {
-            Frame::Slot(slot) => self.lend(state, (channel, number), slot),
-            Frame::Own(_) => Offered::NotShared,
+        let offered = match frame.payload() {
+            Payload::Slot(slot) => self.lend(state, (channel, number), slot),
+            Payload::Own(_) => Offered::NotShared,
         };
         tally.in_pieces = offered != Offered::Lent && bytes.len() > ONE_PIECE;
         match offered {

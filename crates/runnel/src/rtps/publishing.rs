@@ -27,6 +27,7 @@ pub(crate) struct Written<'a> {
 impl Rtps {
     /// Publishes a message.
     pub(crate) fn write<'a>(&'a self, writer: &'a Writer, frame: Frame) -> Written<'a> {
+        debug_assert!(!frame.encoding().is_ros1(), "RTPS carries encodings of ROS 2");
         let state = &mut *self.lock_to_publish(writer);
         let now = clock::monotonic();
         let displaced = state.writer.write(now, stamp(), CdrFrame(frame));

@@ -6,6 +6,7 @@ mod sleeping;
 use std::time::{Duration, Instant as StdInstant};
 
 use runnel_core::qos::QoS;
+use runnel_core::wire::Encoding;
 use runnel_io::{Reactor, Waker};
 use runnel_rtps::SamplePayload;
 use runnel_testkit::hosts::Host;
@@ -50,7 +51,7 @@ fn turn(rtps: &Rtps) -> Vec<(SocketAddr, Vec<u8>)> {
 }
 
 fn frame(text: &str) -> Frame {
-    Frame::from([&[0, 1, 0, 0], text.as_bytes()].concat())
+    Frame::new(Encoding::Xcdr1, [&[0, 1, 0, 0], text.as_bytes()].concat())
 }
 
 /// Tries that one is heard by the other, and tells from where.

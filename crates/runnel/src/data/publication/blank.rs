@@ -13,7 +13,12 @@ use crate::frame::{Frame, LengthBeyondLimit, MAX_MESSAGE};
 use crate::sync::lock;
 
 /// Memory for one message, to be written before it is published.
-pub(crate) enum Blank {
+pub(crate) struct Blank {
+    encoding: Encoding,
+    memory: Memory,
+}
+
+enum Memory {
     /// Of this process alone. Nobody else holds it.
     Own(Arc<Vec<u8>>),
     /// A slot, of which so many bytes count.
@@ -21,27 +26,41 @@ pub(crate) enum Blank {
 }
 
 impl Blank {
+    fn own(encoding: Encoding, bytes: Arc<Vec<u8>>) -> Self {
+        Self { encoding, memory: Memory::Own(bytes) }
+    }
+
+    /// A slot, of which so many bytes count.
+    pub(super) fn slot(encoding: Encoding, slot: SlotMut, len: usize) -> Self {
+        Self { encoding, memory: Memory::Slot(slot, len) }
+    }
+
+    /// In which encoding the message is to be written, or was.
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
     /// The message, as it is so far.
     pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Own(bytes) => bytes,
-            Self::Slot(slot, len) => &slot[..*len],
+        match &self.memory {
+            Memory::Own(bytes) => bytes,
+            Memory::Slot(slot, len) => &slot[..*len],
         }
     }
 
     /// What was written as a frame, which is written no more.
     pub(super) fn frozen(self) -> Frame {
-        match self {
-            Self::Slot(slot, len) => Frame::Slot(slot.freeze(len)),
-            Self::Own(bytes) => Frame::Own(bytes),
+        match self.memory {
+            Memory::Slot(slot, len) => Frame::new(self.encoding, slot.freeze(len)),
+            Memory::Own(bytes) => Frame::new(self.encoding, bytes),
         }
     }
 
     /// The same, to be written.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        match self {
-            Self::Own(bytes) => Arc::get_mut(bytes).map_or(&mut [], Vec::as_mut_slice),
-            Self::Slot(slot, len) => &mut slot[..*len],
+        match &mut self.memory {
+            Memory::Own(bytes) => Arc::get_mut(bytes).map_or(&mut [], Vec::as_mut_slice),
+            Memory::Slot(slot, len) => &mut slot[..*len],
         }
     }
 }
@@ -52,8 +71,6 @@ pub(crate) type Translate<'a> = &'a dyn Fn(&[u8], Encoding, &mut GrowingSink) ->
 /// A message that was written in place, and what else is to be known to publish it.
 pub(crate) struct Filled<'a> {
     pub(crate) blank: Blank,
-    /// In which encoding it was written.
-    pub(crate) encoding: Encoding,
     /// Has it in another one.
     pub(crate) translate: Translate<'a>,
 }
@@ -82,13 +99,13 @@ impl Publication {
         LengthBeyondLimit::check(message, MAX_MESSAGE).map_err(NoBlank::TooLong)?;
         let slot = if encoding.is_ros1() { self.slot(message) } else { None };
         if let Some(slot) = slot {
-            return Ok(Blank::Slot(slot, message));
+            return Ok(Blank::slot(encoding, slot, message));
         }
         let mut resized = Ok(());
         let resize = |bytes: &mut Vec<u8>| resized = try_resize(bytes, message);
         let bytes = lock(&self.state).pool.taken(message <= SHORT, resize);
         resized.map_err(|_| NoBlank::NoMemory(NoMemory { bytes: message }))?;
-        Ok(Blank::Own(bytes))
+        Ok(Blank::own(encoding, bytes))
     }
 
     /// Publishes what was written in such memory, to subscribers of this process as bytes, too. If the offer is to keep
@@ -152,7 +169,7 @@ impl State {
     fn frames_of(&mut self, filled: Filled<'_>, as_bytes: bool, offer: &Offer) -> Result<Frames, Unfit> {
         let in_ros2 = offer.is_heard_in_ros2();
         let translate = filled.translate;
-        if filled.encoding.is_ros1() {
+        if filled.blank.encoding().is_ros1() {
             let translated = |out: &mut GrowingSink| translate(filled.blank.bytes(), Encoding::Xcdr1, out);
             let cdr = if in_ros2 { Some(self.framed_cdr(false, translated)?) } else { None };
             return Ok(Frames { ros1: Some(self.frozen(filled.blank)), cdr });

@@ -1,6 +1,6 @@
 //! Messages as frames, with the numbers that ROS 1 gives them.
 
-use runnel_core::wire::{GrowingSink, try_write};
+use runnel_core::wire::{Encoding, GrowingSink, try_write};
 
 use super::{Blank, Outgoing, State};
 use crate::data::frames::SHORT;
@@ -29,13 +29,13 @@ impl State {
         write: impl FnOnce(&mut GrowingSink) -> Result<(), Unfit>,
     ) -> Result<Frame, Unfit> {
         let seq = self.next_seq();
-        self.pooled(short, write, |out| number(out, seq))
+        self.pooled((Encoding::Ros1, short), write, |out| number(out, seq))
     }
 
-    /// What is written as a frame of the pool, which `finish` has the last look at.
+    /// What is written in an encoding as a frame of the pool, which `finish` has the last look at.
     pub(super) fn pooled(
         &mut self,
-        short: bool,
+        (encoding, short): (Encoding, bool),
         write: impl FnOnce(&mut GrowingSink) -> Result<(), Unfit>,
         finish: impl FnOnce(&mut [u8]),
     ) -> Result<Frame, Unfit> {
@@ -47,7 +47,7 @@ impl State {
             finish(out);
         });
         match written {
-            Ok(()) => Ok(Frame::Own(bytes)),
+            Ok(()) => Ok(Frame::new(encoding, bytes)),
             Err(unfit) => {
                 self.pool.give_back(bytes);
                 Err(unfit)

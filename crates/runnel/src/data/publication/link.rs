@@ -3,7 +3,7 @@
 use std::io::IoSlice;
 use std::sync::Arc;
 
-use runnel_core::wire::{NoMemory, try_append};
+use runnel_core::wire::{Encoding, NoMemory, try_append};
 use runnel_delivery::{Numbered, PathKind, ReachedError, SharedLinkSender, Statement};
 use runnel_io::segment::Segment;
 use runnel_io::{Interest, Reactor, Stream, Token};
@@ -14,7 +14,7 @@ use runnel_ros1::tcpros::{LENGTH, SendQueue, length_of};
 use super::memory_path::{Delivery, Ended, LeftOff, MemoryPath, WAITING_SLOTS};
 use super::numbers::Numbers;
 use crate::data::way::Channel;
-use crate::frame::{Frame, QueueBound};
+use crate::frame::{Frame, Payload, QueueBound};
 use crate::ipc::{Sender, Unread};
 
 /// Messages given to the kernel in one call.
@@ -130,7 +130,7 @@ impl Link {
 
     fn wait_in_line(&mut self, reactor: &Reactor, frame: &Frame, sent: usize) -> u64 {
         // A subscriber that does not take its messages is not to take the slots of others with them.
-        let copies = self.queue.len() >= WAITING_SLOTS && matches!(frame, Frame::Slot(_));
+        let copies = self.queue.len() >= WAITING_SLOTS && matches!(frame.payload(), Payload::Slot(_));
         self.copied += u64::from(copies);
         let dropped = self.queue.push(if copies { frame.to_own() } else { frame.clone() }, sent);
         self.stats.count_dropped(dropped);
@@ -203,7 +203,7 @@ impl Link {
         let channel = Channel { sender: Arc::clone(sender), number };
         self.queue.forget_unsent();
         self.state_skip(unsent);
-        let mut memory = MemoryPath::new((self.token, channel), (delivery, bound));
+        let mut memory = MemoryPath::new((self.token, channel), (delivery, bound), Encoding::Ros1);
         memory.stats = Some(Arc::clone(&self.stats));
         if let Some(numbers) = &mut self.numbers {
             numbers.epoch = memory.epoch();

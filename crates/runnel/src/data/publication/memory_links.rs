@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use runnel_core::wire::Encoding;
 use runnel_delivery::{PathKind, ReachedError};
 use runnel_io::Token;
 use runnel_rtps::wire::{EntityId, Guid};
@@ -13,7 +14,7 @@ use super::life::Life;
 use super::memory_path::{Delivery, LeftOff, MemoryPath};
 use super::{Publication, RtpsWriter, State};
 use crate::data::way::Channel;
-use crate::frame::{Frame, QueueBound};
+use crate::frame::{Frame, Payload, QueueBound};
 use crate::ipc::{SHORTEST, Sender, Unread};
 use crate::linger::Unarrived;
 use crate::sync::lock;
@@ -71,7 +72,7 @@ impl Publication {
         match opened {
             None => rtps.resume(reader, suspended.next, Vec::new()),
             Some((delivery, channel)) => {
-                let mut path = MemoryPath::new((key, channel), (delivery, bound));
+                let mut path = MemoryPath::new((key, channel), (delivery, bound), Encoding::Xcdr1);
                 path.life = state.lifespan_of(writer).map(Life::new);
                 state.memory_links.push(MemoryLink { writer, reader, path });
             }
@@ -139,14 +140,14 @@ impl Publication {
 
     /// A long message where the processes of subscribers can read it.
     fn lendable_copy(&self, state: &State, frame: &Frame) -> Option<Frame> {
-        let Frame::Own(bytes) = frame else { return None };
+        let Payload::Own(bytes) = frame.payload() else { return None };
         if bytes.len() < SHORTEST {
             return None;
         }
         state.memory_links.iter().for_each(|link| link.path.session().take_back_slots());
         let mut slot = self.pool.take(bytes.len())?;
         slot.get_mut(..bytes.len())?.copy_from_slice(bytes);
-        Some(Frame::Slot(slot.freeze(bytes.len())))
+        Some(frame.copied_to(slot.freeze(bytes.len())))
     }
 }
 

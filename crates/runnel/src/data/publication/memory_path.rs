@@ -10,6 +10,7 @@ mod ending;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use runnel_core::wire::Encoding;
 use runnel_delivery::{
     Credit, Numbered, Path, PathId, PathKind, QueuePolicy, ReachedError, SendAction, Sender, SenderSnapshot,
     Statement, StreamId,
@@ -19,7 +20,7 @@ use runnel_ros1::node::LinkStats;
 
 use super::life::Life;
 use crate::data::way::Channel;
-use crate::frame::{Frame, QueueBound};
+use crate::frame::{Frame, Payload, QueueBound};
 use crate::ipc::{self, Tally};
 pub(super) use ending::Ended;
 
@@ -35,6 +36,8 @@ pub(super) struct MemoryPath {
     /// By which the driver is told when the channel takes more.
     token: Token,
     channel: Channel,
+    /// Of all its messages.
+    encoding: Encoding,
     tally: Tally,
     pub(super) life: Option<Life>,
     /// Of a link of ROS 1.
@@ -118,11 +121,29 @@ fn policy(bound: QueueBound) -> QueuePolicy {
 }
 
 impl MemoryPath {
-    pub(super) fn new((token, channel): (Token, Channel), (delivery, bound): (Delivery, QueueBound)) -> Self {
+    pub(super) fn new(
+        (token, channel): (Token, Channel),
+        (delivery, bound): (Delivery, QueueBound),
+        encoding: Encoding,
+    ) -> Self {
         let (life, stats, tally) = (None, None, Tally::default());
         let (begun, in_pieces, skip, end) = (None, VecDeque::new(), None, None);
         let statements = VecDeque::new();
-        Self { token, channel, tally, life, stats, bound, delivery, begun, in_pieces, skip, statements, end }
+        Self {
+            token,
+            channel,
+            encoding,
+            tally,
+            life,
+            stats,
+            bound,
+            delivery,
+            begun,
+            in_pieces,
+            skip,
+            statements,
+            end,
+        }
     }
 
     /// Whether it goes by this session.
@@ -220,7 +241,7 @@ impl MemoryPath {
 
     fn frame_to_queue(&mut self, frame: &Frame) -> Frame {
         // A subscriber that does not take its messages is not to take the slots of others with them.
-        let copies = self.waiting() >= WAITING_SLOTS && matches!(frame, Frame::Slot(_));
+        let copies = self.waiting() >= WAITING_SLOTS && matches!(frame.payload(), Payload::Slot(_));
         self.tally.copied += u64::from(copies);
         if copies { frame.to_own() } else { frame.clone() }
     }

@@ -302,7 +302,7 @@ fn publication_is_free_while_datagrams_of_rtps_are_sent() {
     assert_eq!(seen.try_iter().collect::<Vec<_>>(), [true]);
     let mut blank = publication.blank(1, Encoding::Xcdr1).unwrap();
     *blank.bytes_mut().last_mut().unwrap() = 1;
-    let filled = Filled { blank, encoding: Encoding::Xcdr1, translate: &|_, _, _| Ok(()) };
+    let filled = Filled { blank, translate: &|_, _, _| Ok(()) };
     assert!(publication.publish_filled(filled, &offer).is_ok());
     assert_eq!(seen.try_iter().collect::<Vec<_>>(), [true]);
 }

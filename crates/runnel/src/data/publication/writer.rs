@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use runnel_core::wire::GrowingSink;
+use runnel_core::wire::{Encoding, GrowingSink};
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::{Offer, Outgoing, Publication, State};
@@ -154,7 +154,7 @@ impl State {
         short: bool,
         write: impl FnOnce(&mut GrowingSink) -> Result<(), Unfit>,
     ) -> Result<Frame, Unfit> {
-        self.pooled(short, write, |_| ())
+        self.pooled((Encoding::Xcdr1, short), write, |_| ())
     }
 }
 

@@ -82,13 +82,13 @@ impl Ros2 {
         let told = self.own_nodes(rtps.prefix(), nodes);
         let mut frame = Vec::new();
         match cdr::encode_into(&told, Encoding::Xcdr1, &mut frame) {
-            Ok(()) => drop(rtps.write(writer, Frame::from(frame))),
+            Ok(()) => drop(rtps.write(writer, Frame::new(Encoding::Xcdr1, frame))),
             Err(error) => console::warning!("others are not told of the nodes of this process: {error}"),
         }
         if let Some(old_writer) = &self.graph.old_writer {
             let mut frame = Vec::new();
             widths::encode_old(&told, &mut frame);
-            drop(rtps.write(old_writer, Frame::from(frame)));
+            drop(rtps.write(old_writer, Frame::new(Encoding::Xcdr1, frame)));
         }
     }
 

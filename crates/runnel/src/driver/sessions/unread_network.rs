@@ -101,7 +101,7 @@ fn pair_that_begins_holds_up_no_other_while_pairs_end() {
     let id = StreamId { stream: token as u64, subscription: 0 };
     let begin = Statement::Begin { id, epoch: 2, from: BEGIN, is_settled: false };
     let channel = sender.open_samples(token, 1, &begin).expect("room");
-    let sample = Frame::from(cdr::encode(&UInt32 { data: 1 }, Encoding::Xcdr1).unwrap());
+    let sample = Frame::new(Encoding::Xcdr1, cdr::encode(&UInt32 { data: 1 }, Encoding::Xcdr1).unwrap());
     sender.send_sample((channel, BEGIN), &sample, 0, &mut Tally::default()).expect("room");
     scene.publishers[0].publish(UInt32 { data: 7 }).unwrap();
     let Some(Entry::SampleInput(input)) = driver.sessions.entries.get(first) else { panic!("a pair") };

@@ -8,7 +8,7 @@ use runnel_delivery::{PairId, Statement};
 use runnel_io::segment::Slot;
 
 use super::{BAD_POSITION, Sender, State};
-use crate::frame::Frame;
+use crate::frame::Payload;
 use crate::ipc::outbox::RING;
 use crate::ipc::record::{self, Lending, STATEMENT_WORDS, kind};
 use crate::ipc::ring::RingReader;
@@ -29,7 +29,7 @@ pub(crate) struct Unread {
 pub(crate) struct UnreadSample {
     pub(crate) number: u64,
     /// What there is of it.
-    pub(crate) frame: Frame,
+    pub(crate) payload: Payload,
     /// Bytes of the whole.
     len: u64,
 }
@@ -37,7 +37,7 @@ pub(crate) struct UnreadSample {
 impl UnreadSample {
     /// True if all of it is there.
     pub(crate) fn is_whole(&self) -> bool {
-        self.frame.as_ref().len() as u64 == self.len
+        self.payload.as_ref().len() as u64 == self.len
     }
 }
 
@@ -49,8 +49,8 @@ impl Unread {
         self.statements.remove(&channel);
     }
 
-    fn sample(&mut self, channel: u32, number: u64, len: u64, frame: Frame) {
-        self.samples.entry(channel).or_default().push(UnreadSample { number, frame, len });
+    fn sample(&mut self, channel: u32, number: u64, len: u64, payload: Payload) {
+        self.samples.entry(channel).or_default().push(UnreadSample { number, payload, len });
     }
 
     fn statement(&mut self, channel: u32, statement: Statement) {
@@ -84,7 +84,7 @@ impl Unread {
     /// short, and is known by that.
     fn bytes_of(&mut self, channel: u32, more: usize, append: impl FnOnce(&mut Vec<u8>)) {
         match self.samples.get_mut(&channel).and_then(|samples| samples.last_mut()) {
-            Some(UnreadSample { frame: Frame::Own(bytes), .. }) => {
+            Some(UnreadSample { payload: Payload::Own(bytes), .. }) => {
                 if let Some(bytes) = Arc::get_mut(bytes)
                     && try_reserve(bytes, more).is_ok()
                 {
@@ -142,9 +142,9 @@ impl Sender {
                 }
                 kind::SAMPLE_SLOT if let Some([number, first, second]) = reader.words(ring, &record) => {
                     // Whoever holds it longer is not to hold memory that is shared.
-                    let frame = given_up(state, [first, second]).map(|slot| Frame::Slot(slot).to_own());
-                    if let Some(frame) = frame {
-                        unread.sample(channel, number, frame.as_ref().len() as u64, frame);
+                    let payload = given_up(state, [first, second]).map(|slot| Payload::Slot(slot).to_own());
+                    if let Some(payload) = payload {
+                        unread.sample(channel, number, payload.as_ref().len() as u64, payload);
                     }
                 }
                 kind::SKIP => {

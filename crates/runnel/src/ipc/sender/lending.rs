@@ -5,7 +5,7 @@ use std::sync::Arc;
 use runnel_io::segment::{Segment, Slot};
 
 use super::{MOST_IN_RING, ONE_PIECE, Sender, State};
-use crate::frame::Frame;
+use crate::frame::{Frame, Payload};
 use crate::ipc::record::{Lending, kind};
 use crate::sync::lock;
 
@@ -38,13 +38,13 @@ impl Sender {
     /// The same message in memory that can be lent, if it lies elsewhere and is too long for the ring, and the peer may have
     /// it.
     pub(super) fn lift(&self, frame: &Frame) -> Option<Frame> {
-        let Frame::Own(bytes) = frame else { return None };
+        let Payload::Own(bytes) = frame.payload() else { return None };
         if bytes.len() <= MOST_IN_RING || !self.may_lend(bytes.len()) {
             return None;
         }
         let mut slot = self.pool.take(bytes.len())?;
         slot[..bytes.len()].copy_from_slice(bytes);
-        Some(Frame::Slot(slot.freeze(bytes.len())))
+        Some(frame.copied_to(slot.freeze(bytes.len())))
     }
 
     fn may_lend(&self, bytes: usize) -> bool {

@@ -42,8 +42,9 @@ impl MemoryPath {
             unread_statements.iter_mut().for_each(|(after, _)| *after = message.number.max(*after));
         }
         let mut returned: Vec<Numbered<Frame>> = partly_read.into_iter().collect();
-        for UnreadSample { number, frame: message, .. } in unread.into_iter().filter(UnreadSample::is_whole) {
+        for UnreadSample { number, payload, .. } in unread.into_iter().filter(UnreadSample::is_whole) {
             if returned.last().is_none_or(|last| last.number < number) {
+                let message = Frame::new(self.encoding, payload);
                 returned.push(Numbered { number, bytes: message.as_ref().len(), message });
             }
         }
@@ -81,6 +82,7 @@ impl MemoryPath {
 mod tests {
     use std::sync::Arc;
 
+    use runnel_core::wire::Encoding;
     use runnel_delivery::{PairId, PathKind};
     use runnel_io::Token;
 
@@ -119,11 +121,15 @@ mod tests {
             let (delivery, begin) = Delivery::switch_to_memory(STREAM, left_off, BOUND, false).unwrap();
             let number = here.sender.open_samples(STREAM.into(), 1, &begin).unwrap();
             let channel = Channel { sender: Arc::clone(&here.sender), number };
-            Self { path: MemoryPath::new((Token(0), channel), (delivery, BOUND)), here, there }
+            Self {
+                path: MemoryPath::new((Token(0), channel), (delivery, BOUND), Encoding::Ros1),
+                here,
+                there,
+            }
         }
 
         fn publish(&mut self, number: u64, len: usize) {
-            assert_eq!(self.path.offer(number, &Frame::from(vec![number as u8; len])), 0);
+            assert_eq!(self.path.offer(number, &Frame::new(Encoding::Ros1, vec![number as u8; len])), 0);
         }
 
         /// States something behind all messages so far.
@@ -146,6 +152,7 @@ mod tests {
     }
 
     fn numbers(ended: &Ended) -> Vec<u64> {
+        assert!(ended.messages.iter().all(|(.., frame)| frame.encoding() == Encoding::Ros1));
         ended.messages.iter().map(|(number, ..)| *number).collect()
     }
 
