@@ -13,7 +13,9 @@
 //!        ▲                             │                      │ the writer has lost the reader, or Return
 //!        └─────────── Begin ───────────┴──────────────────────┘
 //! ```
-//! The way back takes effect from the next message on: what RTPS had not delivered is lost.
+//! The way back takes effect from the next message on: what RTPS had not delivered is lost. A subscriber whose RTPS unmatches a pair
+//! states [`Return`](Statement::Return). Until the Begin that answers it, the subscriber lets no Leave take effect: the link still
+//! carries the pair's messages.
 //!
 //! The link carries a writer's messages unless the subscriber has said that no subscription needs them
 //! ([`Standby`](Statement::Standby)). A Standby holds only if the subscriber had seen every change that the publisher has stated.
@@ -42,6 +44,21 @@ pub struct PairId {
 }
 
 impl PairId {
+    /// The pair of two endpoints, of which these are the bytes of the entity ids.
+    pub fn of_entities(writer: [u8; 4], reader: [u8; 4]) -> Self {
+        Self { writer: u32::from_be_bytes(writer), reader: u32::from_be_bytes(reader) }
+    }
+
+    /// The bytes of the writer's entity id.
+    pub fn writer_entity(self) -> [u8; 4] {
+        self.writer.to_be_bytes()
+    }
+
+    /// The bytes of the reader's entity id.
+    pub fn reader_entity(self) -> [u8; 4] {
+        self.reader.to_be_bytes()
+    }
+
     /// The pair that a statement is about; `None` if it is about the link.
     pub fn of(statement: &Statement) -> Option<Self> {
         let StreamId { stream, subscription } = statement.id();
