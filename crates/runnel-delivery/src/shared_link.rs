@@ -44,21 +44,6 @@ pub struct PairId {
 }
 
 impl PairId {
-    /// The pair of two endpoints, of which these are the bytes of the entity ids.
-    pub fn of_entities(writer: [u8; 4], reader: [u8; 4]) -> Self {
-        Self { writer: u32::from_be_bytes(writer), reader: u32::from_be_bytes(reader) }
-    }
-
-    /// The bytes of the writer's entity id.
-    pub fn writer_entity(self) -> [u8; 4] {
-        self.writer.to_be_bytes()
-    }
-
-    /// The bytes of the reader's entity id.
-    pub fn reader_entity(self) -> [u8; 4] {
-        self.reader.to_be_bytes()
-    }
-
     /// The pair that a statement is about; `None` if it is about the link.
     pub fn of(statement: &Statement) -> Option<Self> {
         let StreamId { stream, subscription } = statement.id();

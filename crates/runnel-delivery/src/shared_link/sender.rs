@@ -146,6 +146,7 @@ impl SharedLinkSender {
     pub fn left_already(&mut self, pair: PairId, from: u64) -> Statement {
         self.epoch = self.epoch.saturating_add(1);
         self.leaving.retain(|leaving| leaving.pair != pair);
+        self.asked.retain(|asked| *asked != pair);
         let statement = Statement::Leave { id: pair.id(), epoch: self.epoch, from };
         self.note(pair, statement);
         statement

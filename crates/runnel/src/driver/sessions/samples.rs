@@ -181,6 +181,8 @@ impl Driver {
             }
             (_, Some(Socket::Input(input))) => {
                 input.from.stats.set_by_memory(false);
+                // The connection says anew what it brings, and is not waited for.
+                self.sessions.owed.retain(|(link, _)| *link != key);
                 self.return_to_connection(key);
             }
             _ => {}
