@@ -148,6 +148,16 @@ impl EntityId {
         Self([a, b, c, kind])
     }
 
+    /// Its bytes as one number.
+    pub const fn number(self) -> u32 {
+        u32::from_be_bytes(self.0)
+    }
+
+    /// The entity id whose bytes are this number.
+    pub const fn from_number(number: u32) -> Self {
+        Self(number.to_be_bytes())
+    }
+
     /// What it stands for.
     pub const fn kind(self) -> EntityKind {
         match self.0[3] & 0x0f {

@@ -87,7 +87,7 @@ impl Told {
 
 /// What a pair is known by, given the secret of the reader's side.
 fn token(secret: u128, reader: EntityId, writer: EntityId) -> u128 {
-    let number = |id: EntityId| u128::from(u32::from_be_bytes(id.0));
+    let number = |id: EntityId| u128::from(id.number());
     secret.wrapping_add(number(reader) << 32 | number(writer))
 }
 

@@ -96,8 +96,8 @@ impl Input {
 
     /// What its end means for pairs that it served.
     pub(in crate::driver) fn unshared(&mut self) -> Option<Effect> {
-        let origin = self.from.origin?;
+        let node = (self.from.origin?, self.claim.address());
         let pairs: Vec<PairId> = self.share()?.receiver.pairs().map(|(pair, _)| pair).collect();
-        Some(Effect::LinkUnshared { origin, pairs })
+        Some(Effect::LinkUnshared { node, pairs })
     }
 }

@@ -56,7 +56,7 @@ impl Sockets {
     ) -> bool {
         let Some(place) = self.table.get_mut(key) else { return false };
         let Socket::Control(control) = place else { return false };
-        let stream = Arc::clone(&control.stream);
+        let (stream, address) = (Arc::clone(&control.stream), control.peer.ip());
         let mut unsent = std::mem::take(&mut control.unsent).into_bytes();
         unsent.append(&mut link.answer);
         let stated = link.delivery.map(|_| {
@@ -74,7 +74,7 @@ impl Sockets {
         *place = Socket::Output(output);
         let token = Token(key.to_bits());
         let _ = self.reactor.modify(&*stream, token, Interest::Read);
-        publication.join(link, token, stream, unsent);
+        publication.join(link, (token, stream, address), unsent);
         true
     }
 
