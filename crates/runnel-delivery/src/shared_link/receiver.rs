@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::resent::{Lost, Resent, Run};
 use super::{PairId, writer_id};
 use crate::limits::MAX_EPOCH_LEAP;
 use crate::statement::Statement;
@@ -26,6 +27,11 @@ pub struct SharedLinkReceiver<S> {
     /// Writers that it was told to be needed again: what the link still brings of them has a gap behind it.
     renewed: Vec<u32>,
     unsent: VecDeque<Statement>,
+    /// The messages that come now are of one pair alone, and where the last of such began.
+    run: Option<Run>,
+    last_run: Option<u32>,
+    /// What neither RTPS nor the link brings.
+    lost: Vec<Lost<S>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,6 +49,8 @@ struct Pair<S> {
     served_by: ServedBy,
     /// What is kept was asked for.
     has_asked_for_kept: bool,
+    /// The subscription has had, or has lost, all before this number; 0 if that is not known.
+    next: u64,
 }
 
 /// By what a pair gets its messages.
@@ -57,6 +65,8 @@ enum ServedBy {
     Link,
     /// RTPS has lost it, and the link has yet to be told to bring what follows.
     Lost,
+    /// The link brings what RTPS may not have delivered.
+    Resent,
 }
 
 impl<S> Pair<S> {
@@ -110,6 +120,9 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
             standby: Vec::new(),
             renewed: Vec::new(),
             unsent: VecDeque::new(),
+            run: None,
+            last_run: None,
+            lost: Vec::new(),
         }
     }
 }
@@ -140,6 +153,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
                 is_matched: false,
                 served_by,
                 has_asked_for_kept: false,
+                next: 0,
             });
             self.pairs.len() - 1
         });
@@ -155,7 +169,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let Some(index) = self.index(id) else { return };
         let pair = &mut self.pairs[index];
         if core::mem::replace(&mut pair.is_matched, false) {
-            if !pair.is_on_link() {
+            if !pair.is_on_link() && pair.served_by != ServedBy::Resent {
                 pair.served_by = ServedBy::Lost;
             }
             self.unsent.push_back(Statement::Return { id: id.id() });
@@ -174,6 +188,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     /// True if all get what the link brings, and have got something before.
     pub fn delivers_to_all(&self) -> bool {
         self.renewed.is_empty()
+            && self.run.is_none()
             && self.pairs.iter().all(Pair::is_on_link)
             && !self.subscriptions.iter().any(|subscription| subscription.is_fresh)
     }
@@ -190,13 +205,47 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     /// Whether what RTPS brings of a pair counts.
     pub fn takes_rtps(&self, id: PairId) -> bool {
-        let refuses = |pair: &Pair<S>| matches!(pair.served_by, ServedBy::Link | ServedBy::Lost);
+        let refuses =
+            |pair: &Pair<S>| matches!(pair.served_by, ServedBy::Link | ServedBy::Lost | ServedBy::Resent);
         self.index(id).is_none_or(|index| !refuses(&self.pairs[index]))
     }
 
     /// The pairs that were matched, and whether what RTPS brings of each counts.
     pub fn pairs(&self) -> impl Iterator<Item = (PairId, bool)> {
         self.pairs.iter().map(|pair| (pair.id, self.takes_rtps(pair.id)))
+    }
+
+    /// The subscription of a pair has had, or has lost, all before this number by RTPS. To be called before RTPS has lost the pair,
+    /// and before a statement is [heard](Self::statement) that ends what RTPS brings of it.
+    pub fn note_position(&mut self, id: PairId, next: u64) {
+        if let Some(index) = self.index(id) {
+            let pair = &mut self.pairs[index];
+            pair.next = pair.next.max(next);
+        }
+    }
+
+    /// Of the next message, which has this number on the link: that it is of one pair alone, if it is.
+    pub fn resent(&self, on_link: u64) -> Option<Resent<S>> {
+        let run = self.run?;
+        let number = run.number_of(on_link)?;
+        let pair = self.index(run.pair).map(|index| &self.pairs[index]);
+        let due = pair.filter(|pair| pair.served_by == ServedBy::Resent && number >= pair.next);
+        Some(Resent { pair: run.pair, number, subscription: due.map(|pair| pair.subscription) })
+    }
+
+    /// A subscription has got such a message. How many before it are lost.
+    pub fn note_resent(&mut self, resent: Resent<S>) {
+        let Some(index) = self.index(resent.pair) else { return };
+        let pair = &mut self.pairs[index];
+        if pair.next > 0 && resent.number > pair.next {
+            self.lost.push(Lost { subscription: pair.subscription, count: resent.number - pair.next });
+        }
+        pair.next = pair.next.max(resent.number + 1);
+    }
+
+    /// What is lost for good, since this was last asked: the publisher does not have it any more.
+    pub fn take_lost(&mut self) -> Vec<Lost<S>> {
+        core::mem::take(&mut self.lost)
     }
 
     /// Whether nobody needs the link for some writer: what was kept of it may be long outdated.
@@ -227,10 +276,14 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
                     None
                 }
             }
-            Statement::Begin { epoch, .. } => {
+            Statement::Begin { epoch, from, .. } => {
                 if self.note_epoch(epoch)? {
-                    self.serve(id);
+                    self.serve(id, from);
                 }
+                None
+            }
+            Statement::Resent { at, number, .. } => {
+                self.begin_run(Run { pair: id, at, number });
                 None
             }
             _ => return Err(ShareFault::OfSubscriber),
@@ -252,7 +305,11 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     fn leave(&mut self, id: PairId, epoch: u32, from: u64) -> Option<LeftLink> {
         let index = self.index(id);
         let Some(index) = index.filter(|index| self.pairs[*index].is_matched) else {
-            index.into_iter().for_each(|index| self.pairs[index].served_by = ServedBy::Lost);
+            if let Some(index) = index {
+                let pair = &mut self.pairs[index];
+                // All before has come by the link.
+                (pair.served_by, pair.next) = (ServedBy::Lost, pair.next.max(from));
+            }
             self.unsent.push_back(Statement::Return { id: id.id() });
             return None;
         };
@@ -260,18 +317,39 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let pair = &mut self.pairs[index];
         pair.served_by = ServedBy::Rtps;
         let is_fresh = is_fresh && !core::mem::replace(&mut pair.has_asked_for_kept, true);
+        if !is_fresh {
+            pair.next = pair.next.max(from);
+        }
         let next = if is_fresh { 1 } else { from };
         self.unsent.push_back(Statement::Reached { id: id.id(), epoch, next });
         (!is_fresh).then_some(LeftLink { pair: id, before: from })
     }
 
-    fn serve(&mut self, id: PairId) {
+    /// One that has come already is stated again by memory.
+    fn begin_run(&mut self, run: Run) {
+        if self.last_run.is_some_and(|last| !run.is_behind(last)) {
+            return;
+        }
+        (self.run, self.last_run) = (Some(run), Some(run.at));
+        if let Some(index) = self.index(run.pair)
+            && !self.pairs[index].is_on_link()
+        {
+            self.pairs[index].served_by = ServedBy::Resent;
+        }
+    }
+
+    fn serve(&mut self, id: PairId, from: u64) {
+        self.run = None;
         // The publisher no longer heeds a Standby for the writer: from here on the link carries all of it.
         self.standby.retain(|(writer, _)| *writer != id.writer);
         self.renewed.retain(|writer| *writer != id.writer);
         let Some(index) = self.index(id) else { return };
-        self.pairs[index].served_by = ServedBy::Link;
-        if self.pairs[index].is_matched {
+        let pair = &mut self.pairs[index];
+        if !pair.is_on_link() && pair.next > 0 && from > pair.next {
+            self.lost.push(Lost { subscription: pair.subscription, count: from - pair.next });
+        }
+        (pair.served_by, pair.next) = (ServedBy::Link, 0);
+        if pair.is_matched {
             self.unsent.push_back(Statement::Ask { id: id.id() });
         }
     }
@@ -306,7 +384,8 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     fn needs(&self, subscription: S, writer: u32) -> bool {
         let is_of = |pair: &&Pair<S>| pair.subscription == subscription && pair.id.writer == writer;
-        let is_needed = |pair: &Pair<S>| pair.is_on_link() || pair.served_by == ServedBy::Lost;
+        let is_needed =
+            |pair: &Pair<S>| pair.is_on_link() || matches!(pair.served_by, ServedBy::Lost | ServedBy::Resent);
         self.pairs.iter().filter(is_of).all(is_needed)
     }
 
