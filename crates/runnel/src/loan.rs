@@ -141,7 +141,7 @@ impl Translation {
 }
 
 /// Reads a message in an encoding and appends it in another one.
-fn translate<M: Message>(
+pub(crate) fn translate<M: Message>(
     bytes: &[u8],
     from: Encoding,
     to: Encoding,

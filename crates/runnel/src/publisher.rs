@@ -17,6 +17,7 @@ use crate::announced::Topic;
 use crate::data::{Blank, Filled, NoBlank, Outgoing, Publication, QosEvents, Refused};
 use crate::error::Error;
 use crate::forms::Forms;
+use crate::loan::translate;
 use crate::node::Node;
 use crate::node::publishing::{Offering, PublisherEnd};
 use crate::options::PublisherOptions;
@@ -77,6 +78,10 @@ pub(crate) struct Handle {
 
 impl<M: Message> Publisher<M> {
     pub(crate) fn new(handle: Handle) -> Self {
+        let to_ros1 = |bytes: &[u8], out: &mut GrowingSink| {
+            translate::<M>(bytes, Encoding::Xcdr1, Encoding::Ros1, out)
+        };
+        handle.publication.set_to_ros1(to_ros1);
         Self { handle, message: PhantomData }
     }
 

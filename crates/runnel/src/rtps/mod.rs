@@ -48,7 +48,7 @@ use sample::CdrFrame;
 pub(crate) use sending::Unsent;
 use sockets::Sockets;
 pub(crate) use told::{Told, ros2_name};
-pub(crate) use writer::Writer;
+pub(crate) use writer::{LeftReader, Writer};
 use writer_timers::WriterTimers;
 
 /// What topics of ROS begin with in DDS.

@@ -8,7 +8,7 @@ use runnel_io::clock;
 use runnel_rtps::wire::{Guid, SequenceNumber};
 
 use super::alternate_path::{Returned, sequence};
-use super::writer::{State, Writer};
+use super::writer::{LeftReader, State, Writer};
 use super::{CdrFrame, Rtps, Unsent, stamp};
 use crate::frame::Frame;
 use crate::linger::Unarrived;
@@ -19,7 +19,7 @@ pub(crate) struct Written<'a> {
     /// A frame that is not held any more.
     pub(crate) displaced: Option<Frame>,
     /// Readers of nodes with links of ROS 1 that have been lost or have ended: they did not get it.
-    pub(crate) left: Vec<(Guid, u64)>,
+    pub(crate) left: Vec<LeftReader>,
     /// The message is sent when this is dropped, unless another thread has sent it.
     pub(crate) unsent: Unsent<'a>,
 }

@@ -348,6 +348,11 @@ impl MemoryPath {
         self.delivery.0.queue_len()
     }
 
+    /// How many bytes they have.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.delivery.0.queue_bytes()
+    }
+
     /// Whether one more message of so many bytes would push out another.
     pub(super) fn is_full(&self, bytes: usize) -> bool {
         let waiting = self.delivery.0.queue_bytes();

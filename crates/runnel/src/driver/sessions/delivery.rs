@@ -184,12 +184,14 @@ impl Driver {
         }
     }
 
-    fn take_delivered(&mut self, key: Key, ignores_room: bool) {
+    pub(in crate::driver) fn take_delivered(&mut self, key: Key, ignores_room: bool) {
         while let Some(action) = self.next_action(key, ignores_room) {
             let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
             let (reader, writer) = input.pair();
             match action {
-                ReceiveAction::Deliver { message, .. } => self.give_to_user(key, message),
+                ReceiveAction::Deliver { number, message } => {
+                    self.give_to_user(key, number.unwrap_or_default(), message);
+                }
                 ReceiveAction::Lost { count, .. } => self.samples_lost(reader, writer, count),
                 ReceiveAction::Reached { statement, .. } if input.memory.has_channel() => {
                     self.tell_reached(key, statement);
@@ -212,10 +214,10 @@ impl Driver {
         if has_room { receiver.poll_action() } else { receiver.poll_report() }
     }
 
-    fn give_to_user(&mut self, key: Key, message: Piece) {
+    fn give_to_user(&mut self, key: Key, number: u64, message: Piece) {
         let Some(Entry::SampleInput(input)) = self.sessions.entries.get(key) else { return };
         let (reader, _) = input.pair();
-        if input.from.is_served_by_link() {
+        if !input.from.position.take(number) {
             return;
         }
         let length = message.bytes().len();
