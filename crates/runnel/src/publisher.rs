@@ -78,9 +78,8 @@ pub(crate) struct Handle {
 
 impl<M: Message> Publisher<M> {
     pub(crate) fn new(handle: Handle) -> Self {
-        let to_ros1 = |bytes: &[u8], out: &mut GrowingSink| {
-            translate::<M>(bytes, Encoding::Xcdr1, Encoding::Ros1, out)
-        };
+        let to_ros1 =
+            |bytes: &[u8], out: &mut GrowingSink| translate::<M>(bytes, Encoding::Xcdr1, Encoding::Ros1, out);
         handle.publication.set_to_ros1(to_ros1);
         Self { handle, message: PhantomData }
     }

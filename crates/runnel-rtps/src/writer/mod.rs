@@ -214,7 +214,9 @@ impl<B: Lend> Writer<B> {
         core::iter::from_fn(move || {
             let change = self.history.at_or_after(next?)?;
             next = Some(change.number.next());
-            due.as_ref().is_some_and(|due| due.contains(&change.number)).then_some((change.number, &change.payload))
+            due.as_ref()
+                .is_some_and(|due| due.contains(&change.number))
+                .then_some((change.number, &change.payload))
         })
     }
 

@@ -200,11 +200,17 @@ impl Driver {
         }
     }
 
-    fn change_shares(
-        &mut self,
-        is_meant: impl Fn(&Input) -> bool,
-        mut change: impl FnMut(&mut LinkShare),
-    ) {
+    /// Whether a link carries what RTPS loses of a pair.
+    pub(super) fn has_link_for(&self, origin: u64, (reader, writer): (EntityId, Guid)) -> bool {
+        let pair = pair_of(reader, writer);
+        let keys = self.shared_links(|input| input.from.origin == Some(origin));
+        keys.into_iter().any(|key| match self.sockets.get(key) {
+            Some(Socket::Input(input)) => input.follows(pair),
+            _ => false,
+        })
+    }
+
+    fn change_shares(&mut self, is_meant: impl Fn(&Input) -> bool, mut change: impl FnMut(&mut LinkShare)) {
         for key in self.shared_links(is_meant) {
             if let Some(Socket::Input(input)) = self.sockets.get_mut(key)
                 && let Some(share) = input.share()

@@ -110,6 +110,12 @@ impl Writer {
         std::mem::take(&mut lock(&self.state).left)
     }
 
+    /// Whether there is a link of ROS 1 to the node of a reader.
+    pub(crate) fn is_linked(&self, reader: Guid) -> bool {
+        let state = &*lock(&self.state);
+        state.origins.get(&reader).is_some_and(|origin| state.linked.contains_key(origin))
+    }
+
     /// Whether a reader is held.
     pub(crate) fn is_held(&self, reader: Guid) -> bool {
         lock(&self.state).held.contains(&reader)

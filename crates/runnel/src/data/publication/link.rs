@@ -45,8 +45,9 @@ pub(super) struct Link {
     token: Token,
     /// The session that the link goes over to once the connection has sent our header.
     wanted: Option<Arc<Sender>>,
-    /// How much it may hold, apart from what is sent again.
+    /// How much it may hold, apart from what is sent again, which is under way to the queue.
     usual: QueueBound,
+    pub(super) resends: bool,
     /// Messages that were copied for want of memory that the subscriber's process may hold.
     copied: u64,
     pub(super) subscriber: String,
@@ -76,6 +77,7 @@ impl Link {
             token,
             wanted: None,
             usual: bound,
+            resends: false,
             copied: 0,
             subscriber,
             origin,
@@ -149,7 +151,7 @@ impl Link {
         while (!self.queue.is_empty() || self.has_statements_waiting()) && !self.failed && self.send_batch() {
         }
         self.watch(reactor, !self.queue.is_empty());
-        if self.queue.bound() != self.usual && self.waiting() == 0 {
+        if self.queue.bound() != self.usual && self.waiting() == 0 && !self.resends {
             self.widen_to(self.usual);
         }
         if self.queue.preamble_left() == 0

@@ -73,6 +73,9 @@ impl Publication {
             Some((delivery, channel)) => {
                 let mut path = MemoryPath::new((key, channel), (delivery, bound));
                 path.life = state.lifespan_of(writer).map(Life::new);
+                if rtps.is_linked(reader) {
+                    path.share_with_link();
+                }
                 state.memory_links.push(MemoryLink { writer, reader, path });
             }
         }
@@ -183,10 +186,14 @@ impl State {
     /// A subscriber gets nothing more by a session, if it did. Gives what it is not known to have read, with the numbers.
     pub(super) fn take_memory_link(&mut self, pair: (EntityId, Guid)) -> Vec<(u64, Frame)> {
         let index = self.memory_links.iter().position(|link| link.is_of(pair));
-        let Some(link) = index.map(|index| self.memory_links.swap_remove(index)) else { return Vec::new() };
+        let Some(mut link) = index.map(|index| self.memory_links.swap_remove(index)) else {
+            return Vec::new();
+        };
         let mut unread = link.path.session().peek_unread();
+        let mut returned = link.path.take_undrained();
         let messages = link.path.end(&mut unread).messages;
-        messages.into_iter().map(|(number, _, frame)| (number, frame)).collect()
+        returned.extend(messages.into_iter().map(|(number, _, frame)| (number, frame)));
+        returned
     }
 
     /// The subscriber by a session for which one more message of a writer may push out another: how long it is, nobody knows

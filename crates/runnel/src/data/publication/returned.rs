@@ -87,6 +87,7 @@ impl Link {
             return 0;
         }
         self.widen(messages);
+        self.resends = true;
         let (mut next, mut dropped) = (None, 0);
         for (number, frame) in messages {
             if next != Some(*number) {
@@ -96,6 +97,8 @@ impl Link {
             next = Some(*number + 1);
             dropped += self.offer(reactor, frame);
         }
+        self.resends = false;
+        self.flush_if_waiting(reactor);
         dropped
     }
 

@@ -252,12 +252,7 @@ impl State {
     }
 
     /// The subscriber has lost the writer of a reader, which the link serves from here on. How many messages are lost.
-    fn take_back(
-        &mut self,
-        reactor: &Reactor,
-        index: usize,
-        (writer, pair): (&RtpsWriter, PairId),
-    ) -> u64 {
+    fn take_back(&mut self, reactor: &Reactor, index: usize, (writer, pair): (&RtpsWriter, PairId)) -> u64 {
         let (link, from) = (&mut self.links[index], writer.next_number());
         let Some(origin) = link.origin else { return 0 };
         let reader = writer.reader_of(origin, EntityId(pair.reader.to_be_bytes()));
@@ -349,7 +344,11 @@ impl Link {
     }
 
     /// What is to be stated of subscriptions is, if the link carries statements.
-    pub(super) fn share(&mut self, reactor: &Reactor, change: impl FnOnce(&mut SharedLinkSender) -> Statement) {
+    pub(super) fn share(
+        &mut self,
+        reactor: &Reactor,
+        change: impl FnOnce(&mut SharedLinkSender) -> Statement,
+    ) {
         if let Some(shared) = &mut self.shared {
             let statement = change(shared);
             self.state(reactor, statement);

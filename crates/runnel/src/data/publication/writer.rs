@@ -49,6 +49,11 @@ impl RtpsWriter {
         self.writer.reader_of(origin, reader)
     }
 
+    /// Whether a link of ROS 1 can serve a reader.
+    pub(super) fn is_linked(&self, reader: Guid) -> bool {
+        self.writer.is_linked(reader)
+    }
+
     /// Whether a reader is held.
     pub(super) fn is_held(&self, reader: Guid) -> bool {
         self.writer.is_held(reader)

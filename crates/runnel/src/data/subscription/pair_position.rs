@@ -23,10 +23,16 @@ impl PairPosition {
         self.served_by_link.store(is_served, Ordering::Relaxed);
     }
 
-    /// Whether the subscription is to get the message of this number, which it gets then.
+    /// Whether the subscription is to get the message of this number.
+    #[inline]
+    pub(crate) fn takes(&self, number: u64) -> bool {
+        !self.is_served_by_link() && number >= self.passed.load(Ordering::Relaxed)
+    }
+
+    /// The same, and it gets it now.
     #[inline]
     pub(crate) fn take(&self, number: u64) -> bool {
-        let takes = !self.is_served_by_link() && number >= self.passed.load(Ordering::Relaxed);
+        let takes = self.takes(number);
         if takes {
             self.next.store(number.saturating_add(1), Ordering::Relaxed);
         }

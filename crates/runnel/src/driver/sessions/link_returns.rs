@@ -102,6 +102,12 @@ impl LinkShare {
 }
 
 impl Input {
+    /// Whether it serves a pair that RTPS loses.
+    pub(in crate::driver) fn follows(&self, pair: PairId) -> bool {
+        let share = self.pair.as_ref().and_then(|of| of.share.as_deref());
+        share.is_some_and(|share| share.returns.position(pair).is_some())
+    }
+
     /// Goes on with what waited, up to a pair that is to be settled first.
     pub(in crate::driver) fn resume_link(&mut self) -> Result<(), LinkFault> {
         while let Some(share) = self.share()

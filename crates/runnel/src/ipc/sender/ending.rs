@@ -113,8 +113,7 @@ impl Sender {
             state.over = Some(BAD_POSITION);
         }
         let why = state.over.replace("the session is over");
-        let unread =
-            if why.is_none() { self.unread(state, position, given_up) } else { Unread::default() };
+        let unread = if why.is_none() { self.unread(state, position, given_up) } else { Unread::default() };
         state.loans.end();
         (why, unread)
     }
