@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::resent::{Lost, Resent, Run};
+use super::resent::{Lost, Run};
 use super::{PairId, writer_id};
 use crate::limits::MAX_EPOCH_LEAP;
 use crate::statement::Statement;
@@ -21,17 +21,17 @@ pub struct SharedLinkReceiver<S> {
     writer: Option<u32>,
     names: u64,
     subscriptions: Vec<Subscription<S>>,
-    pairs: Vec<Pair<S>>,
+    pub(super) pairs: Vec<Pair<S>>,
     /// Writers that the publisher was told that nobody needs, and as of which epoch.
     standby: Vec<(u32, u32)>,
     /// Writers that it was told to be needed again: what the link still brings of them has a gap behind it.
     renewed: Vec<u32>,
     unsent: VecDeque<Statement>,
     /// The messages that come now are of one pair alone, and where the last of such began.
-    run: Option<Run>,
-    last_run: Option<u32>,
+    pub(super) run: Option<Run>,
+    pub(super) last_run: Option<u32>,
     /// What neither RTPS nor the link brings.
-    lost: Vec<Lost<S>>,
+    pub(super) lost: Vec<Lost<S>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,20 +42,20 @@ struct Subscription<S> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Pair<S> {
+pub(super) struct Pair<S> {
     id: PairId,
-    subscription: S,
+    pub(super) subscription: S,
     is_matched: bool,
-    served_by: ServedBy,
+    pub(super) served_by: ServedBy,
     /// What is kept was asked for.
     has_asked_for_kept: bool,
     /// The subscription has had, or has lost, all before this number; 0 if that is not known.
-    next: u64,
+    pub(super) next: u64,
 }
 
 /// By what a pair gets its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum ServedBy {
+pub(super) enum ServedBy {
     /// Nothing was stated: the link brings all, unless RTPS was first.
     Unstated,
     /// It came while the link carried nothing, and waits for RTPS.
@@ -70,7 +70,7 @@ enum ServedBy {
 }
 
 impl<S> Pair<S> {
-    fn is_on_link(&self) -> bool {
+    pub(super) fn is_on_link(&self) -> bool {
         matches!(self.served_by, ServedBy::Unstated | ServedBy::Link)
     }
 }
@@ -215,39 +215,6 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         self.pairs.iter().map(|pair| (pair.id, self.takes_rtps(pair.id)))
     }
 
-    /// The subscription of a pair has had, or has lost, all before this number by RTPS. To be called before RTPS has lost the pair,
-    /// and before a statement is [heard](Self::statement) that ends what RTPS brings of it.
-    pub fn note_position(&mut self, id: PairId, next: u64) {
-        if let Some(index) = self.index(id) {
-            let pair = &mut self.pairs[index];
-            pair.next = pair.next.max(next);
-        }
-    }
-
-    /// Of the next message, which has this number on the link: that it is of one pair alone, if it is.
-    pub fn resent(&self, on_link: u64) -> Option<Resent<S>> {
-        let run = self.run?;
-        let number = run.number_of(on_link)?;
-        let pair = self.index(run.pair).map(|index| &self.pairs[index]);
-        let due = pair.filter(|pair| pair.served_by == ServedBy::Resent && number >= pair.next);
-        Some(Resent { pair: run.pair, number, subscription: due.map(|pair| pair.subscription) })
-    }
-
-    /// A subscription has got such a message. How many before it are lost.
-    pub fn note_resent(&mut self, resent: Resent<S>) {
-        let Some(index) = self.index(resent.pair) else { return };
-        let pair = &mut self.pairs[index];
-        if pair.next > 0 && resent.number > pair.next {
-            self.lost.push(Lost { subscription: pair.subscription, count: resent.number - pair.next });
-        }
-        pair.next = pair.next.max(resent.number + 1);
-    }
-
-    /// What is lost for good, since this was last asked: the publisher does not have it any more.
-    pub fn take_lost(&mut self) -> Vec<Lost<S>> {
-        core::mem::take(&mut self.lost)
-    }
-
     /// Whether nobody needs the link for some writer: what was kept of it may be long outdated.
     pub fn stands_by(&self) -> bool {
         !self.standby.is_empty()
@@ -325,19 +292,6 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         (!is_fresh).then_some(LeftLink { pair: id, before: from })
     }
 
-    /// One that has come already is stated again by memory.
-    fn begin_run(&mut self, run: Run) {
-        if self.last_run.is_some_and(|last| !run.is_behind(last)) {
-            return;
-        }
-        (self.run, self.last_run) = (Some(run), Some(run.at));
-        if let Some(index) = self.index(run.pair)
-            && !self.pairs[index].is_on_link()
-        {
-            self.pairs[index].served_by = ServedBy::Resent;
-        }
-    }
-
     fn serve(&mut self, id: PairId, from: u64) {
         self.run = None;
         // The publisher no longer heeds a Standby for the writer: from here on the link carries all of it.
@@ -399,7 +353,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         !self.unsent.is_empty()
     }
 
-    fn index(&self, id: PairId) -> Option<usize> {
+    pub(super) fn index(&self, id: PairId) -> Option<usize> {
         self.pairs.iter().position(|pair| pair.id == id)
     }
 

@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use runnel_delivery::{
-    AskFault, LeftLink, Lost, PairId, PairMatch, ReachedError, Resent, ShareFault, SharedLinkReceiver,
-    SharedLinkSender, Statement,
+    LeftLink, Lost, PairId, PairMatch, Resent, SharedLinkReceiver, SharedLinkSender, Statement,
 };
 
 use crate::random::Random;
@@ -432,46 +431,4 @@ fn messages_sent_again_are_told_apart_though_the_link_drops_some() {
     for seed in 0..1_000 {
         run(seed, Trouble::BlackoutsWithSlowLink);
     }
-}
-
-const A: PairId = PairId { writer: 1, reader: 2 };
-
-#[test]
-fn a_publisher_refuses_what_a_subscriber_cannot_have_reached() {
-    let mut sender = SharedLinkSender::default();
-    assert_eq!(sender.reached(A, 1, 1), Err(ReachedError::UnknownEpoch(1)));
-    sender.leave(A, 7);
-    assert_eq!(sender.reached(A, 1, 8), Err(ReachedError::NotPublished(8)));
-    assert_eq!(sender.reached(PairId { reader: 3, ..A }, 1, 7), Ok(None), "another is not waited for");
-    assert_eq!((sender.reached(A, 1, 7), sender.reached(A, 1, 7)), (Ok(Some(7)), Ok(None)));
-    assert!(!sender.stand_by(1, 0), "it had not seen the last change");
-    assert!(sender.carries(1) && sender.stand_by(1, 1) && !sender.carries(1));
-}
-
-#[test]
-fn a_publisher_remembers_a_limited_number_of_asks() {
-    let mut sender = SharedLinkSender::default();
-    let ask = |sender: &mut SharedLinkSender, reader| {
-        sender.ask(PairId { writer: 1, reader }, PairMatch::Unmatched)
-    };
-    (0..1024).for_each(|reader| assert_eq!(ask(&mut sender, reader), Ok(false)));
-    assert_eq!((ask(&mut sender, 5), ask(&mut sender, 5000)), (Ok(false), Err(AskFault)));
-    assert!(sender.matched(PairId { writer: 1, reader: 5 }));
-    assert_eq!(ask(&mut sender, 5000), Ok(false));
-}
-
-#[test]
-fn a_subscriber_returns_pairs_that_it_does_not_know_and_refuses_nonsense() {
-    let mut receiver = SharedLinkReceiver::<u32>::default();
-    let leave = |epoch| Statement::Leave { id: A.id(), epoch, from: 1 };
-    assert_eq!(receiver.statement(&leave(u32::MAX)), Err(ShareFault::EpochLeap(u32::MAX)));
-    assert_eq!(receiver.statement(&Statement::Ask { id: A.id() }), Err(ShareFault::OfSubscriber));
-    for epoch in 1..=4096 {
-        assert_eq!(receiver.statement(&leave(epoch)), Ok(None));
-    }
-    assert_eq!(receiver.statement(&leave(4097)), Err(ShareFault::TooManyAnswers));
-    assert!(
-        std::iter::from_fn(|| receiver.poll_statement())
-            .all(|answer| answer == Statement::Return { id: A.id() })
-    );
 }
