@@ -111,6 +111,11 @@ impl<P: Lend> UserWriter<P> {
         self.wake();
     }
 
+    /// The samples that a matched reader is not known to have, as far as they are held and not for an alternate path.
+    pub fn unacknowledged_of(&self, reader: Guid) -> impl Iterator<Item = (SequenceNumber, &P)> {
+        self.writer.unacknowledged_of(reader)
+    }
+
     /// A reader that was left does not go on where it was when it is matched again.
     pub fn forget_left(&mut self, reader: Guid) {
         self.writer.forget_left(reader);

@@ -9,6 +9,7 @@ mod incomplete;
 mod last_messages;
 mod link_channel;
 mod link_delivery;
+mod link_returns;
 mod link_share;
 mod links;
 mod listeners;
@@ -35,7 +36,7 @@ use crate::environment::Settings;
 use crate::receive_budget::FrameBudget;
 #[cfg(test)]
 pub(super) use last_messages::MOST_UNDER_WAY;
-pub(super) use link_share::{Name, name_of};
+pub(super) use link_share::{LinkShare, Name, name_of};
 pub(super) use listeners::ACCEPT_BATCH;
 use lookups::Lookups;
 pub(super) use paths::Given;

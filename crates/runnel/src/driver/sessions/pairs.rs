@@ -77,12 +77,16 @@ impl SampleInput {
         receiver: &mut Receiver,
         record: &Record,
     ) -> Result<bool, SessionFault> {
-        if self.from.is_served_by_link() {
+        let number = receiver.number(record)?;
+        if !self.from.position.takes(number) {
             return Ok(false);
         }
         let is_taken = self.memory.take_in_order(receiver, record, (&self.topic, &self.from))?;
-        if is_taken && self.is_watched {
-            self.rtps.sample_passed(self.pair());
+        if is_taken {
+            self.from.position.take(number);
+            if self.is_watched {
+                self.rtps.sample_passed(self.pair());
+            }
         }
         Ok(is_taken)
     }
@@ -94,8 +98,8 @@ impl SampleInput {
     }
 
     /// Gives the subscription a message, whose length is returned, unless a link of ROS 1 serves it instead.
-    pub(super) fn deliver(&self, message: Piece) -> Option<usize> {
-        if self.from.is_served_by_link() {
+    pub(super) fn deliver(&self, number: u64, message: Piece) -> Option<usize> {
+        if !self.from.position.take(number) {
             return None;
         }
         let length = message.bytes().len();
@@ -112,6 +116,7 @@ impl SampleInput {
     /// Messages did not come, and will not. What is missing while a link of ROS 1 serves the subscription was written for others.
     pub(super) fn lose(&self, count: u64) {
         if !self.from.is_served_by_link() {
+            self.from.position.lose(count);
             self.topic.lose(count, &self.from);
         }
     }
