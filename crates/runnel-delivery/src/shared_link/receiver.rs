@@ -29,6 +29,8 @@ pub struct SharedLinkReceiver<S> {
     standby: Vec<(u32, u32)>,
     /// Writers for which a Needed was sent that no Begin has answered yet: messages of theirs that still arrive come before a gap.
     renewed: Vec<u32>,
+    /// Pairs that RTPS had not matched when they were to leave: a Return was sent that no Begin has answered yet.
+    returned: VecDeque<PairId>,
     /// Statements for the publisher.
     unsent: VecDeque<Statement>,
     /// The messages that come now are of one pair alone, and where the last of such began.
@@ -125,6 +127,7 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
             pairs: Vec::new(),
             standby: Vec::new(),
             renewed: Vec::new(),
+            returned: VecDeque::new(),
             unsent: VecDeque::new(),
             run: None,
             last_run: None,
@@ -157,13 +160,20 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let is_standby = self.is_standby(id.writer);
         let is_fresh = self.is_fresh(subscription);
         let index = self.index(id).unwrap_or_else(|| {
-            let served_by = if is_standby && is_fresh { ServedBy::Nothing } else { ServedBy::Unstated };
+            // Until the publisher has the Return, RTPS delivers what the link carries as well.
+            let is_returning = self.returned.contains(&id);
+            self.returned.retain(|returned| *returned != id);
+            let served_by = match is_standby && is_fresh {
+                _ if is_returning => ServedBy::Link,
+                true => ServedBy::Nothing,
+                false => ServedBy::Unstated,
+            };
             self.pairs.push(Pair {
                 id,
                 subscription,
                 is_matched: false,
                 served_by,
-                is_returning: false,
+                is_returning,
                 has_asked_for_kept: false,
                 next: 0,
             });
@@ -197,6 +207,15 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         if !core::mem::replace(&mut pair.is_returning, true) {
             self.unsent.push_back(Statement::Return { id: pair.id.id() });
         }
+    }
+
+    fn return_unknown(&mut self, id: PairId) {
+        self.unsent.push_back(Statement::Return { id: id.id() });
+        self.returned.retain(|returned| *returned != id);
+        if self.returned.len() >= MOST_UNMATCHED {
+            self.returned.pop_front();
+        }
+        self.returned.push_back(id);
     }
 
     fn forget_unmatched(&mut self) {
@@ -302,7 +321,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     fn leave(&mut self, id: PairId, epoch: u32, from: u64) -> Option<LeftLink> {
         let Some(index) = self.index(id) else {
-            self.unsent.push_back(Statement::Return { id: id.id() });
+            self.return_unknown(id);
             return None;
         };
         if !self.pairs[index].is_matched {
@@ -329,6 +348,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         // A Begin revokes the Standby for its writer: from here on the link carries all of its messages.
         self.standby.retain(|(writer, _)| *writer != id.writer);
         self.renewed.retain(|writer| *writer != id.writer);
+        self.returned.retain(|returned| *returned != id);
         let Some(index) = self.index(id) else { return };
         let pair = &mut self.pairs[index];
         if !pair.is_on_link() && pair.next > 0 && from > pair.next {

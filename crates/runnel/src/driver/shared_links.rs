@@ -6,7 +6,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use runnel_delivery::{LeftLink, PairId};
+use runnel_delivery::{LeftLink, MAX_NUMBER_LEAP, PairId};
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::Driver;
@@ -17,9 +17,6 @@ use super::sockets::{Input, LinkShare, Name, Socket, name_of};
 use super::table::Key;
 use crate::data::{LinkInfo, PairPosition, SubscriptionCore, TopicInput};
 use crate::rtps::{Brought, pair_id};
-
-/// How far the first message that RTPS is to deliver may lie beyond the last that RTPS has announced.
-const MOST_AHEAD: u64 = 1 << 40;
 
 /// The publisher's end of a link, by what it says of its node and by where it is.
 #[derive(Clone, Copy)]
@@ -105,7 +102,7 @@ impl Driver {
             return Ok(());
         }
         let announced = rtps.last_announced(pair);
-        if before > announced.saturating_add(MOST_AHEAD) {
+        if before > announced.saturating_add(MAX_NUMBER_LEAP) {
             return Err(format!("its messages leave the link at number {before}, of {announced} by RTPS"));
         }
         position.pass(before);

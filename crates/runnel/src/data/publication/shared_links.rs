@@ -122,13 +122,17 @@ impl Publication {
         }
     }
 
-    /// There is another writer. It may have matched readers of nodes with links already, which RTPS serves then.
+    /// There is another writer, which has written nothing yet. It may have matched readers of nodes with links already, which are held:
+    /// the subscriber may not know of the writer, and gets by the link what comes until it asks.
     pub(super) fn share_links(&self, writer: &RtpsWriter) {
         let State { links, datagram_links, .. } = &mut *lock(&self.state);
         for link in links {
             let Some(origin) = link.origin else { continue };
             for reader in writer.link(origin, link.address) {
-                link.left_already(&self.reactor, pair_id(writer.id(), reader.entity));
+                match writer.is_at(reader, link.address) {
+                    true => drop(writer.hold(reader)),
+                    false => link.left_already(&self.reactor, pair_id(writer.id(), reader.entity)),
+                }
             }
         }
         for link in datagram_links {

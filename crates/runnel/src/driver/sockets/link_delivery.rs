@@ -144,7 +144,7 @@ impl LinkPair {
 
 impl Input {
     /// The connection has brought a message or a statement.
-    pub(super) fn hear_part(&mut self, part: Part) -> Result<(), LinkFault> {
+    pub(in crate::driver) fn hear_part(&mut self, part: Part) -> Result<(), LinkFault> {
         match part {
             Part::Message(message) => self.hear_message(message),
             Part::Statement(bytes) => self.hear_statement(&bytes),
