@@ -2,7 +2,7 @@
 //! hand on.
 
 use super::{Entry, LOOKS, Sessions};
-use crate::driver::SCRATCH;
+use crate::driver::limits::SCRATCH;
 use crate::driver::table::{Key, Owner};
 use crate::ipc::{Heard, Receiver, Record, SessionFault};
 
