@@ -187,7 +187,7 @@ impl Driver {
     }
 
     pub(super) fn readable(&mut self, key: Key) {
-        if key.owner() == Owner::Sessions {
+        if let Owner::Sessions = key.owner() {
             return self.sessions_readable(key);
         }
         match self.sockets.get(key) {
