@@ -30,6 +30,7 @@ use runnel_ros1::net::ConnId;
 use runnel_ros1::node::Port;
 
 use super::effect::{Effect, Effects};
+use super::limits::SCRATCH;
 use super::table::{Key, Table};
 use super::throttle::Throttle;
 use crate::environment::Settings;
@@ -37,13 +38,9 @@ use crate::receive_budget::FrameBudget;
 #[cfg(test)]
 pub(super) use last_messages::MOST_UNDER_WAY;
 pub(super) use link_share::{LinkShare, Name, name_of};
-pub(super) use listeners::ACCEPT_BATCH;
 use lookups::Lookups;
 pub(super) use paths::Given;
 pub(super) use socket::{Called, Control, DatagramInput, DatagramOutput, Input, Output, Socket};
-
-/// Bytes read from a socket at once.
-pub(super) const SCRATCH: usize = 64 * 1024;
 
 /// See the module's documentation.
 pub(super) struct Sockets {

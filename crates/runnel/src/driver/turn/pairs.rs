@@ -65,8 +65,8 @@ impl Driver {
 
     /// A pair is known, with what was held of it when it was known otherwise.
     pub(super) fn join_pair(&mut self, local: EntityId, remote: Guid, delivery: Option<Box<PairDelivery>>) {
-        let Some((entry, peer)) = self.ros2.entry_of_pair(local, remote) else { return };
-        let pair = self.sessions.entries.insert_with(|_| entry);
+        let Some((end, peer)) = self.ros2.pair_end(local, remote) else { return };
+        let pair = self.sessions.add_pair(end);
         self.ros2.set_pair(local, remote, pair);
         // Before it is asked for: as long as it holds something it is not.
         if let Some(delivery) = delivery {
