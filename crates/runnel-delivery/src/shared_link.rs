@@ -13,7 +13,9 @@
 //!        ▲                             │                      │ the writer has lost the reader, or Return
 //!        └─────────── Begin ───────────┴──────────────────────┘
 //! ```
-//! The way back takes effect from the next message on: what RTPS had not delivered is lost.
+//! The way back takes effect from the next message on: what RTPS had not delivered is lost. A subscriber whose RTPS unmatches a pair
+//! states [`Return`](Statement::Return). Until the Begin that answers it, the subscriber lets no Leave take effect: the link still
+//! carries the pair's messages.
 //!
 //! The link carries a writer's messages unless the subscriber has said that no subscription needs them
 //! ([`Standby`](Statement::Standby)). A Standby holds only if the subscriber had seen every change that the publisher has stated.

@@ -1,7 +1,7 @@
 //! TCP sockets that never block.
 
 use crate::socket::{FLAGS, open, to_std};
-use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, SocketType, sockopt};
 use std::io::{self, IoSlice};
@@ -94,14 +94,6 @@ impl Stream {
     /// The reason why there is no connection.
     pub fn finish_connect(&self) -> io::Result<()> {
         Ok(sockopt::socket_error(&self.fd)??)
-    }
-
-    /// True if the peer's kernel has acknowledged all that was sent; also where this one cannot tell.
-    pub fn is_delivered(&self) -> bool {
-        let mut unacknowledged: libc::c_int = 0;
-        // SAFETY: the call writes one int, which is there.
-        let asked = unsafe { libc::ioctl(self.fd.as_raw_fd(), libc::TIOCOUTQ, &raw mut unacknowledged) };
-        asked != 0 || unacknowledged == 0
     }
 
     /// Sends small messages at once instead of waiting for more.

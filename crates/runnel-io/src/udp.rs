@@ -96,6 +96,11 @@ impl Datagrams {
         self.address
     }
 
+    /// The address of the peer that it sends to; `None` if it is not connected.
+    pub fn peer_address(&self) -> Option<SocketAddr> {
+        net::getpeername(&self.fd).ok().flatten().and_then(to_std)
+    }
+
     /// Asks for room in the kernel for so many bytes of datagrams that have not been received; it gives at most what
     /// the system's administrator allows (`net.core.rmem_max`).
     ///

@@ -174,7 +174,7 @@ impl Caller {
         let begun = self.node.driver().begin_call(self.node.key, wanted, asks, until, asked);
         let link = begun.ok_or(Error::ShuttingDown)?;
         self.wait(&pending)?;
-        let info = self.node.driver().service_info(self.node.key, link);
+        let info = self.node.driver().nodes.service_info(self.node.key, link);
         self.end(&pending);
         response(self.service(), pending.take().ok_or(Error::ShuttingDown)?)?;
         info.ok_or(Error::ShuttingDown)

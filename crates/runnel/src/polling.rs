@@ -35,7 +35,7 @@ impl PollingPolicy {
         match self {
             Self::Block => block(driver, until, ready),
             Self::Spin => {
-                driver.look_out(|| is_wanted() || ready.is_due());
+                driver.sessions.look_out(|| is_wanted() || ready.is_due());
                 driver.turn(Some(Instant::default()))
             }
             Self::Period(_) => driver.turn(Some(Instant::default())),
@@ -58,7 +58,7 @@ fn look_first(
     let start = clock::monotonic();
     let look = until.map_or(start + span, |until| until.min(start + span));
     while clock::monotonic() < look {
-        driver.look_out(|| is_wanted() || ready.is_due());
+        driver.sessions.look_out(|| is_wanted() || ready.is_due());
         let turned = driver.turn(Some(Instant::default()))?;
         // A look takes the waker's word for it: a wait after it would never hear that again.
         if turned.woken || ready.is_due() || is_wanted() {

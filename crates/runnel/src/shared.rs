@@ -136,7 +136,7 @@ impl Shared {
         }
         self.turning.driver().close_nodes();
         let closed = self.wait_out(Duration::from_secs(1), |driver| driver.nodes.are_closed());
-        if !self.wait_for_arrival(until, |driver| driver.is_acknowledged_in_ros2()) {
+        if !self.wait_for_arrival(until, |driver| driver.ros2.is_acknowledged()) {
             self.report_unarrived(Publication::unacknowledged);
         }
         self.linger.close();

@@ -131,7 +131,10 @@ impl<'a> Bytes<'a> {
     /// A copy.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut copy = Vec::with_capacity(self.len());
-        self.for_each_part(|part| copy.extend_from_slice(part));
+        match self.0 {
+            Place::Own(bytes) => copy.extend_from_slice(bytes),
+            Place::Foreign(bytes) => bytes.append_to(&mut copy),
+        }
         copy
     }
 
@@ -155,7 +158,7 @@ impl<'a> Bytes<'a> {
             Place::Own(bytes) => try_append(out, bytes),
             Place::Foreign(bytes) => {
                 try_reserve(out, bytes.len())?;
-                bytes.for_each_part(|part| out.extend_from_slice(part));
+                bytes.append_to(out);
                 Ok(())
             }
         }

@@ -88,10 +88,13 @@ impl<'a> Reader<'a> {
     /// When the bytes left cannot hold so many.
     #[inline]
     pub fn count(&mut self, min_len: usize) -> Result<usize, DecodeError> {
-        let count = self.length()?;
-        let most = self.rest.len().checked_div(min_len).unwrap_or(MAX_EMPTY_ELEMENTS);
-        if count > most {
-            return Err(DecodeErrorKind::CountBeyondMessage { count, left: self.rest.len() }.into());
+        let (count, left) = (self.length()?, self.rest.len());
+        let is_beyond = match min_len {
+            0 => count > MAX_EMPTY_ELEMENTS,
+            _ => count.checked_mul(min_len).is_none_or(|needed| needed > left),
+        };
+        if is_beyond {
+            return Err(DecodeErrorKind::CountBeyondMessage { count, left }.into());
         }
         Ok(count)
     }

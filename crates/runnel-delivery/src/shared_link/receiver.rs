@@ -8,30 +8,34 @@ use super::{PairId, writer_id};
 use crate::limits::MAX_EPOCH_LEAP;
 use crate::statement::Statement;
 
-/// Statements that wait to be sent at most: the publisher makes us answer.
+/// Statements that wait to be sent at most: a publisher can provoke answers without end.
 const MOST_WAITING: usize = 4096;
+
+/// Pairs that are remembered though RTPS has unmatched them: it may match them again. Each writer that ends leaves one.
+const MOST_UNMATCHED: usize = 64;
 
 /// See the module's documentation. `S` names a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SharedLinkReceiver<S> {
-    /// The greatest of the statements that have arrived.
+    /// The greatest epoch of the statements that have arrived.
     epoch: u32,
-    /// The writer of the messages that come, and how often one was named.
+    /// The writer of the messages that follow on the link, and the number of the statement that named it.
     writer: Option<u32>,
     names: u64,
     subscriptions: Vec<Subscription<S>>,
     pairs: Vec<Pair<S>>,
-    /// Writers that the publisher was told that nobody needs, and as of which epoch.
+    /// Writers for which a Standby was sent, and its epoch.
     standby: Vec<(u32, u32)>,
-    /// Writers that it was told to be needed again: what the link still brings of them has a gap behind it.
+    /// Writers for which a Needed was sent that no Begin has answered yet: messages of theirs that still arrive come before a gap.
     renewed: Vec<u32>,
+    /// Statements for the publisher.
     unsent: VecDeque<Statement>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Subscription<S> {
     name: S,
-    /// It has got nothing by the link.
+    /// It has received no message by the link.
     is_fresh: bool,
 }
 
@@ -41,21 +45,23 @@ struct Pair<S> {
     subscription: S,
     is_matched: bool,
     served_by: ServedBy,
-    /// What is kept was asked for.
+    /// A Return was sent that no Begin has answered yet.
+    is_returning: bool,
+    /// The writer's history was requested.
     has_asked_for_kept: bool,
 }
 
-/// By what a pair gets its messages.
+/// The path by which a pair receives its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ServedBy {
-    /// Nothing was stated: the link brings all, unless RTPS was first.
+    /// The publisher has stated nothing: the link, unless RTPS matched the pair before there was the link.
     Unstated,
-    /// It came while the link carried nothing, and waits for RTPS.
+    /// The pair was matched while the link was on standby, and waits for RTPS.
     Nothing,
     Rtps,
-    /// The link; what RTPS still brings was written before.
+    /// The link. Samples that RTPS still delivers are older.
     Link,
-    /// RTPS has lost it, and the link has yet to be told to bring what follows.
+    /// RTPS has unmatched the pair, and the publisher has not yet stated that the link carries it again.
     Lost,
 }
 
@@ -65,14 +71,14 @@ impl<S> Pair<S> {
     }
 }
 
-/// How the publisher's end misbehaves.
+/// How the publisher violates the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ShareFault {
     /// The epoch is too far beyond the last one.
     EpochLeap(u32),
-    /// It makes this end answer, and does not read the answers.
+    /// It provokes answers that it does not read.
     TooManyAnswers,
-    /// It states what a subscriber states.
+    /// It made a statement that only a subscriber makes.
     OfSubscriber,
 }
 
@@ -90,12 +96,12 @@ impl fmt::Display for ShareFault {
 
 impl core::error::Error for ShareFault {}
 
-/// A pair has left the link.
+/// A pair that has left the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LeftLink {
     /// The pair.
     pub pair: PairId,
-    /// The link has brought all that there is for it before this number.
+    /// The link has carried all messages of the writer before this number.
     pub before: u64,
 }
 
@@ -115,20 +121,25 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
 }
 
 impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
-    /// There is a subscription, which has got something by the link already or has not. What RTPS has matched it with is to be
-    /// told next, and then [`review`](Self::review) called.
+    /// Adds a subscription; `is_fresh` if it has received no message by the link. The caller then adds the pairs that RTPS
+    /// has matched ([`matched`](Self::matched)), and calls [`review`](Self::review).
     pub fn add(&mut self, name: S, is_fresh: bool) {
         self.subscriptions.push(Subscription { name, is_fresh });
     }
 
-    /// A subscription has ended, with its readers.
+    /// Removes a subscription that has ended, with its readers.
     pub fn remove(&mut self, name: S) {
         self.subscriptions.retain(|subscription| subscription.name != name);
-        self.pairs.retain(|pair| pair.subscription != name);
+        for pair in self.pairs.extract_if(.., |pair| pair.subscription == name) {
+            if pair.is_matched && !pair.is_returning && pair.served_by != ServedBy::Rtps {
+                // The publisher would remember that it was asked for.
+                self.unsent.push_back(Statement::Return { id: pair.id.id() });
+            }
+        }
         self.review();
     }
 
-    /// RTPS has matched a reader of a subscription with a writer of the publisher.
+    /// RTPS has matched a reader of a subscription with a writer of the publisher's node.
     pub fn matched(&mut self, id: PairId, subscription: S) {
         let is_standby = self.is_standby(id.writer);
         let is_fresh = self.is_fresh(subscription);
@@ -139,18 +150,20 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
                 subscription,
                 is_matched: false,
                 served_by,
+                is_returning: false,
                 has_asked_for_kept: false,
             });
             self.pairs.len() - 1
         });
         let pair = &mut self.pairs[index];
         let was_matched = core::mem::replace(&mut pair.is_matched, true);
-        if !was_matched && pair.served_by != ServedBy::Rtps {
+        // Where a Return is under way, the Begin that answers it comes first.
+        if !was_matched && !pair.is_returning && pair.served_by != ServedBy::Rtps {
             self.unsent.push_back(Statement::Ask { id: id.id() });
         }
     }
 
-    /// It has matched it no longer.
+    /// RTPS has unmatched a pair.
     pub fn unmatched(&mut self, id: PairId) {
         let Some(index) = self.index(id) else { return };
         let pair = &mut self.pairs[index];
@@ -158,12 +171,30 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
             if !pair.is_on_link() {
                 pair.served_by = ServedBy::Lost;
             }
-            self.unsent.push_back(Statement::Return { id: id.id() });
+            self.return_pair(index);
+            self.forget_unmatched();
             self.review();
         }
     }
 
-    /// Whether a subscription is to get the message that the link brings now.
+    /// States that a pair needs the link, unless that was stated already.
+    fn return_pair(&mut self, index: usize) {
+        let pair = &mut self.pairs[index];
+        if !core::mem::replace(&mut pair.is_returning, true) {
+            self.unsent.push_back(Statement::Return { id: pair.id.id() });
+        }
+    }
+
+    fn forget_unmatched(&mut self) {
+        let unmatched = self.pairs.iter().filter(|pair| !pair.is_matched).count();
+        if unmatched > MOST_UNMATCHED
+            && let Some(oldest) = self.pairs.iter().position(|pair| !pair.is_matched)
+        {
+            self.pairs.remove(oldest);
+        }
+    }
+
+    /// Whether the next message of the link is delivered to a subscription.
     pub fn delivers(&self, subscription: S) -> bool {
         let is_of_message =
             |pair: &&Pair<S>| pair.subscription == subscription && Some(pair.id.writer) == self.writer;
@@ -171,14 +202,14 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         !is_renewed && self.pairs.iter().filter(is_of_message).all(Pair::is_on_link)
     }
 
-    /// True if all get what the link brings, and have got something before.
+    /// True if the next message of the link is delivered to all subscriptions, and none of them is fresh.
     pub fn delivers_to_all(&self) -> bool {
         self.renewed.is_empty()
             && self.pairs.iter().all(Pair::is_on_link)
             && !self.subscriptions.iter().any(|subscription| subscription.is_fresh)
     }
 
-    /// The link has brought a message.
+    /// A message of the link was delivered to the subscriptions that [it is for](Self::delivers).
     pub fn note_message(&mut self) {
         for index in 0..self.subscriptions.len() {
             let Subscription { name, is_fresh } = self.subscriptions[index];
@@ -188,26 +219,26 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         }
     }
 
-    /// Whether what RTPS brings of a pair counts.
+    /// Whether samples of a pair that RTPS delivers are accepted.
     pub fn takes_rtps(&self, id: PairId) -> bool {
         let refuses = |pair: &Pair<S>| matches!(pair.served_by, ServedBy::Link | ServedBy::Lost);
         self.index(id).is_none_or(|index| !refuses(&self.pairs[index]))
     }
 
-    /// The pairs that were matched, and whether what RTPS brings of each counts.
+    /// The known pairs, and whether samples that RTPS delivers are accepted for each.
     pub fn pairs(&self) -> impl Iterator<Item = (PairId, bool)> {
         self.pairs.iter().map(|pair| (pair.id, self.takes_rtps(pair.id)))
     }
 
-    /// Whether nobody needs the link for some writer: what was kept of it may be long outdated.
+    /// Whether the link is on standby for some writer: the last message that it carried may be long outdated.
     pub fn stands_by(&self) -> bool {
         !self.standby.is_empty()
     }
 
-    /// The link has brought a statement about a pair or a writer. What to do if a pair has left the link.
+    /// Handles a statement of the publisher about a pair or a writer. Returns the pair if it has left the link.
     ///
     /// # Errors
-    /// It makes no sense, or the publisher does not read what it makes us say.
+    /// The statement violates the protocol, or too many answers wait because the publisher does not read them.
     pub fn statement(&mut self, statement: &Statement) -> Result<Option<LeftLink>, ShareFault> {
         let Some(id) = PairId::of(statement) else { return Ok(None) };
         if self.unsent.len() >= MOST_WAITING {
@@ -239,7 +270,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         Ok(left)
     }
 
-    /// False if the statement has come already: one that memory may not have brought is stated again.
+    /// False if the statement was handled before: the publisher states it on each path of the link that may be read first.
     fn note_epoch(&mut self, epoch: u32) -> Result<bool, ShareFault> {
         if epoch > self.epoch.saturating_add(MAX_EPOCH_LEAP) {
             return Err(ShareFault::EpochLeap(epoch));
@@ -250,12 +281,14 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     }
 
     fn leave(&mut self, id: PairId, epoch: u32, from: u64) -> Option<LeftLink> {
-        let index = self.index(id);
-        let Some(index) = index.filter(|index| self.pairs[*index].is_matched) else {
-            index.into_iter().for_each(|index| self.pairs[index].served_by = ServedBy::Lost);
+        let Some(index) = self.index(id) else {
             self.unsent.push_back(Statement::Return { id: id.id() });
             return None;
         };
+        if !self.pairs[index].is_matched || self.pairs[index].is_returning {
+            self.stay_on_link(index);
+            return None;
+        }
         let is_fresh = self.is_fresh(self.pairs[index].subscription);
         let pair = &mut self.pairs[index];
         pair.served_by = ServedBy::Rtps;
@@ -265,18 +298,29 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         (!is_fresh).then_some(LeftLink { pair: id, before: from })
     }
 
+    /// The publisher lets a pair leave that RTPS has unmatched meanwhile. The link still carries its messages, and the publisher
+    /// gives up those that wait for a Reached once it has the Return.
+    fn stay_on_link(&mut self, index: usize) {
+        let pair = &mut self.pairs[index];
+        if pair.is_on_link() {
+            pair.served_by = ServedBy::Link;
+        }
+        self.return_pair(index);
+    }
+
     fn serve(&mut self, id: PairId) {
-        // The publisher no longer heeds a Standby for the writer: from here on the link carries all of it.
+        // A Begin revokes the Standby for its writer: from here on the link carries all of its messages.
         self.standby.retain(|(writer, _)| *writer != id.writer);
         self.renewed.retain(|writer| *writer != id.writer);
         let Some(index) = self.index(id) else { return };
-        self.pairs[index].served_by = ServedBy::Link;
-        if self.pairs[index].is_matched {
+        let pair = &mut self.pairs[index];
+        (pair.served_by, pair.is_returning) = (ServedBy::Link, false);
+        if pair.is_matched {
             self.unsent.push_back(Statement::Ask { id: id.id() });
         }
     }
 
-    /// Tells the publisher which writers' messages are needed by the link, where that has changed.
+    /// States for which writers the link is needed or on standby, where that has changed.
     pub fn review(&mut self) {
         let mut writers: Vec<u32> =
             self.pairs.iter().filter(|pair| !pair.is_on_link()).map(|pair| pair.id.writer).collect();
@@ -284,10 +328,10 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         writers.sort_unstable();
         writers.dedup();
         for writer in writers {
-            let told = self.standby.iter().position(|(of, _)| *of == writer);
+            let standby = self.standby.iter().position(|(of, _)| *of == writer);
             let is_needed =
                 self.subscriptions.iter().any(|subscription| self.needs(subscription.name, writer));
-            match told {
+            match standby {
                 Some(index) if is_needed => {
                     self.standby.swap_remove(index);
                     self.renewed.push(writer);
@@ -295,8 +339,8 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
                 }
                 Some(index) if self.standby[index].1 == self.epoch => {}
                 _ if is_needed || self.epoch == 0 => {}
-                told => {
-                    told.map(|index| self.standby.swap_remove(index));
+                outdated => {
+                    outdated.map(|index| self.standby.swap_remove(index));
                     self.standby.push((writer, self.epoch));
                     self.unsent.push_back(Statement::Standby { id: writer_id(writer), epoch: self.epoch });
                 }

@@ -10,6 +10,10 @@ use crate::statement::Statement;
 /// Pairs that a subscriber may ask for before they are matched here.
 const MOST_ASKED: usize = 1024;
 
+/// Statements that may have to be repeated on another path. Further ones replace the oldest: a subscriber that confirms none of
+/// so many harms itself alone.
+const MOST_UNCONFIRMED: usize = 1024;
+
 /// See the module's documentation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SharedLinkSender {
@@ -18,9 +22,9 @@ pub struct SharedLinkSender {
     /// The writer that the subscriber takes the next message to be of, and how often one was named.
     stated_writer: Option<u32>,
     names: u64,
-    /// The last change of each pair that has left the link at any time.
-    stated: Vec<Statement>,
-    /// Writers whose messages nobody needs by the link.
+    /// The last statement about each pair and each writer, unless the subscriber is known to have handled it. By epoch.
+    unconfirmed: Vec<Statement>,
+    /// Writers for which the link is on standby.
     standby: Vec<u32>,
     /// Pairs that the subscriber has asked for, and that are not matched here.
     asked: Vec<PairId>,
@@ -85,15 +89,23 @@ impl SharedLinkSender {
     /// the one before. It passes over what it has read.
     pub fn restate(&self) -> impl Iterator<Item = Statement> {
         let name = |writer| Statement::Number { id: writer_id(writer), next: self.names };
-        self.stated.iter().copied().chain(self.stated_writer.map(name))
+        self.unconfirmed.iter().copied().chain(self.stated_writer.map(name))
     }
 
     fn note(&mut self, pair: PairId, statement: Statement) {
-        let known = self.stated.iter().position(|of| of.id() == pair.id());
-        let known = known.map(|index| self.stated.remove(index));
-        if known.is_some() || matches!(statement, Statement::Leave { .. }) {
-            self.stated.push(statement);
+        self.unconfirmed.retain(|of| of.id() != pair.id());
+        if self.unconfirmed.len() >= MOST_UNCONFIRMED {
+            self.unconfirmed.remove(0);
         }
+        self.unconfirmed.push(statement);
+    }
+
+    /// The subscriber has handled a statement of this epoch, and passes over all before it.
+    fn confirm(&mut self, epoch: u32) {
+        self.unconfirmed.retain(|statement| match statement {
+            Statement::Leave { epoch: of, .. } | Statement::Begin { epoch: of, .. } => *of > epoch,
+            _ => false,
+        });
     }
 
     /// The subscriber asks to have a pair on RTPS. Whether it is to [leave](Self::leave) the link now.
@@ -101,6 +113,9 @@ impl SharedLinkSender {
     /// # Errors
     /// It has asked for too many that are not known here.
     pub fn ask(&mut self, pair: PairId, is: PairMatch) -> Result<bool, AskFault> {
+        if is != PairMatch::Unmatched {
+            self.asked.retain(|asked| *asked != pair);
+        }
         match is {
             // That it leaves has been stated.
             PairMatch::OnRtps => Ok(false),
@@ -131,6 +146,7 @@ impl SharedLinkSender {
     pub fn left_already(&mut self, pair: PairId, from: u64) -> Statement {
         self.epoch = self.epoch.saturating_add(1);
         self.leaving.retain(|leaving| leaving.pair != pair);
+        self.asked.retain(|asked| *asked != pair);
         let statement = Statement::Leave { id: pair.id(), epoch: self.epoch, from };
         self.note(pair, statement);
         statement
@@ -156,6 +172,7 @@ impl SharedLinkSender {
         if epoch > self.epoch {
             return Err(ReachedError::UnknownEpoch(epoch));
         }
+        self.confirm(epoch);
         let is_meant = |leaving: &Leaving| (leaving.pair, leaving.epoch) == (pair, epoch);
         let Some(index) = self.leaving.iter().position(is_meant) else { return Ok(None) };
         if next > self.leaving[index].from {
@@ -168,6 +185,7 @@ impl SharedLinkSender {
     /// The subscriber says that no subscription needs the messages of a writer by the link. Whether that holds.
     pub fn stand_by(&mut self, writer: u32, epoch: u32) -> bool {
         let holds = epoch == self.epoch;
+        self.confirm(epoch.min(self.epoch));
         if holds && self.carries(writer) && self.standby.len() < MOST_ASKED {
             self.standby.push(writer);
         }
@@ -177,5 +195,12 @@ impl SharedLinkSender {
     /// The subscriber says that some subscription needs them: what is to be stated now. They come from the next message on.
     pub fn needed(&mut self, writer: u32, from: u64) -> Statement {
         self.serve(PairId { writer, reader: 0 }, from)
+    }
+
+    /// A writer has ended: what its pairs waited for does not come.
+    pub fn forget_writer(&mut self, writer: u32) {
+        self.standby.retain(|of| *of != writer);
+        self.asked.retain(|pair| pair.writer != writer);
+        self.leaving.retain(|leaving| leaving.pair.writer != writer);
     }
 }

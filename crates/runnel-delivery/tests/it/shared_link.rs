@@ -1,7 +1,7 @@
 //! Nodes of both graphs whose subscriptions share a link of ROS 1: each subscription gets each message once and in order, while
 //! RTPS takes pairs over, loses them, and takes them over again.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use runnel_delivery::{
     AskFault, LeftLink, PairId, PairMatch, ReachedError, ShareFault, SharedLinkReceiver, SharedLinkSender,
@@ -28,6 +28,8 @@ struct Pair {
     /// The link has left it to RTPS.
     is_active: bool,
     waiting: Option<Vec<u64>>,
+    /// The epoch of the Leave that these wait for.
+    leaves_at: Option<u32>,
     under_way: VecDeque<u64>,
     /// RTPS owes nothing before.
     floor: u64,
@@ -38,6 +40,8 @@ struct Scene {
     sender: SharedLinkSender,
     receiver: SharedLinkReceiver<u32>,
     down: VecDeque<Frame>,
+    /// What the path before has not given of that.
+    down_before: VecDeque<Frame>,
     up: VecDeque<Statement>,
     pairs: Vec<Pair>,
     published: [u64; WRITERS as usize],
@@ -47,6 +51,8 @@ struct Scene {
     /// Messages that RTPS has lost.
     lost: u64,
     carried: u64,
+    /// Messages that waited for a Reached when a Return came: lost if the subscriber lets the pair leave all the same.
+    given_up: BTreeMap<(PairId, u32), u64>,
 }
 
 fn index(id: PairId) -> usize {
@@ -66,6 +72,7 @@ impl Scene {
             sender: SharedLinkSender::default(),
             receiver: SharedLinkReceiver::default(),
             down: VecDeque::new(),
+            down_before: VecDeque::new(),
             up: VecDeque::new(),
             pairs,
             published: [0; WRITERS as usize],
@@ -73,6 +80,15 @@ impl Scene {
             is_there: [false; SUBSCRIPTIONS as usize],
             lost: 0,
             carried: 0,
+            given_up: BTreeMap::new(),
+        }
+    }
+
+    /// The link goes over to another path, which the subscriber may read first once it has all messages of the one before.
+    fn switch_path(&mut self) {
+        if self.down_before.is_empty() {
+            self.down_before = std::mem::take(&mut self.down);
+            self.down.extend(self.sender.restate().map(Frame::Statement));
         }
     }
 
@@ -101,7 +117,8 @@ impl Scene {
     fn leave(&mut self, id: PairId) {
         let from = self.next(id);
         self.down.push_back(Frame::Statement(self.sender.leave(id, from)));
-        self.pairs[index(id)].waiting = Some(Vec::new());
+        let pair = &mut self.pairs[index(id)];
+        (pair.waiting, pair.leaves_at) = (Some(Vec::new()), Some(self.sender.epoch()));
     }
 
     /// The writer serves the reader no longer.
@@ -109,9 +126,13 @@ impl Scene {
         let from = self.next(id);
         self.down.push_back(Frame::Statement(self.sender.serve(id, from)));
         let pair = &mut self.pairs[index(id)];
-        self.lost += (pair.under_way.len() + pair.waiting.as_ref().map_or(0, Vec::len)) as u64;
+        self.lost += pair.under_way.len() as u64;
         pair.under_way.clear();
-        (pair.waiting, pair.is_active) = (None, false);
+        pair.is_active = false;
+        let waiting = pair.waiting.take();
+        if let Some((epoch, waiting)) = pair.leaves_at.take().zip(waiting) {
+            self.given_up.insert((id, epoch), waiting.len() as u64);
+        }
     }
 
     fn match_at_writer(&mut self, id: PairId) {
@@ -159,7 +180,10 @@ impl Scene {
     }
 
     fn read_link(&mut self) {
-        match self.down.pop_front() {
+        let is_owed = self.down_before.iter().any(|frame| matches!(frame, Frame::Message(..)));
+        let has_both = !self.down_before.is_empty() && !self.down.is_empty();
+        let before = is_owed || self.down.is_empty() || has_both && self.random.is(2);
+        match if before { self.down_before.pop_front() } else { self.down.pop_front() } {
             Some(Frame::Statement(statement)) => {
                 if let Some(LeftLink { pair, before }) = self.receiver.statement(&statement).unwrap() {
                     self.pairs[index(pair)].floor = before;
@@ -199,6 +223,7 @@ impl Scene {
                 self.down.push_back(Frame::Statement(self.sender.needed(id.writer, from)));
             }
             Statement::Reached { epoch, next, .. } => {
+                self.lost += self.given_up.remove(&(id, epoch)).unwrap_or(0);
                 if let Some(from) = self.sender.reached(id, epoch, next).unwrap() {
                     let next = self.next(id);
                     let pair = &mut self.pairs[index(id)];
@@ -242,6 +267,7 @@ impl Scene {
             6 if loses && self.random.is(8) => self.set_at_reader(id, false),
             7 | 8 => self.read_link(),
             9 => self.read_statement(),
+            10 if self.random.is(4) => self.switch_path(),
             _ => self.read_rtps(id),
         }
         self.up.extend(std::iter::from_fn(|| self.receiver.poll_statement()));
@@ -256,7 +282,7 @@ impl Scene {
         }
         self.up.extend(std::iter::from_fn(|| self.receiver.poll_statement()));
         for _ in 0..100 {
-            while !self.down.is_empty() {
+            while !(self.down.is_empty() && self.down_before.is_empty()) {
                 self.read_link();
             }
             self.up.extend(std::iter::from_fn(|| self.receiver.poll_statement()));

@@ -25,6 +25,11 @@ impl Participant {
         self.readers.get(&reader)?.writer(writer)?.passed_before()
     }
 
+    /// The last sample that a writer has announced to a reader of ours, or sent to it. `None` if the two are not matched.
+    pub fn last_announced(&self, reader: EntityId, writer: Guid) -> Option<SequenceNumber> {
+        Some(self.readers.get(&reader)?.writer(writer)?.last_announced())
+    }
+
     /// Samples from `from` to before `to` have come by an alternate path: the network neither owes nor loses them. Where
     /// `from` is the first number of all, the user has had all before `to`. It counts also if the two are matched no longer.
     pub fn note_received(

@@ -42,6 +42,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::net::{IpAddr, SocketAddr};
 use discovery_queue::DiscoveryQueue;
 use discovery_reads::DiscoveryReads;
 use kept::Kept;
@@ -204,6 +205,14 @@ impl Participant {
     /// One that has named us.
     pub fn peer(&self, prefix: GuidPrefix) -> Option<&Peer> {
         self.peers.get(prefix).filter(|peer| peer.standing.has_met())
+    }
+
+    /// Whether a participant is known to be at an address: it announces the address, or both are of this host.
+    pub fn is_at(&self, prefix: GuidPrefix, ip: IpAddr) -> bool {
+        let Some(peer) = self.peers.get(prefix) else { return false };
+        let is_announced = |announced: &SocketAddr| self.config.is_one_place(announced.ip(), ip);
+        peer.same_host && self.config.is_own(ip)
+            || peer.data.unicast.iter().chain(&peer.data.metatraffic).any(is_announced)
     }
 
     /// An endpoint of ours or of a participant.

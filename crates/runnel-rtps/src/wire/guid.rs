@@ -1,5 +1,6 @@
 //! Who is who: participants, endpoints and vendors.
 
+use core::cmp::Ordering;
 use core::fmt;
 
 /// Whose implementation a message comes from. Source: RTPS 2.5, section 9.3.2.3, and OMG's list of vendors.
@@ -50,7 +51,7 @@ impl fmt::Display for VendorId {
 }
 
 /// A participant, unlike any other in the domain.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct GuidPrefix(pub [u8; 12]);
 
 impl GuidPrefix {
@@ -91,7 +92,7 @@ impl fmt::Debug for GuidPrefix {
 
 /// An endpoint within its participant: three bytes that its participant chose and one that says what it is. Source:
 /// RTPS 2.5, section 9.3.1.2.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct EntityId(pub [u8; 4]);
 
 /// What an [`EntityId`] stands for.
@@ -147,6 +148,16 @@ impl EntityId {
         Self([a, b, c, kind])
     }
 
+    /// Its bytes as one number.
+    pub const fn number(self) -> u32 {
+        u32::from_be_bytes(self.0)
+    }
+
+    /// The entity id whose bytes are this number.
+    pub const fn from_number(number: u32) -> Self {
+        Self(number.to_be_bytes())
+    }
+
     /// What it stands for.
     pub const fn kind(self) -> EntityKind {
         match self.0[3] & 0x0f {
@@ -180,7 +191,7 @@ impl fmt::Debug for EntityId {
 }
 
 /// An endpoint or participant, unlike any other in the domain.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Guid {
     /// Its participant.
     pub prefix: GuidPrefix,
@@ -202,6 +213,33 @@ impl Guid {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = bytes;
         Self { prefix: GuidPrefix([a, b, c, d, e, f, g, h, i, j, k, l]), entity: EntityId([m, n, o, p]) }
     }
+}
+
+/// Orders identifiers as their bytes are, by one comparison of numbers: the tables of a participant are searched for them several
+/// times for each datagram.
+macro_rules! ordered_by_number {
+    ($($type:ty: $number:expr;)*) => {$(
+        impl Ord for $type {
+            #[inline]
+            fn cmp(&self, other: &Self) -> Ordering {
+                let number = $number;
+                number(self).cmp(&number(other))
+            }
+        }
+
+        impl PartialOrd for $type {
+            #[inline]
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+    )*};
+}
+
+ordered_by_number! {
+    GuidPrefix: |prefix: &Self| u128::from_be_bytes(prefix.with(EntityId::UNKNOWN).to_bytes());
+    EntityId: |id: &Self| u32::from_be_bytes(id.0);
+    Guid: |guid: &Self| u128::from_be_bytes(guid.to_bytes());
 }
 
 impl fmt::Display for Guid {
@@ -239,6 +277,17 @@ mod tests {
         let guid = GuidPrefix([1, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xab]).with(EntityId::SPDP_WRITER);
         assert_eq!(Guid::from_bytes(guid.to_bytes()), guid);
         assert_eq!(guid.to_string(), "01.0f.00.00.00.00.00.00.00.00.00.ab|000100c2");
+    }
+
+    #[test]
+    fn identifiers_are_in_the_order_of_their_bytes() {
+        let guids = [[0; 16], [1; 16], [0xff; 16], core::array::from_fn(|index| index as u8)];
+        for (one, other) in guids.iter().flat_map(|one| guids.iter().map(move |other| (one, other))) {
+            let (a, b) = (Guid::from_bytes(*one), Guid::from_bytes(*other));
+            assert_eq!(a.cmp(&b), one.cmp(other));
+            assert_eq!(a.prefix.cmp(&b.prefix), one[..12].cmp(&other[..12]));
+            assert_eq!(a.entity.cmp(&b.entity), one[12..].cmp(&other[12..]));
+        }
     }
 
     #[test]

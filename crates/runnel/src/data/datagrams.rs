@@ -2,6 +2,7 @@
 //! the rest of its message.
 
 use std::io::IoSlice;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,8 +33,9 @@ pub(super) struct DatagramLink {
     pub(super) stats: Arc<LinkStats>,
     pub(super) topic: String,
     pub(super) subscriber: String,
-    /// By what the subscriber's node is known in both graphs, if it is in both.
+    /// By what the subscriber's node is known in both graphs, if it is in both, and where it is.
     pub(super) origin: Option<u64>,
+    pub(super) address: Option<IpAddr>,
     /// Writers that served the subscriber's node by RTPS before the link stood, and do so still.
     pub(super) standby: Vec<EntityId>,
     /// The subscriber is gone; the driver is about to learn of it.

@@ -4,6 +4,7 @@
 mod blank;
 mod ending;
 mod framed;
+mod leaving;
 mod lendable;
 mod life;
 mod link;
@@ -33,12 +34,12 @@ use crate::ipc::{self, Pool, Reservation};
 use crate::log_output::console;
 use crate::sync::{Class, Mutex, lock};
 pub(crate) use blank::{Blank, Filled, NoBlank};
+use leaving::Leaving;
 use link::Link;
 use locals::{Earlier, KeptFrame, Local};
 use memory_links::MemoryLink;
 pub(crate) use offer::Offer;
 pub(crate) use outgoing::{Outgoing, Refused};
-use shared_links::Leaving;
 pub(crate) use writer::RtpsWriter;
 
 /// How a topic is published. Several publishers of one node share the most that any of them asks for.

@@ -71,8 +71,9 @@ pub(super) enum Effect {
     PublisherUntold { key: Key },
     /// What has come by a link changes which subscriptions RTPS serves instead.
     LinkShared { key: Key },
-    /// A link is gone by which such changes came: RTPS serves these pairs of nodes of this origin, if anything does.
-    LinkUnshared { origin: u64, pairs: Vec<PairId> },
+    /// A link is gone by which such changes came, from the node of this origin at this address: RTPS serves these pairs, if no other
+    /// link does.
+    LinkUnshared { node: (u64, IpAddr), pairs: Vec<PairId> },
     /// Something is to be logged about a peer.
     PeerTrouble { engine: Key, peer: Peer, why: String },
     /// A link is gone whose other end may be of this host.

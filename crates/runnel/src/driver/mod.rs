@@ -13,23 +13,19 @@
 //! ```
 
 mod effect;
-mod events;
+mod entries;
 mod incompatible;
-mod joins;
-mod last_messages;
 mod matches;
+mod memory_input;
 mod nodes;
-mod pairs;
+mod pair_delivery;
 mod ros1;
 mod ros2;
-mod services;
 mod sessions;
 mod shared_links;
-mod sim_time;
 mod sockets;
 mod table;
 mod throttle;
-mod topics;
 mod turn;
 mod watches;
 
@@ -49,9 +45,10 @@ use crate::ipc::Pool;
 use crate::receive_budget::ReceiveBudget;
 use crate::simulation::Simulation;
 use effect::Effects;
+pub(crate) use entries::{Inputs, Ros1End};
 use matches::Endpoints;
+pub(crate) use nodes::NodeKey;
 use nodes::Nodes;
-pub(crate) use nodes::{NodeKey, Ros1End};
 pub use ros1::ServiceInfo;
 pub(crate) use ros1::{Asks, Engine, Notice, Verbs};
 use ros1::{Ros1, Slot};
@@ -59,7 +56,6 @@ use ros2::Ros2;
 use sessions::Sessions;
 use sockets::{SCRATCH, Sockets};
 pub(crate) use table::Key;
-pub(crate) use topics::Inputs;
 use watches::Watches;
 
 /// Until when somebody waits who only looks.
@@ -163,15 +159,5 @@ impl Driver {
     /// The memory that incomplete messages take.
     pub(crate) fn receive_budget(&self) -> ReceiveBudget {
         self.sockets.receive_budget()
-    }
-
-    /// Closes a socket and forgets it.
-    fn remove_socket(&mut self, key: Key) {
-        self.sockets.remove(key, &mut self.effects);
-    }
-
-    /// What comes by a link makes no sense: it ends, and the log says whose it was.
-    fn misbehaved(&mut self, key: Key, why: &str) {
-        self.sockets.misbehaved(key, why.to_owned(), &mut self.effects);
     }
 }

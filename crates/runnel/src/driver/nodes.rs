@@ -1,6 +1,5 @@
 //! The nodes of the process: what the driver keeps for each, whichever graphs it is in.
 
-mod life;
 mod locals;
 
 use std::collections::{BTreeSet, HashMap};
@@ -12,14 +11,13 @@ use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_ros1::node::{NodeEvent, Role, ServiceLinkId};
 
-use super::ros1::Call;
+use super::ros1::{Call, ServiceInfo};
 use super::table::{Key, Table};
 use super::throttle::Throttle;
 use crate::data::{Publication, ServiceCore, SubscriptionCore, TopicInput, WatchCore};
 use crate::linger::Unarrived;
 use crate::log_output::console;
 use crate::node_log::NodeLog;
-pub(crate) use life::Ros1End;
 
 /// The key of a node, which is not that of its engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +29,7 @@ pub(crate) struct NodeSlot {
     pub(super) name: String,
     /// The engine by which it is in the ROS 1 graph, and where others find it there.
     pub(super) ros1: Option<Key>,
-    uri: Option<String>,
+    pub(super) uri: Option<String>,
     /// It is in the ROS 2 graph.
     pub(super) ros2: bool,
     /// By what it is known in each graph to be the same, if it is in both.
@@ -67,11 +65,11 @@ pub(crate) struct NodeSlot {
 pub(crate) struct Nodes(Table<NodeSlot>);
 
 impl Nodes {
-    fn add(&mut self, name: String, ros2: bool, origin: Option<u64>) -> NodeKey {
+    pub(super) fn add(&mut self, name: String, ros2: bool, origin: Option<u64>) -> NodeKey {
         NodeKey(self.0.insert_with(|_| NodeSlot::new(name, ros2, origin)))
     }
 
-    fn remove(&mut self, key: NodeKey) -> Option<NodeSlot> {
+    pub(super) fn remove(&mut self, key: NodeKey) -> Option<NodeSlot> {
         self.0.remove(key.0)
     }
 
@@ -99,6 +97,16 @@ impl Nodes {
     /// By what a node is known in both graphs to be the same, if it is in both.
     pub(super) fn origin(&self, key: NodeKey) -> Option<u64> {
         self.get(key)?.origin
+    }
+
+    /// Where others find the nodes in the ROS 1 graph.
+    pub(super) fn uris(&self) -> Vec<String> {
+        self.iter().filter_map(|node| node.uri.clone()).collect()
+    }
+
+    /// What the provider at the other end of a link of a node said of itself.
+    pub(crate) fn service_info(&self, key: NodeKey, link: ServiceLinkId) -> Option<ServiceInfo> {
+        self.get(key)?.calls.get(&link)?.info.clone()
     }
 
     fn outputs(&self) -> impl Iterator<Item = (&String, &Arc<Publication>)> {
@@ -177,6 +185,12 @@ impl NodeSlot {
     /// True if nobody is to be told any more that it ends.
     pub(crate) fn is_closed(&self) -> bool {
         self.closed || self.ros1.is_none() || self.awaits_master
+    }
+
+    /// The name of a topic that it subscribes to.
+    pub(super) fn topic_of(&self, input: &Arc<TopicInput>) -> Option<&str> {
+        let mut topics = self.inputs.iter();
+        topics.find(|(_, other)| Arc::ptr_eq(other, input)).map(|(topic, _)| topic.as_str())
     }
 
     /// Says something of the node.

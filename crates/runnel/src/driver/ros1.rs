@@ -83,6 +83,17 @@ impl Ros1 {
         Some(result)
     }
 
+    /// Tells every node which others are of this process.
+    pub(super) fn set_locals(&mut self, uris: &[String]) {
+        for key in self.keys() {
+            self.with(key, |engine, _| {
+                if let Engine::Node(node) = engine {
+                    node.set_locals(uris.to_vec());
+                }
+            });
+        }
+    }
+
     /// Has an engine do what is due.
     pub(super) fn handle_timeout(&mut self, key: Key) {
         self.with(key, |engine, now| engine.verbs().handle_timeout(now));

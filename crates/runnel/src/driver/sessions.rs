@@ -25,13 +25,9 @@ mod finding;
 mod greeting;
 mod hearing;
 mod late;
-mod link_delivery;
-mod link_share;
 mod meeting;
-mod pair_delivery;
 mod pairs;
 mod processes;
-mod samples;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -57,11 +53,10 @@ use crate::ipc::{Pool, Receiver, Sender, awake};
 use crate::log_output::console;
 use ending::Ending;
 use greeting::Greeting;
+pub(super) use hearing::{Batch, MOST_CHANNELS, Taken};
 use late::LateLinks;
-pub(super) use link_delivery::{LinkFault, LinkPair};
-pub(super) use link_share::{Name, name_of};
+pub(super) use late::PATIENCE;
 pub(super) use meeting::OtherEnd;
-pub(super) use pair_delivery::PairDelivery;
 pub(super) use pairs::{SampleInput, SampleOutput};
 use processes::Processes;
 
@@ -112,10 +107,12 @@ pub(crate) struct Sessions {
     /// Processes that made no session, of which the log has said why.
     refused: Processes,
     /// Since when a link of some session waits for what its connection still has.
-    late_since: Option<Instant>,
+    pub(super) late_since: Option<Instant>,
     /// Pairs that wait for samples of RTPS.
-    draining: Vec<Key>,
-    /// Pairs whose samples wait until RTPS has been read, and their path by it.
+    pub(super) draining: Vec<Key>,
+    /// RTPS has not been read before pairs that began: the end of another pair is to be done first.
+    pub(super) is_network_unread: bool,
+    /// These pairs, whose samples wait for that, and their path by it.
     undrained: Vec<(Key, PathId)>,
     /// Links that wait for messages of their connections, and since when.
     owed: Vec<(Key, Instant)>,
@@ -150,14 +147,6 @@ struct Met {
     other_end: OtherEnd,
 }
 
-/// Whether the network is to be read before the next record of a session is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Network {
-    NotBefore,
-    Unread,
-    Read,
-}
-
 /// A session that stands.
 pub(super) struct Session {
     process: u128,
@@ -178,8 +167,6 @@ pub(super) struct Session {
     untold: Vec<Key>,
     /// Links that wait for what their connections still have.
     late: LateLinks,
-    /// Whether the network comes before its next record.
-    network: Network,
     since: Instant,
     /// The session ends, but the peer may still read what it finds.
     ending: Option<Ending>,
@@ -213,7 +200,6 @@ impl Session {
             early: VecDeque::new(),
             untold: Vec::new(),
             late: LateLinks::default(),
-            network: Network::NotBefore,
             since: clock::monotonic(),
             ending: None,
         }
@@ -241,6 +227,7 @@ impl Sessions {
             refused: Processes::default(),
             late_since: None,
             draining: Vec::new(),
+            is_network_unread: false,
             undrained: Vec::new(),
             owed: Vec::new(),
             turns: 0,

@@ -3,36 +3,47 @@
 //! A pair of a writer and a reader that RTPS has matched is asked for on the link. It is served by RTPS once the publisher has
 //! stated so on the link: all that came before is with the subscription then. See [`SharedLinkReceiver`].
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use runnel_delivery::{PairId, SharedLinkReceiver};
+use runnel_delivery::{LeftLink, PairId, SharedLinkReceiver};
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::Driver;
 use super::effect::Effect;
 use super::nodes::NodeKey;
 use super::ros2::Ros2;
-use super::sessions::{Name, name_of};
-use super::sockets::{Input, Socket};
+use super::sockets::{Input, Name, Socket, name_of};
 use super::table::Key;
 use crate::data::{LinkInfo, SubscriptionCore, TopicInput};
-use crate::rtps::Brought;
+use crate::rtps::{Brought, pair_id};
 
-fn number_of(entity: EntityId) -> u32 {
-    u32::from_be_bytes(entity.0)
+/// How far the first message that RTPS is to deliver may lie beyond the last that RTPS has announced.
+const MOST_AHEAD: u64 = 1 << 40;
+
+/// The publisher's end of a link, by what it says of its node and by where it is.
+#[derive(Clone, Copy)]
+struct FarEnd {
+    origin: u64,
+    address: IpAddr,
 }
 
-fn pair_of(reader: EntityId, writer: Guid) -> PairId {
-    PairId { writer: number_of(writer.entity), reader: number_of(reader) }
+impl Input {
+    fn far_end(&self) -> Option<FarEnd> {
+        Some(FarEnd { origin: self.from.origin?, address: self.claim.address() })
+    }
 }
 
 impl Ros2 {
-    /// The reader and the writer of a pair that have matched, if the writer's node is of this origin, and the link of RTPS.
-    fn pair(&self, origin: u64, pair: PairId) -> Option<(EntityId, Guid, &Arc<LinkInfo>)> {
-        let reader = EntityId(pair.reader.to_be_bytes());
-        let links = &self.readers.get(&reader)?.links;
+    /// The reader and the writer of a pair that have matched, and the link of RTPS: the writer's node is of this origin, and its
+    /// participant is where the far end of the link is. Who says the same from elsewhere does not speak for it.
+    fn pair(&self, far_end: FarEnd, pair: PairId) -> Option<(EntityId, Guid, &Arc<LinkInfo>)> {
+        let reader = EntityId::from_number(pair.reader);
+        let (rtps, links) = (self.rtps.as_ref()?, &self.readers.get(&reader)?.links);
         let is_meant = |(writer, from): &(&Guid, &Arc<LinkInfo>)| {
-            number_of(writer.entity) == pair.writer && from.origin == Some(origin)
+            writer.entity.number() == pair.writer
+                && from.origin == Some(far_end.origin)
+                && rtps.is_at(**writer, far_end.address)
         };
         links.iter().find(is_meant).map(|(writer, from)| (reader, *writer, from))
     }
@@ -44,7 +55,7 @@ impl Ros2 {
         let pairs = readers
             .flat_map(|(reader, _)| rtps.matched(*reader).into_iter().map(move |writer| (*reader, writer)));
         let is_of_node = |(_, writer): &(EntityId, Guid)| rtps.origin_of(*writer) == Some(origin);
-        pairs.filter(is_of_node).map(|(reader, writer)| pair_of(reader, writer)).collect()
+        pairs.filter(is_of_node).map(|(reader, writer)| pair_id(writer.entity, reader)).collect()
     }
 }
 
@@ -62,27 +73,41 @@ impl Driver {
     /// What has changed of the pairs of a link: RTPS is told which of them it serves from where on, then the publisher.
     pub(super) fn share_changed(&mut self, key: Key) {
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
-        let Some(origin) = input.from.origin else { return };
+        let Some(far_end) = input.far_end() else { return };
         let left = input.share().map(|share| std::mem::take(&mut share.left)).unwrap_or_default();
         self.note_served(key);
         for left in left {
-            let pair = self.ros2.pair(origin, left.pair).map(|(reader, writer, _)| (reader, writer));
-            if let (Some(pair), Some(rtps)) = (pair, self.ros2.rtps.clone()) {
-                let mut brought = Brought::default();
-                rtps.note_received(pair, (1, left.before), &mut brought);
-                self.give_brought(brought, &[]);
+            if let Err(why) = self.note_left(far_end, left) {
+                return self.sockets.misbehaved(key, why, &mut self.effects);
             }
         }
         self.sockets.send_statements(key);
+    }
+
+    /// RTPS owes nothing more of a pair that its link has carried.
+    fn note_left(&mut self, far_end: FarEnd, LeftLink { pair, before }: LeftLink) -> Result<(), String> {
+        let pair = self.ros2.pair(far_end, pair).map(|(reader, writer, _)| (reader, writer));
+        let (Some(pair), Some(rtps)) = (pair, self.ros2.rtps.clone()) else { return Ok(()) };
+        if before <= 1 {
+            return Ok(());
+        }
+        let announced = rtps.last_announced(pair);
+        if before > announced.saturating_add(MOST_AHEAD) {
+            return Err(format!("its messages leave the link at number {before}, of {announced} by RTPS"));
+        }
+        let mut brought = Brought::default();
+        rtps.note_received(pair, (1, before), &mut brought);
+        self.dispatch_rtps(brought, &[]);
+        Ok(())
     }
 
     /// Of the pairs of a link, those that it serves get nothing by RTPS.
     fn note_served(&mut self, key: Key) {
         let Self { sockets, ros2, .. } = self;
         let Some(Socket::Input(input)) = sockets.get_mut(key) else { return };
-        let (Some(origin), Some(share)) = (input.from.origin, input.share()) else { return };
+        let (Some(far_end), Some(share)) = (input.far_end(), input.share()) else { return };
         for (pair, takes_rtps) in share.receiver.pairs() {
-            if let Some((.., from)) = ros2.pair(origin, pair) {
+            if let Some((.., from)) = ros2.pair(far_end, pair) {
                 from.set_served_by_link(!takes_rtps);
             }
         }
@@ -93,7 +118,7 @@ impl Driver {
         let Some((origin, core)) = self.ros2.shared_by(reader, writer) else { return };
         self.change_shares(
             |input| input.from.origin == Some(origin) && input.topic.any(|of| Arc::ptr_eq(of, &core)),
-            |receiver| receiver.matched(pair_of(reader, writer), name_of(&core)),
+            |receiver| receiver.matched(pair_id(writer.entity, reader), name_of(&core)),
         );
     }
 
@@ -102,7 +127,7 @@ impl Driver {
         let Some((origin, _)) = self.ros2.shared_by(reader, writer) else { return };
         self.change_shares(
             |input| input.from.origin == Some(origin),
-            |receiver| receiver.unmatched(pair_of(reader, writer)),
+            |receiver| receiver.unmatched(pair_id(writer.entity, reader)),
         );
     }
 
@@ -144,12 +169,15 @@ impl Driver {
         keys.into_iter().filter_map(on_standby).collect()
     }
 
-    /// A link has ended that served pairs of nodes of this origin.
-    pub(super) fn link_unshared(&mut self, origin: u64, pairs: &[PairId]) {
+    /// A link has ended that served pairs of the node of this origin. Another link may serve them.
+    pub(super) fn link_unshared(&mut self, (origin, address): (u64, IpAddr), pairs: &[PairId]) {
         for pair in pairs {
-            if let Some((.., from)) = self.ros2.pair(origin, *pair) {
+            if let Some((.., from)) = self.ros2.pair(FarEnd { origin, address }, *pair) {
                 from.set_served_by_link(false);
             }
+        }
+        for key in self.shared_links(|input| input.from.origin == Some(origin)) {
+            self.note_served(key);
         }
     }
 

@@ -6,9 +6,14 @@
 mod control;
 mod datagrams;
 mod incomplete;
+mod last_messages;
+mod link_channel;
+mod link_delivery;
+mod link_share;
 mod links;
 mod listeners;
 mod lookups;
+mod participant;
 mod paths;
 mod services;
 mod socket;
@@ -28,6 +33,9 @@ use super::table::{Key, Table};
 use super::throttle::Throttle;
 use crate::environment::Settings;
 use crate::receive_budget::FrameBudget;
+#[cfg(test)]
+pub(super) use last_messages::MOST_UNDER_WAY;
+pub(super) use link_share::{Name, name_of};
 pub(super) use listeners::ACCEPT_BATCH;
 use lookups::Lookups;
 pub(super) use paths::Given;

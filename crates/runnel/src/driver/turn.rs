@@ -13,6 +13,14 @@
 //! After each step the driver settles: it does what has come of the step until nothing is left ([`Driver::settle`]). So does
 //! a thread that has worked on the driver between turns, when it lets go.
 
+mod ending;
+mod engines;
+mod joins;
+mod pairs;
+mod records;
+mod rtps;
+mod waiting;
+
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -119,11 +127,11 @@ impl Driver {
             return self.sockets.reactor.wait(events, wait).map(|()| false);
         }
         // What has come of that is done before the wait.
-        let mut heard = self.look_at_sessions() || !self.effects.queue.is_empty();
+        let mut heard = self.poll_sessions() || !self.effects.queue.is_empty();
         let sleeps = !heard && wait != Some(Duration::ZERO);
         if sleeps {
             self.sessions.fall_asleep();
-            heard = self.look_at_sessions() || !self.effects.queue.is_empty();
+            heard = self.poll_sessions() || !self.effects.queue.is_empty();
         }
         let waited = if heard && self.sessions.passes_over_reactor() {
             events.clear();
@@ -187,7 +195,11 @@ impl Driver {
                 let socket = Arc::clone(socket);
                 self.rtps_readable(&socket);
             }
-            Some(Socket::Interfaces(_)) => self.interfaces_readable(key),
+            Some(Socket::Interfaces(changes)) => {
+                if changes.any().unwrap_or(true) {
+                    self.ros2.look_at_interfaces(&mut self.effects);
+                }
+            }
             _ => {
                 let Some(received) = self.sockets.readable(key, &mut self.effects) else { return };
                 let Self { sockets, ros1, .. } = self;
@@ -220,7 +232,16 @@ impl Driver {
     }
 
     /// Does what components want of one another, and what engines say, until nothing is left.
+    #[inline]
     pub(crate) fn settle(&mut self) {
+        // Of most messages nothing comes.
+        if !(self.effects.queue.is_empty() && self.ros1.unserved.is_empty()) {
+            self.apply_effects();
+        }
+    }
+
+    #[inline(never)]
+    fn apply_effects(&mut self) {
         loop {
             while let Some(effect) = self.effects.queue.pop_front() {
                 self.apply(effect);
@@ -259,10 +280,12 @@ impl Driver {
                 self.with_engine(engine, |engine, now| engine.verbs().handle_unresolved(now, conn, &why));
             }
             Effect::LinkEnded { key, why } => self.link_ended(key, why),
-            Effect::Misbehaved { link, why } => self.misbehaved(link, why),
-            Effect::PublisherUntold { key } => self.settle_link(key),
+            Effect::Misbehaved { link, why } => {
+                self.sockets.misbehaved(link, why.to_owned(), &mut self.effects)
+            }
+            Effect::PublisherUntold { key } => self.tell_publisher(key),
             Effect::LinkShared { key } => self.share_changed(key),
-            Effect::LinkUnshared { origin, pairs } => self.link_unshared(origin, &pairs),
+            Effect::LinkUnshared { node, pairs } => self.link_unshared(node, &pairs),
             Effect::PeerTrouble { engine, peer, why } => self.peer_trouble(engine, &peer, &why),
             Effect::Parted { key } => self.sessions.part(key, &mut self.effects),
             Effect::BellRang { session } => self.bell_rang(session),
@@ -310,7 +333,7 @@ impl Driver {
 
     /// The connection of a link has ended. What came by another way before that counts.
     pub(super) fn link_ended(&mut self, key: Key, why: Option<String>) {
-        self.hear_the_rest(key);
+        self.drain_session_of(key);
         self.sockets.finish(key, why, &mut self.effects);
     }
 }

@@ -36,8 +36,9 @@ pub(crate) use fault::SessionFault;
 pub(crate) use lent::Lent;
 pub(crate) use outbox::{Inbox, Outbox, RING};
 pub(crate) use pool::{Pool, Reservation, SHORTEST};
-pub(crate) use receiver::{Heard, Piece, Receiver};
+pub(crate) use receiver::{Carried, Heard, Piece, Receiver};
 pub(crate) use record::{Hello, NoHello};
+pub(crate) use ring::Record;
 pub(crate) use sender::{Sender, Tally, Unread, UnreadSample};
 
 /// The peer told a position that cannot be: before one that it told earlier, or ahead of what there is.

@@ -8,7 +8,7 @@ mod attacker;
 pub(crate) mod ends;
 
 use super::record::Gift;
-use super::{Heard, Hello, Piece, Pool, RING, Tally};
+use super::{Carried, Heard, Hello, Piece, Pool, RING, Tally};
 use crate::frame::Frame;
 use attacker::Attacker;
 use ends::{End, connect};
@@ -138,9 +138,11 @@ impl Scene {
         self.there.take_packets().expect("an honest peer sends packets of a session");
         for _ in 0..most {
             match self.there.next().expect("an honest peer writes records of a session") {
-                Some(Heard::Stream(bytes)) => self.link.received.extend(bytes),
-                Some(Heard::Sample { piece, .. }) => self.link.arrive(piece, &mut self.held),
-                Some(Heard::SampleBegin { bytes, .. }) => self.link.received.extend(bytes),
+                Some(Heard::Carried(Carried::Stream(bytes))) => self.link.received.extend(bytes),
+                Some(Heard::Carried(Carried::Sample { piece, .. })) => {
+                    self.link.arrive(piece, &mut self.held)
+                }
+                Some(Heard::Carried(Carried::SampleBegin { bytes, .. })) => self.link.received.extend(bytes),
                 Some(_) => {}
                 None => break,
             }
@@ -165,15 +167,17 @@ impl Scene {
         let mut result = exposed.take_packets();
         for _ in 0..most {
             match result.and_then(|()| exposed.next()) {
-                Ok(Some(Heard::Stream(bytes))) => assert!(bytes.len() <= RING * 8),
-                Ok(Some(Heard::Sample { piece, .. })) => {
+                Ok(Some(Heard::Carried(Carried::Stream(bytes)))) => assert!(bytes.len() <= RING * 8),
+                Ok(Some(Heard::Carried(Carried::Sample { piece, .. }))) => {
                     let most = if matches!(piece, Piece::Lent(_)) { i32::MAX as usize } else { RING * 8 };
                     assert!(piece.bytes().len() <= most);
                     if self.held_of_attacker.len() < MOST_HELD {
                         self.held_of_attacker.push(piece);
                     }
                 }
-                Ok(Some(Heard::SampleBegin { bytes, .. })) => assert!(bytes.len() <= RING * 8),
+                Ok(Some(Heard::Carried(Carried::SampleBegin { bytes, .. }))) => {
+                    assert!(bytes.len() <= RING * 8)
+                }
                 Ok(Some(_)) => {}
                 Ok(None) => break,
                 Err(_) => return self.end_exposed(),

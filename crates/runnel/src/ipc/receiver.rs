@@ -37,8 +37,8 @@ pub(crate) struct Receiver {
 
 /// What a record says.
 pub(crate) enum Heard {
-    /// More of what a channel carries.
-    Stream(Vec<u8>),
+    /// Something for what its channel carries.
+    Carried(Carried),
     Ask {
         token: u128,
     },
@@ -62,21 +62,20 @@ pub(crate) enum Heard {
         token: u128,
         reached: Statement,
     },
-    /// What does not come of a pair.
-    Skip(Statement),
-    /// A sample of a pair.
-    Sample {
-        number: u64,
-        piece: Piece,
-    },
-    /// The first bytes of one of so many.
-    SampleBegin {
-        number: u64,
-        len: u64,
-        bytes: Vec<u8>,
-    },
     Close,
     Nothing,
+}
+
+/// What a channel brings.
+pub(crate) enum Carried {
+    /// More of a stream, or of a sample that comes in pieces.
+    Stream(Vec<u8>),
+    /// What does not come of a pair, or what is stated of the subscriptions that share a link.
+    Skip(Statement),
+    /// A sample.
+    Sample { number: u64, piece: Piece },
+    /// The first bytes of one of so many.
+    SampleBegin { number: u64, len: u64, bytes: Vec<u8> },
 }
 
 /// A sample.
@@ -182,20 +181,21 @@ impl Receiver {
     /// What a record says.
     pub(crate) fn hear(&mut self, record: &Record) -> Result<Heard, SessionFault> {
         Ok(match record.kind {
-            kind::BYTES => Heard::Stream(self.copied(record)),
+            kind::BYTES => Heard::Carried(Carried::Stream(self.copied(record))),
             kind::SAMPLE => {
                 let (number, mut bytes) = (self.number(record)?, Vec::new());
                 self.copy_sample(record, &mut bytes);
-                Heard::Sample { number, piece: Piece::Own(bytes) }
+                Heard::Carried(Carried::Sample { number, piece: Piece::Own(bytes) })
             }
             kind::SAMPLE_BEGIN => {
                 let (number, len, mut bytes) = (self.number(record)?, self.sample_len(record)?, Vec::new());
                 self.ring.copy_from(&self.inbox.ring(), record, 2, &mut bytes);
-                Heard::SampleBegin { number, len, bytes }
+                Heard::Carried(Carried::SampleBegin { number, len, bytes })
             }
             kind::SAMPLE_SLOT => {
                 let [number, first, second] = self.words(record)?;
-                Heard::Sample { number, piece: self.lent_piece([first, second])? }
+                let piece = self.lent_piece([first, second])?;
+                Heard::Carried(Carried::Sample { number, piece })
             }
             kind::ASK_SAMPLES => {
                 let [low, high, waits] = self.words(record)?;
@@ -205,7 +205,7 @@ impl Receiver {
                 let [low, high, rest @ ..] = self.words::<{ 2 + STATEMENT_WORDS }>(record)?;
                 Heard::Reached { token: record::token([low, high]), reached: statement(rest)? }
             }
-            kind::SKIP => Heard::Skip(statement(self.words(record)?)?),
+            kind::SKIP => Heard::Carried(Carried::Skip(statement(self.words(record)?)?)),
             kind::OPEN_SAMPLES => {
                 let [low, high, first_unacknowledged, rest @ ..] =
                     self.words::<{ 3 + STATEMENT_WORDS }>(record)?;

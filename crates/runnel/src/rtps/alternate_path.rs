@@ -1,6 +1,7 @@
 //! Pairs whose messages take an alternate path for a while: memory that both processes share.
 
 use runnel_core::time::Instant;
+use runnel_delivery::PairId;
 use runnel_rtps::Participant;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
 
@@ -29,6 +30,11 @@ impl Rtps {
     /// The number before which RTPS gives nothing more to a reader of ours, if that is known.
     pub(crate) fn passed_before(&self, (reader, writer): (EntityId, Guid)) -> Option<u64> {
         lock(&self.core).participant.passed_before(reader, writer).map(number)
+    }
+
+    /// The number of the last message that a writer has announced to a reader of ours; 0 if it has announced none.
+    pub(crate) fn last_announced(&self, (reader, writer): (EntityId, Guid)) -> u64 {
+        lock(&self.core).participant.last_announced(reader, writer).map_or(0, number)
     }
 
     /// Messages from `from` to before `to` have come by an alternate path.
@@ -76,6 +82,11 @@ impl Brought {
         self.samples.extend(std::iter::from_fn(|| participant.poll_sample()));
         self.events.extend(std::iter::from_fn(|| participant.poll_event()));
     }
+}
+
+/// By what statements on shared links name a pair.
+pub(crate) fn pair_id(writer: EntityId, reader: EntityId) -> PairId {
+    PairId { writer: writer.number(), reader: reader.number() }
 }
 
 pub(crate) fn number(of: SequenceNumber) -> u64 {

@@ -39,7 +39,7 @@ use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, S
 
 use crate::environment::{Range, Ros2Settings};
 use crate::sync::{Class, Mutex, lock};
-pub(crate) use alternate_path::{Returned, Suspended, number};
+pub(crate) use alternate_path::{Returned, Suspended, number, pair_id};
 pub(crate) use origin::random as random_origin;
 use origin::word;
 use outbox::Outbox;
@@ -48,7 +48,7 @@ use sample::CdrFrame;
 pub(crate) use sending::Unsent;
 use sockets::Sockets;
 pub(crate) use told::{Told, ros2_name};
-pub(crate) use writer::Writer;
+pub(crate) use writer::{LeftReader, NodeReader, Writer};
 use writer_timers::WriterTimers;
 
 /// What topics of ROS begin with in DDS.

@@ -3,6 +3,7 @@
 use std::io;
 
 use runnel_io::host;
+use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::Rtps;
@@ -38,6 +39,14 @@ impl Rtps {
     pub(crate) fn origin_of(&self, endpoint: Guid) -> Option<u64> {
         let core = lock(&self.core);
         origin_in(&core.participant.endpoint(endpoint)?.user_data)
+    }
+
+    /// The readers that the node of this origin has on a topic of ROS.
+    pub(crate) fn readers_on(&self, topic: &str, origin: u64) -> Vec<Guid> {
+        let of_node = |endpoint: &Endpoint| {
+            endpoint.role() == Role::Reader && origin_in(&endpoint.user_data) == Some(origin)
+        };
+        self.endpoints_on(topic).into_iter().filter(of_node).map(|endpoint| endpoint.guid).collect()
     }
 
     /// The topic of an endpoint of this process, as DDS knows it.

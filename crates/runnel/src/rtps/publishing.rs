@@ -1,14 +1,15 @@
 //! Publishing, and what else is done with writers by the threads of the user and of the driver.
 
 use std::mem;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
-use runnel_rtps::wire::{Guid, SequenceNumber};
+use runnel_rtps::wire::Guid;
 
 use super::alternate_path::{Returned, sequence};
-use super::writer::{State, Writer};
+use super::writer::{LeftReader, State, Writer};
 use super::{CdrFrame, Rtps, Unsent, stamp};
 use crate::frame::Frame;
 use crate::linger::Unarrived;
@@ -19,7 +20,7 @@ pub(crate) struct Written<'a> {
     /// A frame that is not held any more.
     pub(crate) displaced: Option<Frame>,
     /// Readers of nodes with links of ROS 1 that have been lost or have ended: they did not get it.
-    pub(crate) left: Vec<(Guid, u64)>,
+    pub(crate) left: Vec<LeftReader>,
     /// The message is sent when this is dropped, unless another thread has sent it.
     pub(crate) unsent: Unsent<'a>,
 }
@@ -59,13 +60,21 @@ impl Rtps {
         self.resume(writer, reader, from, waiting);
     }
 
-    /// A link of ROS 1 to the node of this origin has ended: readers that were held for it get all from here.
-    pub(crate) fn unlink(&self, writer: &Writer, origin: u64) {
-        self.work_on(writer, |state, now| {
-            for reader in state.unlink(origin) {
-                state.writer.resume(now, stamp(), reader, SequenceNumber::FIRST, []);
-            }
-        });
+    /// A link of ROS 1 to the node of this origin has ended, which led there. Readers that were held for it, and are not for another
+    /// one, get all from here that the link has not carried. Gives these readers.
+    pub(crate) fn unlink(&self, writer: &Writer, origin: u64, address: Option<IpAddr>) -> Vec<Guid> {
+        let (from, others) = lock(&writer.state).unlink(origin, address);
+        let is_linked = |reader: Guid| others.iter().flatten().any(|address| self.is_at(reader, *address));
+        let held = writer.readers(origin).into_iter().filter(|reader| reader.is_held);
+        let released: Vec<Guid> =
+            held.map(|reader| reader.guid).filter(|reader| !is_linked(*reader)).collect();
+        released.iter().for_each(|reader| self.release(writer, *reader, from, Vec::new()));
+        released
+    }
+
+    /// Whether the participant of an endpoint is known to be at an address.
+    pub(crate) fn is_at(&self, endpoint: Guid, address: IpAddr) -> bool {
+        lock(&self.core).participant.is_at(endpoint.prefix, address)
     }
 
     /// The readers that have yet to acknowledge messages of a writer, or to be sent them.

@@ -33,8 +33,19 @@ pub(crate) fn chatter(qos: QoS) -> EndpointOptions {
     endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos, None)
 }
 
+/// A reader of the node of this origin.
+pub(crate) fn node_reader(rtps: &Rtps, qos: QoS, origin: u64) -> EntityId {
+    rtps.create_reader(endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos, Some(origin)))
+}
+
+/// The numbers that have come, each as the body of a message.
+pub(crate) fn heard_numbers(rtps: &Rtps) -> Vec<u32> {
+    let number = |bytes: &[u8]| u32::from_le_bytes(bytes[4..8].try_into().unwrap());
+    turn(rtps).iter().map(|(_, bytes)| number(bytes)).collect()
+}
+
 /// Hears what has come, and does what is due: the bytes of samples, and from where they were sent.
-fn turn(rtps: &Rtps) -> Vec<(SocketAddr, Vec<u8>)> {
+pub(crate) fn turn(rtps: &Rtps) -> Vec<(SocketAddr, Vec<u8>)> {
     let (mut buffer, mut heard) = (vec![0; 65536], Vec::new());
     for socket in rtps.receivers() {
         while let Some(received) = socket.recv_from(&mut buffer).unwrap() {

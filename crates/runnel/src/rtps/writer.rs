@@ -4,6 +4,7 @@
 //! What the participant finds out for a writer is given to it while the participant is locked, so that updates keep their order.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use runnel_core::time::Instant;
 use runnel_rtps::wire::{EntityId, Guid};
@@ -25,16 +26,51 @@ pub(crate) struct Writer {
 /// What is locked of a writer.
 pub(super) struct State {
     pub(super) writer: UserWriter<CdrFrame>,
-    /// The origins of its matched readers whose nodes are in both graphs.
-    pub(super) origins: BTreeMap<Guid, u64>,
-    /// The origins of nodes that have links of ROS 1, and how many: their readers are held when they are matched.
-    linked: BTreeMap<u64, usize>,
+    /// Its matched readers whose nodes are in both graphs.
+    origins: BTreeMap<Guid, Matched>,
+    /// How many of them were matched.
+    matchings: u64,
+    /// Links of ROS 1 to nodes, by origin: the readers of such a node are held when they are matched.
+    linked: BTreeMap<u64, Linked>,
     /// Readers that get nothing by RTPS, since a link of ROS 1 carries what is for them.
     held: BTreeSet<Guid>,
-    /// Readers of such nodes that have been lost or have ended, of which the links are still to be told.
-    pub(super) left: Vec<(Guid, u64)>,
+    /// Readers of such nodes that were unmatched, which has yet to be stated on the links.
+    pub(super) left: Vec<LeftReader>,
     /// When its timer goes off, if it has been set.
     pub(super) armed: Option<Instant>,
+}
+
+/// A matched reader whose node is in both graphs.
+#[derive(Clone, Copy)]
+struct Matched {
+    origin: u64,
+    matching: u64,
+}
+
+/// Links of ROS 1 to a node.
+struct Linked {
+    /// Where each of them leads, as far as that is known.
+    addresses: Vec<Option<IpAddr>>,
+    /// The number of the next message when the first of them stood.
+    since: u64,
+}
+
+/// A matched reader of a node, as it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NodeReader {
+    pub(crate) guid: Guid,
+    pub(crate) is_held: bool,
+    /// Greater with each match of a reader of a node.
+    pub(crate) matching: u64,
+}
+
+/// A reader of a node that was unmatched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LeftReader {
+    pub(crate) guid: Guid,
+    pub(crate) origin: u64,
+    /// The match that is over: the reader may have been matched again meanwhile.
+    pub(crate) matching: u64,
 }
 
 impl Writer {
@@ -43,6 +79,7 @@ impl Writer {
         let state = State {
             writer,
             origins: BTreeMap::new(),
+            matchings: 0,
             linked: BTreeMap::new(),
             held: BTreeSet::new(),
             left: Vec::new(),
@@ -79,25 +116,30 @@ impl Writer {
         Some(Suspended { first_unacknowledged, next: number(suspended.next) })
     }
 
-    /// There is a link of ROS 1 to the node of this origin: readers of it that are matched from now on are held. Gives those that
-    /// RTPS carries already.
-    pub(crate) fn link(&self, origin: u64) -> Vec<Guid> {
+    /// There is a link of ROS 1 to the node of this origin: readers of it that are matched from now on are held, if their
+    /// participants are where the link leads. Gives those that RTPS carries already.
+    pub(crate) fn link(&self, origin: u64, address: Option<IpAddr>) -> Vec<Guid> {
         let state = &mut *lock(&self.state);
-        *state.linked.entry(origin).or_default() += 1;
-        let of_node = state.origins.iter().filter(|(_, of)| **of == origin).map(|(reader, _)| *reader);
-        of_node.filter(|reader| !state.held.contains(reader)).collect()
+        let since = state.next_number();
+        let linked = state.linked.entry(origin).or_insert(Linked { addresses: Vec::new(), since });
+        linked.addresses.push(address);
+        state.readers(origin).filter(|reader| !reader.is_held).map(|reader| reader.guid).collect()
     }
 
-    /// The reader of this id of a node, and whether it is held; `None` if it is not matched.
-    pub(crate) fn reader_of(&self, origin: u64, reader: EntityId) -> Option<(Guid, bool)> {
-        let state = &*lock(&self.state);
-        let is_meant = |(guid, of): &(&Guid, &u64)| guid.entity == reader && **of == origin;
-        let (guid, _) = state.origins.iter().find(is_meant)?;
-        Some((*guid, state.held.contains(guid)))
+    /// A link to that node has carried a message that was written before it stood.
+    pub(crate) fn note_kept_on_link(&self, origin: u64) {
+        if let Some(linked) = lock(&self.state).linked.get_mut(&origin) {
+            linked.since = 0;
+        }
     }
 
-    /// Readers of nodes with links of ROS 1 that have been lost or have ended, since this was last asked.
-    pub(crate) fn take_left(&self) -> Vec<(Guid, u64)> {
+    /// The matched readers of a node.
+    pub(crate) fn readers(&self, origin: u64) -> Vec<NodeReader> {
+        lock(&self.state).readers(origin).collect()
+    }
+
+    /// Readers of nodes with links of ROS 1 that were unmatched since this was last asked.
+    pub(crate) fn take_left(&self) -> Vec<LeftReader> {
         std::mem::take(&mut lock(&self.state).left)
     }
 
@@ -113,21 +155,45 @@ impl Writer {
 }
 
 impl State {
+    fn next_number(&self) -> u64 {
+        self.writer.last_number().map_or(0, number) + 1
+    }
+
+    fn readers(&self, origin: u64) -> impl Iterator<Item = NodeReader> {
+        let of_node = self.origins.iter().filter(move |(_, matched)| matched.origin == origin);
+        of_node.map(|(guid, Matched { matching, .. })| NodeReader {
+            guid: *guid,
+            is_held: self.held.contains(guid),
+            matching: *matching,
+        })
+    }
+
     fn hold(&mut self, reader: Guid) {
         self.writer.hold(reader);
         self.held.insert(reader);
     }
 
-    /// A link of ROS 1 to the node of this origin has ended. Gives the readers that are held for no link any more.
-    pub(super) fn unlink(&mut self, origin: u64) -> Vec<Guid> {
-        let Some(links) = self.linked.get_mut(&origin) else { return Vec::new() };
-        *links -= 1;
-        if *links > 0 {
-            return Vec::new();
+    /// A link of ROS 1 to the node of this origin has ended. Gives the number from which on RTPS carries what is for its readers if
+    /// no other link does, and where other links lead.
+    pub(super) fn unlink(&mut self, origin: u64, address: Option<IpAddr>) -> (u64, Vec<Option<IpAddr>>) {
+        let next = self.next_number();
+        let Some(linked) = self.linked.get_mut(&origin) else { return (next, Vec::new()) };
+        if let Some(place) = linked.addresses.iter().position(|of| *of == address) {
+            linked.addresses.swap_remove(place);
         }
-        self.linked.remove(&origin);
-        let origins = &self.origins;
-        self.held.extract_if(.., |reader| origins.get(reader) == Some(&origin)).collect()
+        // What the link has carried is not to come twice, and all else that is kept is due.
+        let from = if next > linked.since { next } else { 1 };
+        let others = linked.addresses.clone();
+        if others.is_empty() {
+            self.linked.remove(&origin);
+        }
+        (from, others)
+    }
+
+    /// Whether a link of ROS 1 to the node of this origin leads to a participant.
+    fn is_linked(&self, participant: &Participant, origin: u64, reader: Guid) -> bool {
+        let Some(linked) = self.linked.get(&origin) else { return false };
+        linked.addresses.iter().flatten().any(|address| participant.is_at(reader.prefix, *address))
     }
 
     /// A reader is held no longer.
@@ -140,18 +206,23 @@ impl State {
         let mut held = None;
         if let Some(reader) = update.matched() {
             let origin = participant.endpoint(reader).and_then(|endpoint| origin_in(&endpoint.user_data));
-            let was_known = self.origins.remove(&reader).is_some();
-            self.origins.extend(origin.map(|origin| (reader, origin)));
-            if !was_known && origin.is_some_and(|origin| self.linked.contains_key(&origin)) {
+            let known = self.origins.remove(&reader);
+            if let Some(origin) = origin {
+                self.matchings += u64::from(known.is_none());
+                let matching = known.map_or(self.matchings, |known| known.matching);
+                self.origins.insert(reader, Matched { origin, matching });
+            }
+            if known.is_none() && origin.is_some_and(|origin| self.is_linked(participant, origin, reader)) {
                 // What it missed here meanwhile has come by the link.
                 self.writer.forget_left(reader);
                 held = Some(reader);
             }
         }
         if let Some(reader) = update.unmatched() {
-            let origin = self.origins.remove(&reader);
-            let linked = origin.filter(|origin| self.linked.contains_key(origin));
-            self.left.extend(linked.map(|origin| (reader, origin)));
+            let matched = self.origins.remove(&reader);
+            let linked = matched.filter(|matched| self.linked.contains_key(&matched.origin));
+            let left = |Matched { origin, matching }| LeftReader { guid: reader, origin, matching };
+            self.left.extend(linked.map(left));
             self.held.remove(&reader);
         }
         let acknowledged = update.acknowledged();

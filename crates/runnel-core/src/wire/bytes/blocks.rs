@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code, reason = "inline assembly, with its bounds checked beside it")]
 
+use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicUsize;
 
 /// Bytes that are copied at once.
@@ -15,12 +16,12 @@ pub(super) const BLOCK: usize = 64;
 /// Copies whole blocks of the bytes of `words` from byte `skipped` on, as many as both have room for; how many bytes those are: none
 /// where no loop is written for the processor, and under Miri, which runs no assembly. The rest is left to the caller.
 #[inline]
-pub(super) fn copy_blocks(words: &[AtomicUsize], skipped: usize, to: &mut [u8]) -> usize {
+pub(super) fn copy_blocks(words: &[AtomicUsize], skipped: usize, to: &mut [MaybeUninit<u8>]) -> usize {
     let blocks = size_of_val(words).saturating_sub(skipped).min(to.len()) / BLOCK;
     if blocks == 0 {
         return 0;
     }
-    let (from, to) = (words.as_ptr().cast::<u8>().wrapping_add(skipped), to.as_mut_ptr());
+    let (from, to) = (words.as_ptr().cast::<u8>().wrapping_add(skipped), to.as_mut_ptr().cast::<u8>());
     // SAFETY of both: `words` has so many blocks behind its first `skipped` bytes, all of which are there as long as it is
     // borrowed; `to` has room for them, and nobody else refers to it. Flags and registers that change are named.
     cfg_select! {

@@ -1,6 +1,13 @@
 //! Bytes that another process can write at any time.
 
+#![allow(
+    unsafe_code,
+    reason = "vectors grow by what is copied into their spare capacity, which is not cleared before"
+)]
+
 use super::blocks::copy_blocks;
+use alloc::vec::Vec;
+use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of a word.
@@ -62,28 +69,38 @@ impl<'a> Foreign<'a> {
 
     /// Copies as many bytes as both have.
     pub(super) fn copy_to(&self, to: &mut [u8]) {
-        let count = self.len.min(to.len());
-        let to = to.get_mut(..count).unwrap_or_default();
-        let copied = copy_blocks(self.words, self.skipped, to);
-        if let (Some((_, rest)), Some(to)) = (self.split_at(copied), to.get_mut(copied..)) {
-            rest.copy_by_words(to);
-        }
+        // SAFETY: both slices have one layout, and `fill` writes bytes alone, never what is uninitialized.
+        self.fill(unsafe { &mut *(core::ptr::from_mut(to) as *mut [MaybeUninit<u8>]) });
     }
 
-    /// The same word by word, of as many as `to` has.
-    fn copy_by_words(&self, to: &mut [u8]) {
-        let count = to.len();
-        let before = if self.skipped == 0 { 0 } else { (WORD - self.skipped).min(count) };
-        let (Some((head, to)), Some((first, words))) =
-            (to.split_at_mut_checked(before), self.words.split_at_checked(usize::from(before > 0)))
-        else {
-            return;
-        };
+    /// Appends all bytes to a vector that has capacity for them.
+    pub(super) fn append_to(&self, out: &mut Vec<u8>) {
+        let filled = self.fill(out.spare_capacity_mut());
+        debug_assert_eq!(filled, self.len, "the vector has capacity for all");
+        // SAFETY: `fill` has written so many bytes at the beginning of the spare capacity.
+        unsafe { out.set_len(out.len() + filled) };
+    }
+
+    /// Copies as many bytes as both have, and gives their number. So many bytes of `to` have been written then.
+    fn fill(&self, to: &mut [MaybeUninit<u8>]) -> usize {
+        let count = self.len.min(to.len());
+        let to = &mut to[..count];
+        let copied = copy_blocks(self.words, self.skipped, to);
+        let (_, rest) = self.split_at(copied).expect("no more was copied than there is");
+        rest.copy_by_words(&mut to[copied..]);
+        count
+    }
+
+    /// Fills `to` word by word. There are as many bytes.
+    fn copy_by_words(&self, to: &mut [MaybeUninit<u8>]) {
+        let before = if self.skipped == 0 { 0 } else { (WORD - self.skipped).min(to.len()) };
+        let (head, to) = to.split_at_mut(before);
+        let (first, words) = self.words.split_at(usize::from(before > 0));
         copy_words(first, self.skipped, head);
         let (whole, tail) = to.as_chunks_mut();
-        let Some((words, last)) = words.split_at_checked(whole.len()) else { return };
+        let (words, last) = words.split_at(whole.len());
         for (place, word) in whole.iter_mut().zip(words) {
-            *place = word.load(Ordering::Relaxed).to_ne_bytes();
+            *place = word.load(Ordering::Relaxed).to_ne_bytes().map(MaybeUninit::new);
         }
         copy_words(last, 0, tail);
     }
@@ -108,9 +125,14 @@ impl<'a> Foreign<'a> {
     }
 }
 
-/// Copies bytes of the first word, without those that are `skipped`.
-fn copy_words(words: &[AtomicUsize], skipped: usize, to: &mut [u8]) {
-    let Some(word) = words.first().filter(|_| !to.is_empty()) else { return };
-    let bytes = word.load(Ordering::Relaxed).to_ne_bytes();
-    to.iter_mut().zip(bytes.iter().skip(skipped)).for_each(|(place, byte)| *place = *byte);
+/// Fills `to`, which is no longer, with bytes of the first word behind those that are `skipped`.
+fn copy_words(words: &[AtomicUsize], skipped: usize, to: &mut [MaybeUninit<u8>]) {
+    if to.is_empty() {
+        return;
+    }
+    let bytes = words[0].load(Ordering::Relaxed).to_ne_bytes();
+    let bytes = &bytes[skipped..][..to.len()];
+    for (place, byte) in to.iter_mut().zip(bytes) {
+        place.write(*byte);
+    }
 }

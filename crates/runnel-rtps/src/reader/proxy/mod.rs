@@ -154,6 +154,11 @@ impl WriterProxy {
         self.spec.guid.prefix.is_of(VendorId::RUNNEL)
     }
 
+    /// The last sample that the writer has announced or sent.
+    pub fn last_announced(&self) -> SequenceNumber {
+        self.last
+    }
+
     /// A writer that may have been left and forgotten, and may not know that: its acknowledgements begin behind this count.
     pub fn new_behind(spec: WriterSpec, acknowledgements: u32) -> Self {
         Self { acknowledgements, ..Self::new(spec) }

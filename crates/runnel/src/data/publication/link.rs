@@ -1,6 +1,7 @@
 //! One subscriber of a publication: what it is sent, and what waits for it.
 
 use std::io::IoSlice;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use runnel_core::wire::{Encoding, NoMemory, try_append};
@@ -48,18 +49,20 @@ pub(super) struct Link {
     /// Messages that were copied for want of memory that the subscriber's process may hold.
     copied: u64,
     pub(super) subscriber: String,
-    /// By what the subscriber's node is known in both graphs, if it is in both.
+    /// By what the subscriber's node is known in both graphs, if it is in both, and where it is.
     pub(super) origin: Option<u64>,
+    pub(super) address: Option<IpAddr>,
 }
 
 impl Link {
     /// A link that stands, on which `unsent` is still to go of our header.
     pub(super) fn new(
         link: SubscriberLink,
-        (token, stream): (Token, Arc<Stream>),
+        (token, stream, address): (Token, Arc<Stream>, IpAddr),
         unsent: Vec<u8>,
         bound: QueueBound,
     ) -> Self {
+        let address = Some(address.to_canonical());
         let SubscriberLink { conn, subscriber, origin, stats, delivery, .. } = link;
         Self {
             queue: SendQueue::behind(unsent, bound),
@@ -68,6 +71,7 @@ impl Link {
             memory: None,
             numbers: delivery.map(Numbers::new),
             shared: origin.map(|_| Box::default()),
+            address,
             stream,
             stats,
             conn,

@@ -1,5 +1,6 @@
 //! Links of ROS 1: how they begin, go over to memory and come back, and end.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -17,16 +18,22 @@ use crate::ipc::{Sender, Unread};
 use crate::sync::lock;
 
 impl Publication {
-    /// A subscriber's link stands: it gets our header, which is unsent, then the message that was kept.
-    pub(crate) fn join(&self, link: SubscriberLink, token: Token, stream: Arc<Stream>, unsent: Vec<u8>) {
+    /// A link to a subscriber at this address stands: it gets our header, which is unsent, then the message that was kept.
+    pub(crate) fn join(
+        &self,
+        link: SubscriberLink,
+        (token, stream, address): (Token, Arc<Stream>, IpAddr),
+        unsent: Vec<u8>,
+    ) {
         let mut state = lock(&self.state);
-        let mut link = Link::new(link, (token, stream), unsent, state.options.bound);
+        let mut link = Link::new(link, (token, stream, address), unsent, state.options.bound);
         link.flush_if_waiting(&self.reactor);
         let before = state.counts();
         state.share_link(&self.reactor, &mut link);
         if let Some(latched) = state.latched.as_ref().filter(|_| state.carries_any(&link)) {
             link.before_message(&self.reactor, state.last_writer);
             self.count_dropped(link.offer(&self.reactor, &latched.frame));
+            state.note_kept_on_link(link.origin);
         }
         state.links.push(link);
         state.tell_count(&before);
@@ -44,7 +51,8 @@ impl Publication {
         let SubscriberLink { conn, topic, subscriber, origin, stats, .. } = link;
         let (refused, refusals, too_long) = (false, Refusals::default(), 0);
         let before = state.counts();
-        let standby = state.share_datagrams(origin);
+        let address = socket.peer_address().map(|peer| peer.ip().to_canonical());
+        let standby = state.share_datagrams(&topic, origin, address);
         let mut link = DatagramLink {
             conn,
             token,
@@ -54,13 +62,17 @@ impl Publication {
             topic,
             subscriber,
             origin,
+            address,
             standby,
             refused,
             refusals,
             too_long,
         };
         let latched = state.latched.as_ref().filter(|_| link.standby.is_empty());
-        let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.frame.as_ref()));
+        let complaint = latched.and_then(|latched| {
+            state.note_kept_on_link(link.origin);
+            self.offer_datagrams(&mut link, latched.frame.as_ref())
+        });
         state.datagram_links.push(link);
         state.tell_count(&before);
         drop(state);
@@ -129,10 +141,13 @@ impl Publication {
         let before = state.counts();
         let State { links, datagram_links, copied, .. } = &mut *state;
         *copied += links.iter().filter(|link| link.conn == conn).map(Link::copied).sum::<u64>();
-        let links = links.extract_if(.., |link| link.conn == conn).map(|link| link.origin);
-        let datagram_links = datagram_links.extract_if(.., |link| link.conn == conn).map(|link| link.origin);
+        let links = links.extract_if(.., |link| link.conn == conn).map(|link| (link.origin, link.address));
+        let datagram_links =
+            datagram_links.extract_if(.., |link| link.conn == conn).map(|link| (link.origin, link.address));
         let gone: Vec<_> = links.chain(datagram_links).collect();
-        gone.into_iter().for_each(|origin| state.unshare_link(conn, origin));
+        for node in gone {
+            self.count_dropped(state.unshare_link(&self.reactor, conn, node));
+        }
         self.count_channels(&state);
         state.tell_count(&before);
     }

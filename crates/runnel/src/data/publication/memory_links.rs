@@ -90,6 +90,7 @@ impl Publication {
         unread: &mut Unread,
     ) {
         let state = &mut *lock(&self.state);
+        state.forget_wanted(pair.1, Some(sender));
         let link = state.memory_links.iter().find(|link| link.is_of(pair));
         if link.is_some_and(|link| link.path.is_of(sender)) {
             state.end_memory_link(pair, unread);
@@ -100,6 +101,7 @@ impl Publication {
     /// A subscriber gets nothing more in memory, if it did.
     pub(crate) fn leave_memory(&self, pair: (EntityId, Guid)) {
         let state = &mut *lock(&self.state);
+        state.forget_wanted(pair.1, None);
         state.end_memory_link(pair, &mut Unread::default());
         self.count_memory_links(state);
     }

@@ -110,13 +110,13 @@ impl MemoryPath {
 
     /// Sends a message at once if nothing waits, and otherwise lets it wait; how many were dropped for it.
     pub(super) fn offer(&mut self, number: u64, frame: &Frame) -> u64 {
+        self.end = None;
         if self.life.is_some() || !self.is_steady() {
             self.flush();
-        }
-        self.end = None;
-        let waiting = self.waiting();
-        if let Some(life) = &mut self.life {
-            life.begin(number, clock::monotonic(), waiting);
+            let waiting = self.waiting();
+            if let Some(life) = &mut self.life {
+                life.begin(number, clock::monotonic(), waiting);
+            }
         }
         if self.is_steady() && self.send_at_once(number, frame) {
             return 0;

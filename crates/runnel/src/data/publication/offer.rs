@@ -213,6 +213,9 @@ impl Publication {
         let withdrawn = state.offers.len() > 1 && lock(&offer.publishers).is_empty();
         if withdrawn {
             state.offers.retain(|other| !Arc::ptr_eq(other, offer));
+            if let Some(writer) = offer.writer_id() {
+                self.count_dropped(state.forget_writer(writer));
+            }
             state.tell_life();
         }
         withdrawn

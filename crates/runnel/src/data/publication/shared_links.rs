@@ -4,54 +4,23 @@
 //! subscriber asks for that, see [`SharedLinkSender`]. Where a link carries no statements, as one of UDPROS or to a release
 //! 0.1.0, its readers stay held, and the link serves them.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use runnel_delivery::{
-    Credit, PairId, PairMatch, QueuePolicy, Sender, SenderOptions, SharedLinkSender, Statement,
-};
+use runnel_delivery::{PairId, PairMatch, SharedLinkSender, Statement};
 use runnel_io::Reactor;
 use runnel_ros1::net::ConnId;
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::link::Link;
 use super::{Offer, Publication, RtpsWriter, State};
-use crate::frame::{Frame, QueueBound};
 use crate::ipc::{self, Unread};
-use crate::linger::Unarrived;
+use crate::rtps::{LeftReader, NodeReader, pair_id};
 use crate::sync::lock;
-
-/// A reader that leaves a link: what is for it waits until the subscriber has all that came by the link.
-pub(super) struct Leaving {
-    conn: ConnId,
-    writer: EntityId,
-    reader: Guid,
-    /// The number of the first message that waits.
-    from: u64,
-    waiting: Sender<Frame>,
-}
-
-fn number_of(entity: EntityId) -> u32 {
-    u32::from_be_bytes(entity.0)
-}
-
-fn pair_of(writer: EntityId, reader: Guid) -> PairId {
-    PairId { writer: number_of(writer), reader: number_of(reader.entity) }
-}
-
-/// The messages that wait while a pair has no path.
-fn waiting_sender(pair: PairId, first: u64, bound: QueueBound) -> Sender<Frame> {
-    Sender::new(SenderOptions {
-        id: pair.id(),
-        first,
-        policy: QueuePolicy::KeepLast { depth: bound.messages },
-        max_bytes: bound.bytes,
-        credit: Credit::DEFAULT,
-    })
-}
 
 impl RtpsWriter {
     /// The number of the message that is written next.
-    fn next_number(&self) -> u64 {
+    pub(super) fn next_number(&self) -> u64 {
         self.last_number().unwrap_or(0) + 1
     }
 }
@@ -66,16 +35,19 @@ impl Publication {
         let Some(index) = state.links.iter().position(|link| link.conn == conn) else { return Ok(()) };
         let unknown = || format!("a statement of a kind that is the publisher's: {statement:?}");
         let pair = PairId::of(statement).ok_or_else(unknown)?;
-        let writer = state.writer_of(EntityId(pair.writer.to_be_bytes()));
-        // It may have ended meanwhile.
-        let Some(writer) = writer else { return Ok(()) };
+        let Some(writer) = state.writer_of(EntityId::from_number(pair.writer)) else {
+            return state.links[index].stated_of_unknown_writer(&self.reactor, statement, pair);
+        };
+        // Of a match that is over, nothing is stated that would come after this.
+        self.readers_left(state, &writer, &writer.take_left());
         match *statement {
             Statement::Ask { .. } => self.asked(state, index, (&writer, pair))?,
             Statement::Return { .. } => state.take_back(&self.reactor, index, (&writer, pair)),
             Statement::Reached { epoch, next, .. } => {
                 let Some(shared) = &mut state.links[index].shared else { return Ok(()) };
-                let reached = shared.reached(pair, epoch, next).map_err(|error| error.to_string())?;
-                reached.into_iter().for_each(|from| state.left_link(&writer, (conn, pair), from));
+                if let Some(from) = shared.reached(pair, epoch, next).map_err(|error| error.to_string())? {
+                    state.left_link(&self.reactor, &writer, (conn, pair), from);
+                }
             }
             Statement::Standby { epoch, .. } => {
                 if let Some(shared) = &mut state.links[index].shared {
@@ -98,18 +70,23 @@ impl Publication {
         index: usize,
         (writer, pair): (&RtpsWriter, PairId),
     ) -> Result<(), String> {
-        let link = &mut state.links[index];
-        let (Some(shared), Some(origin)) = (&mut link.shared, link.origin) else { return Ok(()) };
-        let reader = writer.reader_of(origin, EntityId(pair.reader.to_be_bytes()));
-        let is_leaving =
-            |reader: Guid| state.leaving.iter().any(|of| (of.writer, of.reader) == (writer.id(), reader));
+        let Link { conn, address, origin, .. } = state.links[index];
+        let Some(origin) = origin else { return Ok(()) };
+        let reader = writer.reader_of(origin, EntityId::from_number(pair.reader), address);
+        // One that leaves another link of its node leaves this one instead.
+        let is_on_link = |reader: NodeReader| {
+            reader.is_held
+                && writer.is_at(reader.guid, address)
+                && !state.is_leaving((writer.id(), reader.guid), Some(conn))
+        };
         let is = match reader {
             None => PairMatch::Unmatched,
-            Some((reader, is_held)) if is_held && !is_leaving(reader) => PairMatch::OnLink,
+            Some(reader) if is_on_link(reader) => PairMatch::OnLink,
             Some(_) => PairMatch::OnRtps,
         };
+        let Some(shared) = &mut state.links[index].shared else { return Ok(()) };
         let leaves = shared.ask(pair, is).map_err(|error| error.to_string())?;
-        if let Some((reader, _)) = reader.filter(|_| leaves) {
+        if let Some(reader) = reader.filter(|_| leaves) {
             state.leave_link(&self.reactor, index, (writer, reader));
         }
         Ok(())
@@ -118,30 +95,39 @@ impl Publication {
     /// A reader of a node that may have a link has been matched.
     pub(super) fn reader_matched(&self, offer: &Offer, reader: Guid, origin: u64) {
         let state = &mut *lock(&self.state);
-        let Some(writer) = offer.writer().cloned().filter(|writer| writer.is_held(reader)) else { return };
-        let pair = pair_of(writer.id(), reader);
+        let Some(writer) = offer.writer().cloned() else { return };
+        self.readers_left(state, &writer, &writer.take_left());
+        let Some(reader) = writer.reader(origin, reader) else { return };
+        let pair = pair_id(writer.id(), reader.guid.entity);
+        if !reader.is_held {
+            return state.served_by_rtps(&self.reactor, origin, pair);
+        }
         let mut was_asked = None;
         for (index, link) in state.links.iter_mut().enumerate() {
             let is_asked = |shared: &mut SharedLinkSender| shared.matched(pair);
-            if link.origin == Some(origin) && link.shared.as_deref_mut().is_some_and(is_asked) {
+            if link.origin == Some(origin)
+                && link.shared.as_deref_mut().is_some_and(is_asked)
+                && writer.is_at(reader.guid, link.address)
+            {
                 was_asked = Some(index);
             }
         }
-        was_asked.into_iter().for_each(|index| state.leave_link(&self.reactor, index, (&writer, reader)));
+        if let Some(index) = was_asked {
+            state.leave_link(&self.reactor, index, (&writer, reader));
+        }
     }
 
     /// There is another writer. It may have matched readers of nodes with links already, which RTPS serves then.
     pub(super) fn share_links(&self, writer: &RtpsWriter) {
         let State { links, datagram_links, .. } = &mut *lock(&self.state);
-        let from = writer.next_number();
         for link in links {
-            let readers = link.origin.map(|origin| writer.link(origin)).unwrap_or_default();
-            for reader in readers {
-                link.left_already(&self.reactor, pair_of(writer.id(), reader), from);
+            let Some(origin) = link.origin else { continue };
+            for reader in writer.link(origin, link.address) {
+                link.left_already(&self.reactor, pair_id(writer.id(), reader.entity));
             }
         }
         for link in datagram_links {
-            if link.origin.is_some_and(|origin| !writer.link(origin).is_empty()) {
+            if link.origin.is_some_and(|origin| !writer.link(origin, link.address).is_empty()) {
                 link.standby.push(writer.id());
             }
         }
@@ -155,16 +141,20 @@ impl Publication {
         }
     }
 
-    pub(super) fn readers_left(&self, state: &mut State, writer: &RtpsWriter, left: &[(Guid, u64)]) {
-        for (reader, origin) in left {
-            let is_it = |leaving: &Leaving| (leaving.writer, leaving.reader) == (writer.id(), *reader);
-            self.count_dropped(state.forget_leaving(is_it));
-            // What it has not read there comes before what the link brings.
-            state.end_memory_link((writer.id(), *reader), &mut Unread::default());
-            let (pair, from) = (pair_of(writer.id(), *reader), writer.next_number());
-            for link in state.links.iter_mut().filter(|link| link.origin == Some(*origin)) {
-                link.share(&self.reactor, |shared| shared.serve(pair, from));
+    pub(super) fn readers_left(&self, state: &mut State, writer: &RtpsWriter, left: &[LeftReader]) {
+        for LeftReader { guid, origin, matching } in left {
+            let of_match =
+                state.forget_leaving(|of| of.is_of(writer.id(), *guid) && of.is_of_match(*matching));
+            self.count_dropped(of_match);
+            let matched_anew = writer.reader(*origin, *guid);
+            let is_leaving = state.is_leaving((writer.id(), *guid), None);
+            if matched_anew.is_some_and(|reader| !reader.is_held || is_leaving) {
+                continue;
             }
+            state.wanted.retain(|(reader, _)| reader != guid);
+            // What it has not read there comes before what the link brings.
+            state.end_memory_link((writer.id(), *guid), &mut Unread::default());
+            state.serve_by_links(&self.reactor, *origin, (writer, pair_id(writer.id(), guid.entity)));
             let links = state.datagram_links.iter_mut().filter(|link| link.origin == Some(*origin));
             links.for_each(|link| link.standby.retain(|standby| *standby != writer.id()));
         }
@@ -180,115 +170,111 @@ impl State {
     pub(super) fn share_link(&mut self, reactor: &Reactor, link: &mut Link) {
         let Some(origin) = link.origin else { return };
         for writer in self.offers.iter().filter_map(|offer| offer.writer()) {
-            let from = writer.next_number();
-            for reader in writer.link(origin) {
-                link.left_already(reactor, pair_of(writer.id(), reader), from);
+            for reader in writer.link(origin, link.address) {
+                link.left_already(reactor, pair_id(writer.id(), reader.entity));
             }
         }
     }
 
-    /// The same of a link of datagrams. Gives the writers that serve its node already.
-    pub(super) fn share_datagrams(&self, origin: Option<u64>) -> Vec<EntityId> {
-        let writers = self.offers.iter().filter_map(|offer| offer.writer());
-        let serves = |writer: &&RtpsWriter| origin.is_some_and(|origin| !writer.link(origin).is_empty());
-        writers.filter(serves).map(RtpsWriter::id).collect()
-    }
-
-    /// A link is gone: what waited for it goes by RTPS, which serves the readers of its node from now on.
-    pub(super) fn unshare_link(&mut self, conn: ConnId, origin: Option<u64>) {
-        let gone: Vec<Leaving> = self.leaving.extract_if(.., |leaving| leaving.conn == conn).collect();
-        for leaving in gone {
-            if let Some(writer) = self.writer_of(leaving.writer) {
-                let from = leaving.from;
-                self.release(&writer, leaving, from);
+    /// The same of a link of datagrams. Gives the writers for which it is on standby, since RTPS serves its node already. Where RTPS
+    /// serves only some of the node's readers, the link carries all for all.
+    pub(super) fn share_datagrams(
+        &mut self,
+        topic: &str,
+        origin: Option<u64>,
+        address: Option<IpAddr>,
+    ) -> Vec<EntityId> {
+        let Some(origin) = origin else { return Vec::new() };
+        let writers: Vec<RtpsWriter> =
+            self.offers.iter().filter_map(|offer| offer.writer().cloned()).collect();
+        let mut standby = Vec::new();
+        for writer in writers {
+            let served = writer.link(origin, address);
+            let is_held_back = |reader: &Guid| !served.contains(reader) && writer.is_at(*reader, address);
+            if served.is_empty() {
+                continue;
+            }
+            if writer.readers_on(topic, origin).iter().any(is_held_back) {
+                let of_node = served.iter().filter(|reader| writer.is_at(**reader, address));
+                of_node.for_each(|reader| self.hold(&writer, *reader));
+            } else {
+                standby.push(writer.id());
             }
         }
-        let Some(origin) = origin else { return };
-        self.offers.iter().filter_map(|offer| offer.writer()).for_each(|writer| writer.unlink(origin));
-        self.wake_wanted(None);
+        standby
     }
 
-    /// A reader leaves a link: its messages wait from the next one on.
-    fn leave_link(&mut self, reactor: &Reactor, index: usize, (writer, reader): (&RtpsWriter, Guid)) {
-        let (pair, from, bound) = (pair_of(writer.id(), reader), writer.next_number(), self.options.bound);
-        let link = &mut self.links[index];
-        link.share(reactor, |shared| shared.leave(pair, from));
-        let waiting = waiting_sender(pair, from, bound);
-        self.leaving.push(Leaving { conn: link.conn, writer: writer.id(), reader, from, waiting });
+    /// A link is gone: RTPS serves the readers of its node from now on, unless another link does. How many messages are lost that
+    /// waited for it.
+    pub(super) fn unshare_link(
+        &mut self,
+        reactor: &Reactor,
+        conn: ConnId,
+        (origin, address): (Option<u64>, Option<IpAddr>),
+    ) -> u64 {
+        let lost = self.link_is_gone(reactor, conn, origin);
+        if let Some(origin) = origin {
+            let writers: Vec<RtpsWriter> =
+                self.offers.iter().filter_map(|offer| offer.writer()).cloned().collect();
+            for writer in writers {
+                for reader in writer.unlink(origin, address) {
+                    self.served_by_rtps(reactor, origin, pair_id(writer.id(), reader.entity));
+                }
+            }
+            self.wake_wanted(None);
+        }
+        lost
     }
 
-    /// The subscriber has all of a reader that came by its link: RTPS serves it.
-    fn left_link(&mut self, writer: &RtpsWriter, (conn, pair): (ConnId, PairId), from: u64) {
-        let is_meant =
-            |leaving: &mut Leaving| leaving.conn == conn && pair_of(leaving.writer, leaving.reader) == pair;
-        let left: Vec<Leaving> = self.leaving.extract_if(.., is_meant).collect();
-        left.into_iter().for_each(|leaving| self.release(writer, leaving, from));
+    /// RTPS serves a pair of a node, whose links carry it no longer.
+    fn served_by_rtps(&mut self, reactor: &Reactor, origin: u64, pair: PairId) {
+        let links = self.links.iter_mut().filter(|link| link.origin == Some(origin));
+        links.for_each(|link| link.left_already(reactor, pair));
+        let writer = EntityId::from_number(pair.writer);
+        let others = self.datagram_links.iter_mut().filter(|link| link.origin == Some(origin));
+        others.filter(|link| !link.standby.contains(&writer)).for_each(|link| link.standby.push(writer));
     }
 
-    fn release(&mut self, writer: &RtpsWriter, leaving: Leaving, from: u64) {
-        let waiting = leaving.waiting.snapshot().messages;
-        let waiting = waiting.into_iter().map(|message| (message.number, None, message.message));
-        writer.release(leaving.reader, from, waiting.collect());
-        self.wake_wanted(Some(leaving.reader));
+    /// A reader gets nothing more by RTPS or its memory: its link carries all from the next message on.
+    fn hold(&mut self, writer: &RtpsWriter, reader: Guid) {
+        self.end_memory_link((writer.id(), reader), &mut Unread::default());
+        writer.hold(reader);
+    }
+
+    /// All links of a node carry a pair from the next message on.
+    fn serve_by_links(&mut self, reactor: &Reactor, origin: u64, (writer, pair): (&RtpsWriter, PairId)) {
+        let from = writer.next_number();
+        for link in self.links.iter_mut().filter(|link| link.origin == Some(origin)) {
+            link.share(reactor, |shared| shared.serve(pair, from));
+        }
+    }
+
+    /// A writer has ended. How many messages are lost that waited for its readers.
+    pub(super) fn forget_writer(&mut self, writer: EntityId) -> u64 {
+        for link in &mut self.links {
+            if let Some(shared) = &mut link.shared {
+                shared.forget_writer(writer.number());
+            }
+        }
+        self.datagram_links.iter_mut().for_each(|link| link.standby.retain(|of| *of != writer));
+        self.forget_leaving(|leaving| leaving.is_of_writer(writer))
     }
 
     /// The subscriber has lost the writer of a reader, which the link serves from here on.
     fn take_back(&mut self, reactor: &Reactor, index: usize, (writer, pair): (&RtpsWriter, PairId)) {
         let link = &mut self.links[index];
-        let Some(origin) = link.origin else { return };
-        link.share(reactor, |shared| shared.serve(pair, writer.next_number()));
-        let reader = writer.reader_of(origin, EntityId(pair.reader.to_be_bytes()));
-        let Some((reader, is_held)) = reader else { return };
-        if !is_held {
-            self.end_memory_link((writer.id(), reader), &mut Unread::default());
-            writer.hold(reader);
-        }
-        self.forget_leaving(|leaving| (leaving.writer, leaving.reader) == (writer.id(), reader));
-    }
-
-    /// How many messages are lost with readers that leave no longer.
-    fn forget_leaving(&mut self, is_meant: impl Fn(&Leaving) -> bool) -> u64 {
-        let gone = self.leaving.extract_if(.., |leaving| is_meant(leaving));
-        gone.map(|leaving| leaving.waiting.queue_len() as u64).sum()
-    }
-
-    /// A message that a writer has written waits for those that leave a link. How many were dropped for it.
-    pub(super) fn wait_for_link(&mut self, writer: &RtpsWriter, frame: &Frame) -> u64 {
-        let Some(number) = writer.last_number() else { return 0 };
-        let mut dropped = 0;
-        for leaving in self.leaving.iter_mut().filter(|leaving| leaving.writer == writer.id()) {
-            let bytes = frame.as_ref().len();
-            dropped += leaving.waiting.publish(number, frame.to_own(), bytes).unwrap_or_default();
-        }
-        dropped
-    }
-
-    /// Whether messages of a writer wait for readers that leave a link.
-    pub(super) fn waits_for_link(&self, writer: EntityId) -> bool {
-        let mut leaving = self.leaving.iter().filter(|leaving| leaving.writer == writer);
-        leaving.any(|leaving| leaving.waiting.queue_len() > 0)
-    }
-
-    /// The reader that leaves a link for which one more message of a writer would push out another.
-    pub(super) fn full_for_link(&self, writer: EntityId) -> Option<String> {
-        let bound = self.options.bound;
-        let is_full = |leaving: &&Leaving| {
-            let waiting = &leaving.waiting;
-            leaving.writer == writer
-                && waiting.queue_len() > 0
-                && (waiting.queue_len() >= bound.messages || waiting.queue_bytes() >= bound.bytes / 2)
+        let Link { address, origin: Some(origin), .. } = *link else { return };
+        let reader = writer.reader_of(origin, EntityId::from_number(pair.reader), address);
+        let Some(reader) = reader.filter(|reader| writer.is_at(reader.guid, address)) else {
+            // Whoever it is: the link carries all, and the reader of another is not taken off RTPS.
+            return link.share(reactor, |shared| shared.serve(pair, writer.next_number()));
         };
-        self.leaving.iter().find(is_full).map(|leaving| leaving.reader.to_string())
-    }
-
-    /// The readers that leave a link and have yet to get messages.
-    pub(super) fn unarrived_for_link(&self) -> Vec<Unarrived> {
-        let waiting = self.leaving.iter().filter(|leaving| leaving.waiting.queue_len() > 0);
-        let of = |leaving: &Leaving| Unarrived {
-            subscriber: leaving.reader.to_string(),
-            messages: leaving.waiting.queue_len() as u64,
-        };
-        waiting.map(of).collect()
+        self.serve_by_links(reactor, origin, (writer, pair));
+        if !reader.is_held {
+            self.hold(writer, reader.guid);
+        }
+        // What waited for it has come by the link, which the subscriber lets nothing leave until it has read that.
+        self.forget_leaving(|leaving| leaving.is_of(writer.id(), reader.guid));
     }
 
     /// A reader that is held is asked for by a session: its driver is woken when RTPS serves it.
@@ -297,9 +283,23 @@ impl State {
         self.wanted.push((reader, Arc::clone(sender)));
     }
 
-    fn wake_wanted(&mut self, reader: Option<Guid>) {
+    /// The session is over that one was asked for by.
+    pub(super) fn forget_wanted(&mut self, reader: Guid, sender: Option<&Arc<ipc::Sender>>) {
+        let is_meant = |of: &Arc<ipc::Sender>| sender.is_none_or(|sender| Arc::ptr_eq(of, sender));
+        self.wanted.retain(|(of, by)| *of != reader || !is_meant(by));
+    }
+
+    pub(super) fn wake_wanted(&mut self, reader: Option<Guid>) {
         let is_meant = |(of, _): &mut (Guid, Arc<ipc::Sender>)| reader.is_none_or(|reader| *of == reader);
         self.wanted.extract_if(.., is_meant).for_each(|(_, sender)| sender.wake_driver());
+    }
+
+    /// The message that was kept has gone by a link to the node of this origin.
+    pub(super) fn note_kept_on_link(&self, origin: Option<u64>) {
+        let writer = self.last_writer.and_then(|writer| self.writer_of(writer));
+        if let (Some(origin), Some(writer)) = (origin, writer) {
+            writer.note_kept_on_link(origin);
+        }
     }
 
     /// Whether any link carries what is published with an offer.
@@ -325,27 +325,56 @@ impl Link {
     #[inline]
     pub(super) fn carries(&self, writer: Option<EntityId>) -> bool {
         match (&self.shared, writer) {
-            (Some(shared), Some(writer)) => shared.carries(number_of(writer)),
+            (Some(shared), Some(writer)) => shared.carries(writer.number()),
             _ => true,
         }
     }
 
     /// What is to be stated of subscriptions is, if the link carries statements.
-    fn share(&mut self, reactor: &Reactor, change: impl FnOnce(&mut SharedLinkSender) -> Statement) {
+    pub(super) fn share(
+        &mut self,
+        reactor: &Reactor,
+        change: impl FnOnce(&mut SharedLinkSender) -> Statement,
+    ) {
         if let Some(shared) = &mut self.shared {
             let statement = change(shared);
             self.state(reactor, statement);
         }
     }
 
-    /// RTPS serves a reader already.
-    fn left_already(&mut self, reactor: &Reactor, pair: PairId, from: u64) {
+    /// RTPS serves a reader already, and owes all that it has for it.
+    pub(super) fn left_already(&mut self, reactor: &Reactor, pair: PairId) {
         let has_statements = self.has_statements();
-        self.share(reactor, |shared| shared.left_already(pair, from));
+        self.share(reactor, |shared| shared.left_already(pair, 1));
         if let Some(shared) = self.shared.as_mut().filter(|_| !has_statements) {
             let epoch = shared.epoch();
             shared.stand_by(pair.writer, epoch);
         }
+    }
+
+    /// The subscriber states something of a writer that has ended, or has only just been made. All that comes of it, if anything does,
+    /// comes by the link.
+    fn stated_of_unknown_writer(
+        &mut self,
+        reactor: &Reactor,
+        statement: &Statement,
+        pair: PairId,
+    ) -> Result<(), String> {
+        let Some(shared) = &mut self.shared else { return Ok(()) };
+        match *statement {
+            Statement::Ask { .. } => {
+                shared.ask(pair, PairMatch::Unmatched).map_err(|error| error.to_string())?;
+            }
+            Statement::Reached { epoch, next, .. } => {
+                shared.reached(pair, epoch, next).map_err(|error| error.to_string())?;
+            }
+            Statement::Return { .. } | Statement::Needed { .. } => {
+                self.share(reactor, |shared| shared.serve(pair, 1));
+            }
+            Statement::Standby { .. } => {}
+            _ => return Err(format!("a statement of a kind that is the publisher's: {statement:?}")),
+        }
+        Ok(())
     }
 
     /// The next message is of this writer.
@@ -353,9 +382,12 @@ impl Link {
     pub(super) fn before_message(&mut self, reactor: &Reactor, writer: Option<EntityId>) {
         let Some(writer) = writer else { return };
         if let Some(statement) =
-            self.shared.as_mut().and_then(|shared| shared.before_message(number_of(writer)))
+            self.shared.as_mut().and_then(|shared| shared.before_message(writer.number()))
         {
             self.state(reactor, statement);
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

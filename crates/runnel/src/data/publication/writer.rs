@@ -1,5 +1,6 @@
 //! The subscribers in the ROS 2 graph, which writers of the process's participant serve.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use runnel_core::wire::{Encoding, GrowingSink};
@@ -10,7 +11,7 @@ use crate::data::frames::SHORT;
 use crate::error::Unfit;
 use crate::frame::Frame;
 use crate::linger::Unarrived;
-use crate::rtps::{Returned, Rtps, Suspended, Unsent, Writer, Written};
+use crate::rtps::{LeftReader, NodeReader, Returned, Rtps, Suspended, Unsent, Writer, Written};
 use crate::sync::lock;
 
 /// The writer of a topic in the ROS 2 graph.
@@ -33,20 +34,48 @@ impl RtpsWriter {
         self.rtps.assert_liveliness(&self.writer);
     }
 
-    /// There is a link of ROS 1 to the node of this origin: readers of it that are matched from now on are held. Gives those that
-    /// RTPS carries already.
-    pub(super) fn link(&self, origin: u64) -> Vec<Guid> {
-        self.writer.link(origin)
+    /// There is a link of ROS 1 to the node of this origin: readers of it that are matched from now on are held, if their
+    /// participants are where the link leads. Gives those that RTPS carries already.
+    pub(super) fn link(&self, origin: u64, address: Option<IpAddr>) -> Vec<Guid> {
+        self.writer.link(origin, address)
     }
 
-    /// Such a link has ended: readers that were held for it get all from here.
-    pub(super) fn unlink(&self, origin: u64) {
-        self.rtps.unlink(&self.writer, origin);
+    /// Such a link has carried a message that was written before it stood.
+    pub(super) fn note_kept_on_link(&self, origin: u64) {
+        self.writer.note_kept_on_link(origin);
     }
 
-    /// The reader of this id of a node, and whether it is held; `None` if it is not matched.
-    pub(super) fn reader_of(&self, origin: u64, reader: EntityId) -> Option<(Guid, bool)> {
-        self.writer.reader_of(origin, reader)
+    /// Such a link has ended. Gives the readers that were held for it, and get all from here that it has not carried.
+    pub(super) fn unlink(&self, origin: u64, address: Option<IpAddr>) -> Vec<Guid> {
+        self.rtps.unlink(&self.writer, origin, address)
+    }
+
+    /// The reader of this id of a node, if it is matched: that of the participant where the node's link leads.
+    pub(super) fn reader_of(
+        &self,
+        origin: u64,
+        reader: EntityId,
+        address: Option<IpAddr>,
+    ) -> Option<NodeReader> {
+        let of_node = self.writer.readers(origin).into_iter().filter(|of| of.guid.entity == reader);
+        let of_node: Vec<NodeReader> = of_node.collect();
+        let there = of_node.iter().find(|of| self.is_at(of.guid, address));
+        there.or(of_node.first()).copied()
+    }
+
+    /// A reader of a node, if it is matched.
+    pub(super) fn reader(&self, origin: u64, reader: Guid) -> Option<NodeReader> {
+        self.writer.readers(origin).into_iter().find(|of| of.guid == reader)
+    }
+
+    /// The readers that a node has on a topic, matched or not.
+    pub(super) fn readers_on(&self, topic: &str, origin: u64) -> Vec<Guid> {
+        self.rtps.readers_on(topic, origin)
+    }
+
+    /// Whether a link of ROS 1 that leads there is one of the node of a reader, and not of somebody who claims to be that.
+    pub(super) fn is_at(&self, reader: Guid, address: Option<IpAddr>) -> bool {
+        address.is_some_and(|address| self.rtps.is_at(reader, address))
     }
 
     /// Whether a reader is held.
@@ -55,7 +84,7 @@ impl RtpsWriter {
     }
 
     /// Readers of nodes with links of ROS 1 that have been lost or have ended, since this was last asked.
-    pub(super) fn take_left(&self) -> Vec<(Guid, u64)> {
+    pub(super) fn take_left(&self) -> Vec<LeftReader> {
         self.writer.take_left()
     }
 

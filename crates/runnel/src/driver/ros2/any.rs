@@ -1,7 +1,7 @@
 //! Subscriptions to a topic of any type. DDS has no reader of all types: one is made for each type, and for each quality of
 //! service, that publishers of other processes tell.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub(super) struct AnyEnd {
     input: Arc<TopicInput>,
     readers: Vec<Made>,
     /// The publishers in other processes, with their types.
-    publishers: HashMap<Guid, String>,
+    publishers: BTreeMap<Guid, String>,
 }
 
 /// A reader that was made since a publisher told its type.
@@ -96,10 +96,10 @@ impl AnyEnd {
             md5: ANY_SUM.to_owned(),
             type_hash: told.type_hash.clone(),
             any: true,
-            links: HashMap::new(),
-            lapsed: HashSet::new(),
+            links: BTreeMap::new(),
+            lapsed: BTreeSet::new(),
             room: None,
-            deliveries: Vec::new(),
+            receivers: Vec::new(),
         }
     }
 
@@ -155,7 +155,7 @@ impl Ros2 {
             core: Arc::downgrade(core),
             input: Arc::clone(&input),
             readers: Vec::new(),
-            publishers: HashMap::new(),
+            publishers: BTreeMap::new(),
         });
         let known = self.rtps.as_ref().map(|rtps| rtps.publishers(&format!("rt{}", topic.name)));
         known.into_iter().flatten().for_each(|told| self.meet_any(&told, effects));
@@ -192,7 +192,7 @@ impl Ros2 {
     }
 
     /// An endpoint of another process is gone: the readers that end with it.
-    pub(super) fn publisher_lost(&mut self, endpoint: Guid) -> Vec<EntityId> {
+    pub(in crate::driver) fn publisher_lost(&mut self, endpoint: Guid) -> Vec<EntityId> {
         self.any.iter_mut().flat_map(|end| end.lose(endpoint)).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! What nodes publish and subscribe to, as endpoints of the process's participant.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use runnel_core::qos::QoS;
@@ -68,10 +68,10 @@ impl Ros2 {
             md5: topic.told_type().1.to_owned(),
             type_hash: ros2.rihs01.clone(),
             any: false,
-            links: HashMap::new(),
-            lapsed: HashSet::new(),
+            links: BTreeMap::new(),
+            lapsed: BTreeSet::new(),
             room: None,
-            deliveries: Vec::new(),
+            receivers: Vec::new(),
         };
         self.readers.insert(id, end);
         effects.extend([Effect::ReaderMade { reader: id }, Effect::NodesChanged, Effect::ParticipantWorked]);

@@ -3,7 +3,7 @@
 mod known;
 mod widths;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use runnel_core::Message;
@@ -35,7 +35,7 @@ pub(super) struct Graph {
     /// What tells those from before Iron, once there is one.
     old_writer: Option<Arc<Writer>>,
     /// By participant.
-    nodes: HashMap<GuidPrefix, Known>,
+    nodes: BTreeMap<GuidPrefix, Known>,
 }
 
 impl Graph {

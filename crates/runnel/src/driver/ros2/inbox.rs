@@ -11,13 +11,13 @@ const FEW: usize = 2;
 pub(super) const MANY: usize = 16;
 
 /// The same of a socket that brings announcements alone.
-pub(super) const ANNOUNCEMENTS: usize = 4;
+pub(in crate::driver) const ANNOUNCEMENTS: usize = 4;
 
 /// More than the longest datagram.
 const LONGEST: usize = 1 << 16;
 
 /// See the module's documentation. Its memory takes pages only as far as datagrams have filled them.
-pub(super) struct Inbox {
+pub(in crate::driver) struct Inbox {
     /// From the first datagram on.
     batch: Option<Batch>,
     /// How many are asked for: one more than came last, so that a system call that finds nothing is never needed.
@@ -50,7 +50,7 @@ impl Inbox {
     }
 
     /// The next datagram.
-    pub(super) fn next(&mut self) -> Option<(&[u8], SocketAddr)> {
+    pub(in crate::driver) fn next(&mut self) -> Option<(&[u8], SocketAddr)> {
         let Self { batch, left, .. } = self;
         let batch = batch.as_ref()?;
         let (bytes, received) =

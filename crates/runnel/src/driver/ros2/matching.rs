@@ -12,7 +12,7 @@ use crate::driver::effect::{Effect, Effects};
 use crate::log_output::console;
 
 impl Ros2 {
-    pub(super) fn matched(&mut self, local: EntityId, remote: Guid) {
+    pub(in crate::driver) fn matched(&mut self, local: EntityId, remote: Guid) {
         let origin = self.rtps.as_ref().and_then(|rtps| rtps.origin_of(remote));
         self.tell_of_link(local, remote, "joined");
         if let Some(offer) = self.writers.get(&local).and_then(|end| end.offer.upgrade()) {
@@ -40,7 +40,7 @@ impl Ros2 {
         end.tell_life(1, 0);
     }
 
-    pub(super) fn unmatched(&mut self, local: EntityId, remote: Guid) {
+    pub(in crate::driver) fn unmatched(&mut self, local: EntityId, remote: Guid) {
         self.tell_of_link(local, remote, "left");
         if let Some(offer) = self.writers.get(&local).and_then(|end| end.offer.upgrade()) {
             offer.left(remote);

@@ -8,8 +8,8 @@
 //! each pair has a token that both know and nobody else can guess: the secret of the reader's side with the numbers of both
 //! endpoints. The reader asks by it to have the pair by the session of the two processes, as for links of ROS 1.
 
-use std::collections::HashMap;
-use std::collections::hash_map;
+use std::collections::BTreeMap;
+use std::collections::btree_map;
 use std::time::Duration;
 
 use runnel_core::local_peer::LocalPeerId;
@@ -32,7 +32,7 @@ const HEAD: [u8; 5] = [0, 1, 0, 0, 1];
 /// Participants of Runnel that pairs have been met with, or that have told of themselves.
 #[derive(Default)]
 pub(super) struct Neighbours {
-    known: HashMap<GuidPrefix, Neighbour>,
+    known: BTreeMap<GuidPrefix, Neighbour>,
 }
 
 /// See the module's documentation.
@@ -44,7 +44,7 @@ struct Neighbour {
     /// The pause before it is told again.
     pause: Duration,
     /// The pairs with its endpoints, and what stands for each in the sessions.
-    pairs: HashMap<(EntityId, Guid), Option<Key>>,
+    pairs: BTreeMap<(EntityId, Guid), Option<Key>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Told {
 
 /// What a pair is known by, given the secret of the reader's side.
 fn token(secret: u128, reader: EntityId, writer: EntityId) -> u128 {
-    let number = |id: EntityId| u128::from(u32::from_be_bytes(id.0));
+    let number = |id: EntityId| u128::from(id.number());
     secret.wrapping_add(number(reader) << 32 | number(writer))
 }
 
@@ -98,10 +98,10 @@ impl Neighbours {
     }
 
     fn get_or_add(&mut self, participant: GuidPrefix) -> Option<&mut Neighbour> {
-        if let hash_map::Entry::Vacant(place) = self.known.entry(participant) {
+        if let btree_map::Entry::Vacant(place) = self.known.entry(participant) {
             let random = || host::random().ok().map(u128::from);
             let ours = random()? << 64 | random()?;
-            place.insert(Neighbour { ours, theirs: None, pause: FIRST_PAUSE, pairs: HashMap::new() });
+            place.insert(Neighbour { ours, theirs: None, pause: FIRST_PAUSE, pairs: BTreeMap::new() });
         }
         self.known.get_mut(&participant)
     }
@@ -109,7 +109,7 @@ impl Neighbours {
 
 impl Ros2 {
     /// An endpoint of ours and one of another process have met.
-    pub(super) fn pair_met(&mut self, local: EntityId, remote: Guid, effects: &mut Effects) {
+    pub(in crate::driver) fn pair_met(&mut self, local: EntityId, remote: Guid, effects: &mut Effects) {
         let is_ours = self.readers.contains_key(&local) || self.writers.contains_key(&local);
         let [first, second, ..] = remote.prefix.0;
         if !is_ours || VendorId([first, second]) != VendorId::RUNNEL || !self.has_sessions {
@@ -132,7 +132,7 @@ impl Ros2 {
     }
 
     /// The endpoints of others that one of ours has met.
-    pub(super) fn met_by(&self, local: EntityId) -> Vec<Guid> {
+    pub(in crate::driver) fn met_by(&self, local: EntityId) -> Vec<Guid> {
         let pairs = self.neighbours.known.values().flat_map(|neighbour| neighbour.pairs.keys());
         pairs.filter(|(id, _)| *id == local).map(|(_, remote)| *remote).collect()
     }

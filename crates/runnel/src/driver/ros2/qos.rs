@@ -32,25 +32,20 @@ impl Ros2 {
         self.readers.get(&reader).is_none_or(|end| end.room != Some(0))
     }
 
-    /// The order of a pair's samples is decided by what stands for it among the driver's sockets.
-    pub(in crate::driver) fn add_delivery(&mut self, (reader, writer): (EntityId, Guid), key: Key) {
-        if let Some(end) = self.readers.get_mut(&reader) {
-            end.deliveries.push((writer, key));
-        }
-    }
-
-    /// It is decided by RTPS again.
-    pub(in crate::driver) fn remove_delivery(&mut self, (reader, writer): (EntityId, Guid)) {
-        if let Some(end) = self.readers.get_mut(&reader) {
-            end.deliveries.retain(|(of, _)| *of != writer);
+    /// The samples of a writer that RTPS brings are for the receiver of this pair from now on, or go to the subscription.
+    pub(in crate::driver) fn set_receiver(&mut self, (reader, writer): (EntityId, Guid), pair: Option<Key>) {
+        let Some(end) = self.readers.get_mut(&reader) else { return };
+        if pair.is_none() || end.receiver_of(writer) != pair {
+            end.receivers.retain(|(of, _)| *of != writer);
+            end.receivers.extend(pair.map(|pair| (writer, pair)));
         }
     }
 }
 
 impl ReaderEnd {
-    /// What decides the order of a writer's samples, if that is not RTPS.
-    pub(super) fn delivery_of(&self, writer: Guid) -> Option<Key> {
-        self.deliveries.iter().find(|(of, _)| *of == writer).map(|(_, key)| *key)
+    /// The pair whose receiver puts a writer's samples in order, if that is not RTPS.
+    pub(super) fn receiver_of(&self, writer: Guid) -> Option<Key> {
+        self.receivers.iter().find(|(of, _)| *of == writer).map(|(_, key)| *key)
     }
 
     /// So many publishers more live, and so many more do not.
@@ -188,10 +183,10 @@ impl Ros2 {
             rtps.set_room(reader, 0);
         }
         // Each is the first once, who may take all the room.
-        if end.deliveries.len() > 1 {
-            end.deliveries.rotate_left(1);
+        if end.receivers.len() > 1 {
+            end.receivers.rotate_left(1);
         }
-        effects.extend(end.deliveries.iter().map(|(_, pair)| Effect::DeliverPair { pair: *pair }));
+        effects.extend(end.receivers.iter().map(|(_, pair)| Effect::DeliverPair { pair: *pair }));
         effects.push_back(Effect::TakeHeld { reader });
     }
 
@@ -225,7 +220,7 @@ impl Ros2 {
     }
 
     /// Subscriptions have room again.
-    pub(super) fn fill_rooms(&mut self, effects: &mut Effects) {
+    pub(in crate::driver) fn fill_rooms(&mut self, effects: &mut Effects) {
         let starved = |end: &ReaderEnd| end.room == Some(0);
         let readers: Vec<EntityId> =
             self.readers.iter().filter(|(_, end)| starved(end)).map(|(id, _)| *id).collect();

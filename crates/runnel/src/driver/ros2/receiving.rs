@@ -1,146 +1,53 @@
-//! What datagrams bring, and to whom it goes.
-
-#[cfg(test)]
-mod tests;
-
-use std::sync::Arc;
+//! What datagrams bring for readers of this process.
 
 use runnel_io::Datagrams;
 use runnel_rtps::wire::{EntityId, Guid};
 use runnel_rtps::{Event, Sample, SamplePayload};
 
-use super::super::Driver;
-use super::super::effect::Effect;
-use super::super::sockets::Socket;
 use super::Ros2;
 use super::inbox::{ANNOUNCEMENTS, MANY};
-use crate::rtps::Brought;
-
-/// So often that is done where all that has come is to be received; peers may send without end.
-const MOST_BATCHES: usize = 256;
+use crate::driver::effect::Effects;
+use crate::driver::table::Key;
 
 impl Ros2 {
-    /// Whether the end of a pair is still to be done, before which RTPS is not read.
-    pub(in crate::driver) fn has_ends(&self) -> bool {
-        !self.ends.is_empty()
-    }
-
     /// Whether a socket brings announcements of participants alone.
     pub(in crate::driver) fn hears_groups(&self, socket: &Datagrams) -> bool {
         self.rtps.as_ref().is_some_and(|rtps| rtps.hears_groups(socket))
     }
-}
 
-/// Whether sessions are read for an event.
-fn ends_pairs(event: &Event) -> bool {
-    matches!(event, Event::Unmatched { .. } | Event::ParticipantLost(_) | Event::EndpointLost(_))
-}
-
-impl Driver {
-    /// Datagrams have come: takes as many as one system call gives, and the rest in the next turn. True if there were any. Of
-    /// announcements it takes few, however many invented participants there are: user data is waiting in another socket.
-    pub(in crate::driver) fn rtps_readable(&mut self, socket: &Datagrams) -> bool {
-        if self.ros2.has_ends() {
-            return false;
-        }
-        let Some(rtps) = &self.ros2.rtps else { return false };
+    /// Receives as many datagrams as one system call gives; false if the end of a pair is still to be done, before which none is
+    /// taken. Of announcements it receives few, however many invented participants there are: user data is waiting in another
+    /// socket.
+    pub(in crate::driver) fn receive(&mut self, socket: &Datagrams) -> bool {
+        let Some(rtps) = self.rtps.as_ref().filter(|_| self.ends.is_empty()) else { return false };
         let most = if rtps.hears_groups(socket) { ANNOUNCEMENTS } else { MANY };
-        self.ros2.inbox.receive(socket, most);
-        // A session that ends has its rest read, and may have the datagrams taken for that.
-        self.end_abandoned_sessions();
-        self.take_datagrams()
+        self.inbox.receive(socket, most);
+        true
     }
 
-    /// Takes the datagrams that have been received, up to one that ends a pair. True if there were any.
-    fn take_datagrams(&mut self) -> bool {
-        let Some(rtps) = self.ros2.rtps.clone() else { return false };
-        let mut inbox = std::mem::take(&mut self.ros2.inbox);
-        let mut any = false;
-        while !self.ros2.has_ends()
-            && let Some((datagram, from)) = inbox.next()
-        {
-            any = true;
-            let mut brought = std::mem::take(&mut self.ros2.brought);
-            self.ros2.heard_at = Some(rtps.handle_datagram(from, datagram, &mut brought));
-            self.give_brought(brought, datagram);
+    /// Gives a sample to the subscription of its reader, or tells the pair whose receiver is to get it, with its number.
+    pub(in crate::driver) fn on_sample(
+        &mut self,
+        sample: Sample,
+        datagram: &[u8],
+        effects: &mut Effects,
+    ) -> Option<(Key, u64, Vec<u8>)> {
+        if self.graph.is_reader(sample.reader) {
+            self.on_graph_sample(&sample, datagram, effects);
+            return None;
         }
-        self.ros2.inbox = inbox;
-        self.follow_rtps();
-        any
-    }
-
-    /// Gives the user of a reader what RTPS has held back.
-    pub(in crate::driver) fn take_held(&mut self, reader: EntityId) {
-        let held = self.ros2.take_held(reader);
-        held.into_iter().for_each(|sample| self.sample_came(sample, &[]));
-        self.follow_rtps();
-    }
-
-    /// What has come is given to whom it concerns, some of it from this datagram. The end of a pair comes after all samples, and
-    /// is left to the loop with what is behind it, since sessions are read for it.
-    pub(in crate::driver) fn give_brought(&mut self, mut brought: Brought, datagram: &[u8]) {
-        for event in brought.events.drain(..) {
-            if self.ros2.has_ends() {
-                self.ros2.ends.push_back(event);
-            } else if ends_pairs(&event) {
-                self.ros2.ends.push_back(event);
-                self.effects.push_back(Effect::PairsEnded);
-            } else {
-                self.ros2_event(event);
-            }
-        }
-        brought.samples.drain(..).for_each(|sample| self.sample_came(sample, datagram));
-        self.ros2.brought = brought;
-    }
-
-    /// Does what was left to the loop, and goes on with the datagrams that came behind it.
-    pub(in crate::driver) fn end_pairs(&mut self) {
-        while let Some(event) = self.ros2.ends.front().cloned() {
-            self.ros2_event(event);
-            // Not before: until then no datagram is taken.
-            self.ros2.ends.pop_front();
-        }
-        self.take_datagrams();
-        self.drain_rtps();
-    }
-
-    /// Receives the user data that has come so far, unless the end of a pair is to be done first.
-    /// True if that is all.
-    pub(in crate::driver) fn hear_rtps(&mut self) -> bool {
-        for key in self.sockets.keys() {
-            let Some(Socket::Rtps(socket)) = self.sockets.get(key) else { continue };
-            let socket = Arc::clone(socket);
-            if self.ros2.hears_groups(&socket) {
-                continue;
-            }
-            let mut batches = 0;
-            while batches < MOST_BATCHES && self.rtps_readable(&socket) {
-                batches += 1;
-            }
-        }
-        !self.ros2.has_ends()
-    }
-
-    pub(super) fn sample_came(&mut self, sample: Sample, datagram: &[u8]) {
-        if self.ros2.graph.is_reader(sample.reader) {
-            let from = sample.writer.prefix;
-            let complaint = self.ros2.graph.hear(from, sample.payload.bytes(datagram));
-            complaint.into_iter().for_each(|line| self.ros2.warn_of_participant(format_args!("{line}")));
-            self.ros2.say_of_named(from, &mut self.effects);
-            return self.ros2.name_publishers(from, &mut self.effects);
-        }
-        let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
+        let end = self.readers.get_mut(&sample.reader)?;
         // What was written before a link of ROS 1 took over.
         if end.links.get(&sample.writer).is_some_and(|from| from.is_served_by_link()) {
-            return;
+            return None;
         }
-        if let Some(key) = end.delivery_of(sample.writer) {
+        if let Some(pair) = end.receiver_of(sample.writer) {
             let number = crate::rtps::number(sample.number);
             let bytes = match sample.payload {
                 SamplePayload::Own(bytes) => bytes,
                 SamplePayload::Here(place) => datagram.get(place).unwrap_or_default().to_vec(),
             };
-            return self.deliver_rtps_sample(key, number, bytes);
+            return Some((pair, number, bytes));
         }
         let length = sample.payload.bytes(datagram).len();
         if let Some(from) = end.links.get(&sample.writer) {
@@ -155,16 +62,57 @@ impl Driver {
                 }
             }
         }
-        self.ros2.note_room_taken(sample.reader, length, &mut self.effects);
+        self.note_room_taken(sample.reader, length, effects);
+        None
+    }
+
+    /// A participant tells of its nodes.
+    fn on_graph_sample(&mut self, sample: &Sample, datagram: &[u8], effects: &mut Effects) {
+        let from = sample.writer.prefix;
+        if let Some(line) = self.graph.hear(from, sample.payload.bytes(datagram)) {
+            self.warn_of_participant(format_args!("{line}"));
+        }
+        self.say_of_named(from, effects);
+        self.name_publishers(from, effects);
+    }
+
+    /// Does what an event means that concerns the graph alone.
+    pub(in crate::driver) fn on_event(&mut self, event: Event, effects: &mut Effects) {
+        match event {
+            Event::Incompatible { local, remote, policies } => {
+                self.incompatible(local, remote, &policies, effects);
+            }
+            Event::SampleLost { reader, writer, count } => self.samples_lost(reader, writer, count),
+            Event::ParticipantsRefused { address, count } => self.warn_of_participant(format_args!(
+                "{count} participants are refused, the last one at {address}: there is no capacity for more there"
+            )),
+            Event::Trouble(line) => self.warn_of_participant(format_args!("{line}")),
+            Event::Corrected { local, remote, state } => self.warn_of_correction(local, remote, state),
+            Event::Told { participant, bytes } => self.word_came(participant, &bytes, effects),
+            Event::EndpointFound(endpoint) => {
+                self.ear_found(endpoint, effects);
+                self.publisher_found(endpoint, effects);
+                self.warn_of_type(endpoint, effects);
+            }
+            Event::LivelinessChanged { reader, writer, alive } => {
+                self.liveliness_changed(reader, writer, alive);
+            }
+            // What this process has promised or asks for is watched for with what it does within itself.
+            Event::DeadlineMissed { .. } | Event::LivelinessLost { .. } => {}
+            Event::ParticipantFound(_) => {}
+            // The loop does what the ends of pairs mean.
+            Event::Matched { .. } | Event::Unmatched { .. } => {}
+            Event::ParticipantLost(_) | Event::EndpointLost(_) => {}
+        }
     }
 
     /// Samples of a writer did not come, and will not.
-    pub(in crate::driver) fn samples_lost(&mut self, reader: EntityId, writer: Guid, count: u64) {
-        let end = self.ros2.readers.get(&reader);
-        if let Some((end, from)) = end.and_then(|end| Some((end, end.links.get(&writer)?)))
-            // What it brings meanwhile, and what is missing of that, was written for others.
-            && !from.is_served_by_link()
-        {
+    fn samples_lost(&mut self, reader: EntityId, writer: Guid, count: u64) {
+        let Some(end) = self.readers.get(&reader) else { return };
+        let Some(from) = end.links.get(&writer) else { return };
+        // Where memory brings some as well, its receiver knows what is lost. What is missing while a link of ROS 1 serves the
+        // subscription was written for others.
+        if end.receiver_of(writer).is_none() && !from.is_served_by_link() {
             end.input.lose(count, from);
         }
     }

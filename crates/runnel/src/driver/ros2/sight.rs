@@ -1,53 +1,58 @@
 //! What the process knows of the ROS 2 graph, put together for who asks.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
 use runnel_rtps::{Participant, Peer};
 
+use super::Ros2;
 use super::graph::TOPIC;
-use super::{Driver, Ros2};
+use crate::driver::nodes::{NodeKey, Nodes};
 use crate::ros2_graph::{
     DataRepresentation, EndpointInfo, EndpointType, Gid, NodeInfo, ParticipantInfo, Ros2Graph,
 };
 
-impl Driver {
+impl Ros2 {
     /// What is known of the ROS 2 graph; `None` if the process is not there.
-    pub(crate) fn ros2_graph(&self) -> Option<Ros2Graph> {
-        let rtps = self.ros2.rtps.as_ref()?;
+    pub(in crate::driver) fn snapshot(&self, nodes_here: &Nodes) -> Option<Ros2Graph> {
+        let rtps = self.rtps.as_ref()?;
         let mut graph = Ros2Graph::default();
-        let mut nodes = HashMap::new();
+        let mut nodes = BTreeMap::new();
         let own = rtps.prefix();
-        self.add_own_nodes(own, &mut graph, &mut nodes);
-        graph.participants.push(own_participant(own, self.ros2.enclave()));
+        self.add_own_nodes(nodes_here, own, &mut graph, &mut nodes);
+        graph.participants.push(own_participant(own, self.enclave()));
         rtps.look(|participant| {
             participant.own_endpoints().for_each(|own| graph.endpoints.push(endpoint(own, &nodes)));
             for peer in participant.announced() {
-                self.ros2.add_peer(participant, peer, &mut graph, &mut nodes);
+                self.add_peer(participant, peer, &mut graph, &mut nodes);
             }
         });
         Some(graph)
     }
 
-    fn add_own_nodes(&self, own: GuidPrefix, graph: &mut Ros2Graph, nodes: &mut HashMap<Guid, String>) {
-        let name_of = |key: super::NodeKey| self.nodes.get(key).map(|node| node.name.clone());
-        let writers = self.ros2.writers.iter().map(|(id, end)| (*id, end.node));
-        let readers = self.ros2.readers.iter().map(|(id, end)| (*id, end.node));
+    fn add_own_nodes(
+        &self,
+        nodes_here: &Nodes,
+        own: GuidPrefix,
+        graph: &mut Ros2Graph,
+        nodes: &mut BTreeMap<Guid, String>,
+    ) {
+        let name_of = |key: NodeKey| nodes_here.get(key).map(|node| node.name.clone());
+        let writers = self.writers.iter().map(|(id, end)| (*id, end.node));
+        let readers = self.readers.iter().map(|(id, end)| (*id, end.node));
         nodes.extend(writers.chain(readers).filter_map(|(id, node)| Some((own.with(id), name_of(node)?))));
-        let here = self.nodes.iter().filter(|node| node.ros2 && node.stopped.is_none());
+        let here = nodes_here.iter().filter(|node| node.ros2 && node.stopped.is_none());
         let participant = gid(own.with(EntityId::PARTICIPANT));
         graph.nodes.extend(here.map(|node| NodeInfo { full_name: node.name.clone(), participant }));
     }
-}
 
-impl Ros2 {
     fn add_peer(
         &self,
         participant: &Participant,
         peer: &Peer,
         graph: &mut Ros2Graph,
-        nodes: &mut HashMap<Guid, String>,
+        nodes: &mut BTreeMap<Guid, String>,
     ) {
         let prefix = peer.data.prefix;
         let known = self.graph.nodes_of(prefix);
@@ -90,7 +95,7 @@ fn own_participant(prefix: GuidPrefix, enclave: Option<String>) -> ParticipantIn
     }
 }
 
-fn endpoint(of: &Endpoint, nodes: &HashMap<Guid, String>) -> EndpointInfo {
+fn endpoint(of: &Endpoint, nodes: &BTreeMap<Guid, String>) -> EndpointInfo {
     let endpoint_type = match of.role() {
         Role::Writer => EndpointType::Publisher,
         Role::Reader => EndpointType::Subscription,

@@ -10,38 +10,53 @@
 //! RTPS puts its own samples in order, which the receiver gets one by one with their numbers. What RTPS passes over (GAP, a
 //! HEARTBEAT that begins later) is known by the number of the next sample that it is to give. While RTPS alone carries the pair
 //! and nothing is held, there is no receiver.
+//!
+//! Room for messages and what RTPS gives are the ROS 2 graph's: the loop asks for one message after the other
+//! ([`Sessions::deliver_next`]), and hands on what RTPS need not bring any more.
 
-use runnel_delivery::{PairId, PathKind, ReceiveAction, Statement};
+use runnel_delivery::{PathKind, ReceiveAction, Statement};
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::pair_delivery::PairDelivery;
-use super::{Entry, Sessions};
-use crate::driver::Driver;
-use crate::driver::table::{Key, Owner};
-use crate::ipc::{Piece, SessionFault};
+use super::{Entry, SampleInput, Sessions};
+use crate::driver::effect::Effects;
+use crate::driver::memory_input::MemoryInput;
+use crate::driver::pair_delivery::PairDelivery;
+use crate::driver::table::Key;
+use crate::ipc::{Carried, SessionFault};
+use crate::log_output::console;
 use crate::rtps::Brought;
 
 impl Sessions {
-    /// The receivers that wait for samples of RTPS: it is followed for them.
-    fn set_draining(&mut self, key: Key, is_draining: bool) {
-        match self.draining.iter().position(|draining| *draining == key) {
-            None if is_draining => self.draining.push(key),
-            Some(index) if !is_draining => drop(self.draining.swap_remove(index)),
-            _ => {}
+    /// A pair whose writer is of another process.
+    fn sample_input(&mut self, pair: Key) -> Option<&mut SampleInput> {
+        match self.entries.get_mut(pair)? {
+            Entry::SampleInput(input) => Some(input),
+            _ => None,
         }
     }
-}
 
-impl Driver {
-    /// A pair comes by memory from now on, as a Begin says.
-    pub(super) fn begin_delivery(
+    /// What such a pair has to do with memory.
+    pub(in crate::driver) fn memory_input(&mut self, pair: Key) -> Option<&mut MemoryInput> {
+        self.sample_input(pair).map(|input| &mut input.memory)
+    }
+
+    /// The reader and the writer of such a pair, and whether it has a receiver.
+    pub(in crate::driver) fn receiver_of(&mut self, pair: Key) -> Option<((EntityId, Guid), bool)> {
+        self.sample_input(pair).map(|input| (input.pair(), input.memory.delivery.is_some()))
+    }
+
+    /// A pair comes by a channel from now on, as a Begin says. RTPS has brought all before `first_unacknowledged`.
+    pub(in crate::driver) fn begin_channel(
         &mut self,
         key: Key,
         first_unacknowledged: u64,
         begin: &Statement,
     ) -> Result<(), SessionFault> {
-        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return Ok(()) };
+        let Some(input) = self.sample_input(key) else { return Ok(()) };
         let Statement::Begin { id, epoch, from, .. } = *begin else { return Ok(()) };
+        input.memory.open_channel();
+        input.from.stats.set_by_memory(true);
+        console::debug!("publisher [{}]: its messages come by shared memory", input.from.publisher);
         let pair = input.pair();
         let is_reliable = input.rtps.is_reliable_pair(pair);
         let next = match input.rtps.next_due(pair) {
@@ -53,165 +68,48 @@ impl Driver {
         if input.memory.delivery.is_none() {
             let delivery = PairDelivery::new(id, rtps, (1, next), input.waits_for_user());
             input.memory.delivery = Some(Box::new(delivery.map_err(SessionFault::Delivery)?));
-            self.ros2.add_delivery(pair, key);
         }
         let begun = input.memory.delivery.as_mut().map(|delivery| delivery.begin_memory((epoch, from), true));
         begun.unwrap_or(Ok(())).map_err(SessionFault::Delivery)?;
         input.is_watched = input.rtps.is_watched(pair);
-        self.deliver_pair(key);
         Ok(())
     }
 
-    /// Memory has brought a whole sample.
-    pub(super) fn sample_is_whole(
+    /// The channel of a pair has brought something. What of it is due is given by [`Sessions::deliver_next`].
+    pub(in crate::driver) fn carried(
         &mut self,
-        key: Key,
-        number: u64,
-        message: Piece,
+        pair: Key,
+        carried: Carried,
+        has_room: impl FnOnce(EntityId) -> bool,
     ) -> Result<(), SessionFault> {
-        let has_room = match self.sessions.entries.get(key) {
-            Some(Entry::SampleInput(input)) => self.ros2.has_room(input.reader),
-            _ => true,
-        };
-        let Some(delivery) = self.delivery_of(key) else { return Ok(()) };
-        delivery.message_of_memory(number, message, has_room).map_err(SessionFault::Delivery)?;
-        self.deliver(key);
-        Ok(())
+        // The channel of a pair that is gone carries nothing.
+        let Some(SampleInput { topic, reader, memory, .. }) = self.sample_input(pair) else { return Ok(()) };
+        memory.carried(carried, has_room(*reader), || topic.spare())
     }
 
-    /// Memory does not bring some samples.
-    pub(super) fn hear_skip(&mut self, key: Key, skip: &Statement) -> Result<(), SessionFault> {
-        if PairId::of(skip).is_some() {
-            return self.hear_shared(key, *skip);
-        }
-        let Statement::Skip { to, .. } = *skip else { return Err(SessionFault::UnexpectedStatement) };
-        let Some(delivery) = self.delivery_of(key) else { return Ok(()) };
-        delivery.skip_of_memory(to).map_err(SessionFault::Delivery)?;
-        self.deliver(key);
-        Ok(())
-    }
-
-    fn delivery_of(&mut self, key: Key) -> Option<&mut PairDelivery> {
-        self.memory_input(key)?.delivery.as_deref_mut()
-    }
-
-    /// Gives the user of a pair of either graph what is due.
-    fn deliver(&mut self, key: Key) {
-        match key.owner() {
-            Owner::Sockets => self.deliver_link(key),
-            Owner::Sessions => self.deliver_pair(key),
-        }
-    }
-
-    /// RTPS gives a sample of a pair that has a receiver.
-    pub(in crate::driver) fn deliver_rtps_sample(&mut self, key: Key, number: u64, bytes: Vec<u8>) {
-        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
-        if let Some(delivery) = &mut input.memory.delivery {
-            delivery.message_of_network(number, bytes);
-            self.deliver_pair(key);
-        }
-    }
-
-    /// RTPS may have passed over samples for which others wait. To be called when all that it gave is handed out.
-    pub(in crate::driver) fn follow_rtps(&mut self) {
-        if self.sessions.draining.is_empty() {
-            return;
-        }
-        for key in self.sessions.draining.clone() {
-            let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { continue };
-            let next = input.rtps.passed_before(input.pair());
-            if let (Some(delivery), Some(next)) = (&mut input.memory.delivery, next) {
-                delivery.skip_of_network(next);
-                self.deliver_pair(key);
-            }
-        }
-    }
-
-    /// Reads RTPS for the pairs that began when it could not be read, unless that is still so.
-    pub(in crate::driver) fn drain_rtps(&mut self) {
-        if self.sessions.undrained.is_empty() || !self.hear_rtps() {
-            return;
-        }
-        for (key, path) in std::mem::take(&mut self.sessions.undrained) {
-            if let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key)
-                && let Some(delivery) = &mut input.memory.delivery
-            {
-                delivery.receiver.path_drained(path);
-                self.deliver_pair(key);
-            }
-        }
-    }
-
-    /// A channel has ended: RTPS carries on.
-    pub(super) fn return_to_network(&mut self, key: Key) {
-        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
-        let (rtps, pair) = (input.rtps.clone(), input.pair());
-        let Some(delivery) = &mut input.memory.delivery else { return };
-        let received = delivery.return_to_rtps();
-        let mut brought = Brought::default();
-        rtps.note_received(pair, received, &mut brought);
-        self.deliver_pair(key);
-        self.give_brought(brought, &[]);
-    }
-
-    /// Gives the user of a pair what is due, as long as there is room for it.
-    pub(in crate::driver) fn deliver_pair(&mut self, key: Key) {
-        self.take_delivered(key, false);
-        self.settle_pair(key);
-    }
-
-    /// A pair ends, or begins anew: what is held is the user's, whatever is missing before it.
-    pub(in crate::driver) fn finish_delivery(&mut self, key: Key) {
-        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
-        let (rtps, pair) = (input.rtps.clone(), input.pair());
-        let Some(delivery) = &mut input.memory.delivery else { return };
-        let position = delivery.position;
-        delivery.skip_of_network(position);
-        self.take_delivered(key, true);
-        self.end_delivery(key);
-        let mut brought = Brought::default();
-        rtps.note_received(pair, (1, position), &mut brought);
-        self.give_brought(brought, &[]);
-    }
-
-    /// A pair is about to be known otherwise: what still waits for RTPS, and the pair that it is of.
-    pub(in crate::driver) fn take_delivery(
+    /// Gives the user of a pair the next message that is due, if there is room for it, and does what else is due. The reader and
+    /// the length of the message; `None` if nothing more is due.
+    pub(in crate::driver) fn deliver_next(
         &mut self,
-        key: Key,
-    ) -> Option<((EntityId, Guid), Box<PairDelivery>)> {
-        self.receive_to_the_end(key);
-        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return None };
-        let pair = input.pair();
-        let delivery = input.memory.delivery.take()?;
-        self.sessions.set_draining(key, false);
-        self.ros2.remove_delivery(pair);
-        Some((pair, delivery))
-    }
-
-    /// It is known anew, and has not been asked for.
-    pub(in crate::driver) fn put_delivery(&mut self, key: Key, delivery: Box<PairDelivery>) {
-        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
-        let pair = input.pair();
-        if input.memory.delivery.is_none() {
-            input.memory.delivery = Some(delivery);
-            self.ros2.add_delivery(pair, key);
-            self.deliver_pair(key);
-        }
-    }
-
-    fn take_delivered(&mut self, key: Key, ignores_room: bool) {
-        while let Some(action) = self.next_action(key, ignores_room) {
-            let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
-            let (reader, writer) = input.pair();
-            match action {
-                ReceiveAction::Deliver { message, .. } => self.give_to_user(key, message),
-                ReceiveAction::Lost { count, .. } => self.samples_lost(reader, writer, count),
+        pair: Key,
+        has_room: impl Fn(EntityId) -> bool,
+    ) -> Option<(EntityId, usize)> {
+        let is_network_unread = self.is_network_unread;
+        loop {
+            let input = self.sample_input(pair)?;
+            match input.next_action(has_room(input.reader))? {
+                ReceiveAction::Deliver { message, .. } => {
+                    if let Some(length) = input.deliver(message) {
+                        return Some((input.reader, length));
+                    }
+                }
+                ReceiveAction::Lost { count, .. } => input.lose(count),
                 ReceiveAction::Reached { statement, .. } if input.memory.has_channel() => {
-                    self.tell_reached(key, statement);
+                    let memory = &mut input.memory;
+                    memory.untold = memory.delivery.as_ref().map(|delivery| delivery.reached(statement));
+                    self.tell_untold(pair);
                 }
-                ReceiveAction::DrainPath { path } if self.ros2.has_ends() => {
-                    self.sessions.undrained.push((key, path));
-                }
+                ReceiveAction::DrainPath { path } if is_network_unread => self.undrained.push((pair, path)),
                 // The sockets were read before the Begin.
                 ReceiveAction::DrainPath { path } => {
                     if let Some(delivery) = &mut input.memory.delivery {
@@ -223,59 +121,118 @@ impl Driver {
         }
     }
 
-    fn next_action(&mut self, key: Key, ignores_room: bool) -> Option<ReceiveAction<Piece>> {
-        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return None };
-        let has_room = ignores_room || self.ros2.has_room(input.reader);
-        let receiver = &mut input.memory.delivery.as_mut()?.receiver;
-        if has_room { receiver.poll_action() } else { receiver.poll_report() }
-    }
-
-    fn give_to_user(&mut self, key: Key, message: Piece) {
-        let Some(Entry::SampleInput(input)) = self.sessions.entries.get(key) else { return };
-        let (reader, _) = input.pair();
-        if input.from.is_served_by_link() {
-            return;
+    /// RTPS has been read for the pairs that began before that was possible.
+    pub(in crate::driver) fn network_drained(&mut self) -> Vec<Key> {
+        self.is_network_unread = false;
+        let undrained = std::mem::take(&mut self.undrained);
+        for (pair, path) in &undrained {
+            if let Some(delivery) = self.memory_input(*pair).and_then(|memory| memory.delivery.as_mut()) {
+                delivery.receiver.path_drained(*path);
+            }
         }
-        let length = message.bytes().len();
-        match message {
-            Piece::Lent(lent) => input.topic.push_lent(lent, &input.from),
-            Piece::Own(bytes) => input.topic.push(bytes, &input.from),
-        }
-        input.note_given();
-        self.ros2.note_room_taken(reader, length, &mut self.effects);
+        undrained.into_iter().map(|(pair, _)| pair).collect()
     }
 
-    /// Tells the writer of a pair how far its reader is.
-    fn tell_reached(&mut self, key: Key, reached: Statement) {
-        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
-        let memory = &mut input.memory;
-        memory.untold = memory.delivery.as_ref().map(|delivery| delivery.reached(reached));
-        self.sessions.tell_untold(key);
-    }
-
-    /// Notes whether RTPS is to be followed for a pair. A pair whose channel has ended needs no receiver once the user has all
-    /// that came by it.
-    fn settle_pair(&mut self, key: Key) {
-        let Some(Entry::SampleInput(input)) = self.sessions.entries.get(key) else { return };
-        let Some(delivery) = &input.memory.delivery else { return };
+    /// Notes whether RTPS is to be followed for a pair, when nothing more is due. A pair whose channel has ended needs no
+    /// receiver once the user has all that came by it: true if it had one until now.
+    pub(in crate::driver) fn settle_pair(&mut self, pair: Key, effects: &mut Effects) -> bool {
+        let Some(input) = self.sample_input(pair) else { return false };
+        let Some(delivery) = &input.memory.delivery else { return false };
         if input.memory.has_channel() {
-            self.sessions.set_draining(key, delivery.waits_for_network());
+            let is_draining = delivery.waits_for_network();
+            self.set_draining(pair, is_draining);
         } else if delivery.receiver.held() > 0 {
-            self.sessions.set_draining(key, true);
+            self.set_draining(pair, true);
         } else {
-            self.end_delivery(key);
+            self.end_delivery(pair, effects);
+            return true;
+        }
+        false
+    }
+
+    /// RTPS gives a sample of a pair that has a receiver.
+    pub(in crate::driver) fn message_of_rtps(&mut self, pair: Key, number: u64, bytes: Vec<u8>) {
+        if let Some(delivery) = self.memory_input(pair).and_then(|memory| memory.delivery.as_mut()) {
+            delivery.message_of_network(number, bytes);
         }
     }
 
-    fn end_delivery(&mut self, key: Key) {
-        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
+    /// RTPS may have passed over samples of a pair for which others wait; false if that is not known.
+    pub(in crate::driver) fn skip_of_rtps(&mut self, pair: Key) -> bool {
+        let Some(input) = self.sample_input(pair) else { return false };
+        let next = input.rtps.passed_before(input.pair());
+        let (Some(delivery), Some(next)) = (&mut input.memory.delivery, next) else { return false };
+        delivery.skip_of_network(next);
+        true
+    }
+
+    /// Nothing more comes by a pair's channel: RTPS carries on. What it brings with that, if the pair has a receiver.
+    pub(in crate::driver) fn channel_closed(&mut self, pair: Key) -> Option<Brought> {
+        let input = self.sample_input(pair)?;
+        if !input.memory.close_channel() {
+            return None;
+        }
+        input.from.stats.set_by_memory(false);
+        let (rtps, of) = (input.rtps.clone(), input.pair());
+        let received = input.memory.delivery.as_mut()?.return_to_rtps();
+        let mut brought = Brought::default();
+        rtps.note_received(of, received, &mut brought);
+        Some(brought)
+    }
+
+    /// A pair ends, or begins anew: what is held is the user's, whatever is missing before it. The position behind all that came
+    /// by memory, if the pair has a receiver.
+    pub(in crate::driver) fn begin_finish(&mut self, pair: Key) -> Option<u64> {
+        let delivery = self.memory_input(pair)?.delivery.as_mut()?;
+        let position = delivery.position;
+        delivery.skip_of_network(position);
+        Some(position)
+    }
+
+    /// The user has it: RTPS carries on from there. What it brings with that.
+    pub(in crate::driver) fn finish(&mut self, pair: Key, position: u64, effects: &mut Effects) -> Brought {
+        self.end_delivery(pair, effects);
+        let mut brought = Brought::default();
+        if let Some(input) = self.sample_input(pair) {
+            input.rtps.note_received(input.pair(), (1, position), &mut brought);
+        }
+        brought
+    }
+
+    /// A pair is about to be known otherwise: its receiver, with what still waits for RTPS, and the reader and writer.
+    pub(in crate::driver) fn take_delivery(
+        &mut self,
+        pair: Key,
+    ) -> Option<((EntityId, Guid), Box<PairDelivery>)> {
+        let input = self.sample_input(pair)?;
+        let (of, delivery) = (input.pair(), input.memory.delivery.take()?);
+        self.set_draining(pair, false);
+        Some((of, delivery))
+    }
+
+    /// It is known anew, and has not been asked for.
+    pub(in crate::driver) fn put_delivery(&mut self, pair: Key, delivery: Box<PairDelivery>) {
+        if let Some(memory) = self.memory_input(pair).filter(|memory| memory.delivery.is_none()) {
+            memory.delivery = Some(delivery);
+        }
+    }
+
+    fn end_delivery(&mut self, pair: Key, effects: &mut Effects) {
+        let Some(input) = self.sample_input(pair) else { return };
         input.memory.delivery = None;
-        let pair = input.pair();
         let asks = std::mem::take(&mut input.asks_later);
-        self.sessions.set_draining(key, false);
-        self.ros2.remove_delivery(pair);
-        if asks && let Some(session) = self.sessions.session_of(key) {
-            self.sessions.ask(session, key, &mut self.effects);
+        self.set_draining(pair, false);
+        if asks && let Some(session) = self.session_of(pair) {
+            self.ask(session, pair, effects);
+        }
+    }
+
+    /// The receivers that wait for samples of RTPS: it is followed for them.
+    fn set_draining(&mut self, pair: Key, is_draining: bool) {
+        match self.draining.iter().position(|draining| *draining == pair) {
+            None if is_draining => self.draining.push(pair),
+            Some(index) if !is_draining => drop(self.draining.swap_remove(index)),
+            _ => {}
         }
     }
 }

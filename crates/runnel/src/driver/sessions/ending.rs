@@ -13,7 +13,6 @@ use runnel_core::time::Instant;
 use runnel_io::clock;
 
 use super::{Entry, FIRST_PAUSE, LONGEST_PAUSE, Session, Sessions};
-use crate::driver::Driver;
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::Key;
 use crate::ipc::{SessionFault, Unread};
@@ -55,56 +54,37 @@ impl Ending {
 
 impl Sessions {
     /// A session whose peer sends by the network already.
-    fn abandoned(&self) -> Option<Key> {
-        let has_gone_on =
-            |session: &Key| self.open.get(*session).is_some_and(|open| open.receiver.peer_has_gone_on());
-        self.standing.iter().copied().find(has_gone_on)
-    }
-}
-
-impl Driver {
-    /// A session ends. `why` is what the peer did, if it ended so.
-    pub(super) fn end_session(&mut self, session: Key, why: Option<SessionFault>) {
-        if why.is_none() {
-            // What the peer sent before its end counts.
-            self.hear_all(session);
-            self.catch_up(session);
-            self.complete_partial_samples(session);
-        }
-        self.sessions.give_up_late(session, &mut self.effects);
-        self.samples_stop_coming(session);
-        self.sessions.begin_ending(session, why, &mut self.effects);
+    pub(in crate::driver) fn abandoned(&self) -> Option<Key> {
+        self.standing.iter().copied().find(|session| self.has_peer_gone_on(*session))
     }
 
-    /// Ends the sessions whose peer sends by the network already. It does so when this process was stopped while it read, and
-    /// has to be known before what the network brings is taken: the samples that were read here are not taken again.
-    pub(in crate::driver) fn end_abandoned_sessions(&mut self) {
-        while let Some(session) = self.sessions.abandoned() {
-            self.end_session(session, None);
-        }
+    fn has_peer_gone_on(&self, session: Key) -> bool {
+        self.open.get(session).is_some_and(|open| open.receiver.peer_has_gone_on())
     }
 
-    /// Reads the rest of each sample of which a part was read. The peer counts such a sample as read once it has gone on to the
-    /// network, and sends what follows it. Everything else in the ring comes by the network.
-    fn complete_partial_samples(&mut self, session: Key) {
-        let Some(open) = self.sessions.open.get(session).filter(|open| open.receiver.peer_has_gone_on())
-        else {
-            return;
+    /// What is in the ring of such a session of streams, and of samples that come in pieces, and what it is of.
+    pub(in crate::driver) fn abandoned_pieces(&self, session: Key) -> Vec<(Key, Vec<u8>)> {
+        let Some(open) = self.open.get(session).filter(|_| self.has_peer_gone_on(session)) else {
+            return Vec::new();
         };
         let pieces = open.receiver.continuations();
-        let pieces = pieces.filter_map(|(channel, bytes)| Some((open.link_of(channel)?, bytes)));
-        for (link, bytes) in pieces.collect::<Vec<_>>() {
-            // Behind the end of the sample there are pieces of others.
-            if self.is_within_sample(link) && self.hear_more_of_sample(link, &bytes).is_err() {
-                return;
-            }
-        }
+        pieces.filter_map(|(channel, bytes)| Some((open.link_of(channel)?, bytes))).collect()
+    }
+
+    /// Whether a session ends already.
+    pub(in crate::driver) fn is_ending(&self, session: Key) -> bool {
+        self.ending.contains(&session)
     }
 }
 
 impl Sessions {
     /// A session ends, of which all is heard that is to be: the other end is told, and waited for.
-    fn begin_ending(&mut self, session: Key, why: Option<SessionFault>, effects: &mut Effects) {
+    pub(in crate::driver) fn begin_ending(
+        &mut self,
+        session: Key,
+        why: Option<SessionFault>,
+        effects: &mut Effects,
+    ) {
         let Some(open) = self.open.get_mut(session).filter(|open| open.ending.is_none()) else { return };
         open.receiver.tell_last();
         open.sender.ring();

@@ -4,15 +4,18 @@
 //! A connection that never gives it is not what it seems: somebody between the two ends may have joined it to another. So
 //! such a link ends alone, and is made anew; the session stands.
 
+use std::time::Duration;
+
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
 use super::Sessions;
-use super::link_delivery::PATIENCE;
-use crate::driver::Driver;
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::sockets::Given;
 use crate::driver::table::Key;
+
+/// How long a link may wait: what was sent on one host has arrived.
+pub(in crate::driver) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Bytes that may wait for the links of one session, [`OVERHEAD`] included.
 const MOST_BYTES: usize = 16 << 20;
@@ -24,14 +27,15 @@ const OVERHEAD: usize = 64;
 #[derive(Default)]
 pub(super) struct LateLinks(Vec<Late>);
 
-struct Late {
+/// What waits of a link.
+pub(in crate::driver) struct Late {
     link: Key,
     /// `None` once the peer has closed it.
-    channel: Option<u32>,
+    pub(in crate::driver) channel: Option<u32>,
     /// Bytes of the link's stream that its connection is to give first.
     before: u64,
     since: Instant,
-    pieces: Vec<Vec<u8>>,
+    pub(in crate::driver) pieces: Vec<Vec<u8>>,
     /// Bytes of those.
     bytes: usize,
 }
@@ -57,7 +61,7 @@ impl LateLinks {
 
 impl Given {
     /// Why its link is given up.
-    fn why(&self) -> &'static str {
+    pub(in crate::driver) fn why(&self) -> &'static str {
         match self {
             Self::TooMuch => "its connection gave more than is said to have gone there",
             Self::Never => "its connection ended",
@@ -68,7 +72,7 @@ impl Given {
 
 impl Sessions {
     /// Has a link go on by a channel when its connection has given `before` bytes of its stream.
-    pub(super) fn wait_for_connection(
+    pub(in crate::driver) fn wait_for_connection(
         &mut self,
         session: Key,
         link: Key,
@@ -85,7 +89,13 @@ impl Sessions {
     }
 
     /// A piece of a stream came by a channel that carries no link yet, or none any more.
-    pub(super) fn let_wait(&mut self, session: Key, channel: u32, piece: Vec<u8>, effects: &mut Effects) {
+    pub(in crate::driver) fn let_wait(
+        &mut self,
+        session: Key,
+        channel: u32,
+        piece: Vec<u8>,
+        effects: &mut Effects,
+    ) {
         let Some(open) = self.open.get_mut(session) else { return };
         let Some(late) = open.late.0.iter_mut().find(|late| late.channel == Some(channel)) else { return };
         late.bytes += OVERHEAD + piece.len();
@@ -96,63 +106,65 @@ impl Sessions {
     }
 
     /// Has links that wait looked at in the next turn, one of them since then.
-    pub(super) fn look_later(&mut self, since: Instant, effects: &mut Effects) {
+    pub(in crate::driver) fn look_later(&mut self, since: Instant, effects: &mut Effects) {
         let first = self.late_since.map_or(since, |other| other.min(since));
         self.late_since = Some(first);
         effects.schedule(Deadline::LateLinks, first + PATIENCE);
     }
 
     /// Links that wait, for how many bytes of their streams and since when.
-    fn late_links(&self, session: Key) -> Vec<(Key, u64, Instant)> {
+    pub(in crate::driver) fn late_links(&self, session: Key) -> Vec<(Key, u64, Instant)> {
         let late = self.open.get(session).into_iter().flat_map(|open| &open.late.0);
         late.map(|late| (late.link, late.before, late.since)).collect()
     }
 
+    /// The connection of a link has given all that it waited for; what waits of it.
+    pub(in crate::driver) fn take_late(&mut self, session: Key, link: Key) -> Option<Late> {
+        self.open.get_mut(session)?.late.take(link)
+    }
+
+    /// A link of messages goes by memory, and its connection may owe some of before that.
+    pub(in crate::driver) fn owe(&mut self, link: Key) {
+        self.owed.push((link, clock::monotonic()));
+    }
+
+    /// It owes nothing.
+    pub(in crate::driver) fn forget_owed(&mut self, link: Key) {
+        self.owed.retain(|(owing, _)| *owing != link);
+    }
+
+    /// It still does, since then.
+    pub(in crate::driver) fn owe_since(&mut self, link: Key, since: Instant, effects: &mut Effects) {
+        self.owed.push((link, since));
+        self.look_later(since, effects);
+    }
+
+    /// Links whose connections may owe something, and since when.
+    pub(in crate::driver) fn take_owed(&mut self) -> Vec<(Key, Instant)> {
+        std::mem::take(&mut self.owed)
+    }
+
     /// Ends a link that waits, with what waits for it.
-    fn give_up(&mut self, session: Key, link: Key, why: &'static str, effects: &mut Effects) {
+    pub(in crate::driver) fn give_up(
+        &mut self,
+        session: Key,
+        link: Key,
+        why: &'static str,
+        effects: &mut Effects,
+    ) {
         let late = self.open.get_mut(session).and_then(|open| open.late.take(link));
         effects.extend(late.map(|_| Effect::Misbehaved { link, why }));
     }
 
     /// A session is over, and with it what was to follow: links for which some of it waits already end, the others go on
     /// over their connections.
-    pub(super) fn give_up_late(&mut self, session: Key, effects: &mut Effects) {
+    pub(in crate::driver) fn give_up_late(&mut self, session: Key, effects: &mut Effects) {
         let Some(open) = self.open.get_mut(session) else { return };
         open.late.0.retain(|late| !late.pieces.is_empty());
         let links: Vec<Key> = open.late.0.iter().map(|late| late.link).collect();
         for link in links {
             let why = "its session ended before its connection had given what went there";
             self.give_up(session, link, why, effects);
-        }
-    }
-}
-
-impl Driver {
-    /// Has links go on whose connections have given what they are to give, and ends those that have waited too long. True if
-    /// there were any.
-    pub(super) fn catch_up(&mut self, session: Key) -> bool {
-        let mut any = false;
-        for (link, before, since) in self.sessions.late_links(session) {
-            match self.sockets.read_up_to(link, before, &mut self.effects) {
-                Given::NotYet if clock::monotonic().since(since) < PATIENCE => {
-                    self.sessions.look_later(since, &mut self.effects);
-                    continue;
-                }
-                Given::All => self.go_on(session, link),
-                wrong => self.sessions.give_up(session, link, wrong.why(), &mut self.effects),
-            }
-            any = true;
-        }
-        any
-    }
-
-    /// The connection of a link has given all: what waits comes, and then what the channel brings.
-    fn go_on(&mut self, session: Key, link: Key) {
-        let late = self.sessions.open.get_mut(session).and_then(|open| open.late.take(link));
-        let Some(late) = late else { return };
-        late.pieces.iter().for_each(|piece| self.hear_piece(link, piece));
-        if let Some(channel) = late.channel {
-            self.carries(session, channel, link);
         }
     }
 }

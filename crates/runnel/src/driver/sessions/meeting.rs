@@ -115,7 +115,7 @@ impl Sessions {
     }
 
     /// The other end wants what a link of ours carries by the session: now, or once that can be.
-    pub(super) fn go_over(&mut self, session: Key, token: u128, effects: &mut Effects) {
+    pub(in crate::driver) fn go_over(&mut self, session: Key, token: u128, effects: &mut Effects) {
         let Some(key) = self.links.get(&token).copied() else { return };
         let process = self.peer_of(key).map(|peer| peer.process);
         let Some(open) = self.open.get_mut(session).filter(|open| process == Some(open.process)) else {

@@ -3,16 +3,15 @@
 
 use std::sync::Arc;
 
-use runnel_delivery::Statement;
-use runnel_ros1::tcpros::FrameReader;
+use runnel_delivery::{ReceiveAction, Statement};
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::pair_delivery::PairDelivery;
 use super::{Entry, Session, Sessions};
 use crate::data::{LinkInfo, Publication, TopicInput};
 use crate::driver::effect::Effects;
+use crate::driver::memory_input::MemoryInput;
 use crate::driver::table::Key;
-use crate::ipc::{Heard, SessionFault};
+use crate::ipc::{Heard, Piece, Receiver, Record, SessionFault};
 use crate::rtps::Rtps;
 
 /// What asks that are not understood yet are remembered: the other process may know of a pair before this one.
@@ -32,41 +31,6 @@ pub(in crate::driver) struct SampleInput {
     pub(super) is_watched: bool,
     /// A session stands that is to be asked once the pair has settled.
     pub(super) asks_later: bool,
-}
-
-/// What the subscriber of a pair has to do with memory that another process shares.
-#[derive(Default)]
-pub(in crate::driver) struct MemoryInput {
-    pub(super) channel: Option<Channel>,
-    /// From the first sample of a channel until all that came by it is with the user.
-    pub(super) delivery: Option<Box<PairDelivery>>,
-    /// What the publisher is still to be told.
-    pub(super) untold: Option<Statement>,
-}
-
-impl MemoryInput {
-    /// Whether samples come by the session.
-    pub(in crate::driver) fn has_channel(&self) -> bool {
-        self.channel.is_some()
-    }
-
-    pub(super) fn is_between_samples(&self) -> bool {
-        self.channel.as_ref().is_some_and(|channel| channel.pieces.is_between_pieces())
-    }
-
-    /// Whether the sample of this number, which the channel has brought, goes to the subscription at once.
-    #[inline]
-    pub(super) fn accepts_in_order(&mut self, number: u64) -> bool {
-        let is_between = self.is_between_samples();
-        self.delivery.as_mut().is_some_and(|delivery| is_between && delivery.accept_in_order(number))
-    }
-}
-
-/// What a pair comes by.
-pub(super) struct Channel {
-    /// A sample that comes in pieces, and its number.
-    pub(super) pieces: FrameReader,
-    pub(super) begun: u64,
 }
 
 /// A reader of another process that a writer of ours is matched with.
@@ -106,17 +70,49 @@ impl SampleInput {
         (self.reader, self.writer)
     }
 
-    /// Whether the sample of this number, which the channel has brought, goes to the subscription at once.
+    /// Gives a sample that a record carries to the subscription, if nothing is to come before it.
     #[inline]
-    pub(super) fn accepts_in_order(&mut self, number: u64) -> bool {
-        !self.from.is_served_by_link() && self.memory.accepts_in_order(number)
+    pub(super) fn take_in_order(
+        &mut self,
+        receiver: &mut Receiver,
+        record: &Record,
+    ) -> Result<bool, SessionFault> {
+        if self.from.is_served_by_link() {
+            return Ok(false);
+        }
+        let is_taken = self.memory.take_in_order(receiver, record, (&self.topic, &self.from))?;
+        if is_taken && self.is_watched {
+            self.rtps.sample_passed(self.pair());
+        }
+        Ok(is_taken)
     }
 
-    /// A sample of the channel went to the subscription.
-    #[inline]
-    pub(super) fn note_given(&self) {
+    /// What is to be done next; messages are given only while there is room for them.
+    pub(super) fn next_action(&mut self, has_room: bool) -> Option<ReceiveAction<Piece>> {
+        let receiver = &mut self.memory.delivery.as_mut()?.receiver;
+        if has_room { receiver.poll_action() } else { receiver.poll_report() }
+    }
+
+    /// Gives the subscription a message, whose length is returned, unless a link of ROS 1 serves it instead.
+    pub(super) fn deliver(&self, message: Piece) -> Option<usize> {
+        if self.from.is_served_by_link() {
+            return None;
+        }
+        let length = message.bytes().len();
+        match message {
+            Piece::Lent(lent) => self.topic.push_lent(lent, &self.from),
+            Piece::Own(bytes) => self.topic.push(bytes, &self.from),
+        }
         if self.is_watched {
             self.rtps.sample_passed(self.pair());
+        }
+        Some(length)
+    }
+
+    /// Messages did not come, and will not. What is missing while a link of ROS 1 serves the subscription was written for others.
+    pub(super) fn lose(&self, count: u64) {
+        if !self.from.is_served_by_link() {
+            self.topic.lose(count, &self.from);
         }
     }
 }
@@ -146,7 +142,7 @@ impl Session {
 
 impl Sessions {
     /// The other process asks to have a pair by the session.
-    pub(super) fn asked_for_samples(
+    pub(in crate::driver) fn asked_for_samples(
         &mut self,
         session: Key,
         token: u128,
@@ -171,7 +167,7 @@ impl Sessions {
     }
 
     /// The link of a token that is one with the process of a session.
-    pub(super) fn link_with(&self, session: Key, token: u128) -> Option<Key> {
+    pub(in crate::driver) fn link_with(&self, session: Key, token: u128) -> Option<Key> {
         let process = self.open.get(session)?.process;
         let link = *self.links.get(&token)?;
         self.peer_of(link).filter(|peer| peer.process == process).map(|_| link)
@@ -191,7 +187,7 @@ impl Sessions {
     }
 
     /// A reader of another process tells how far it is.
-    pub(super) fn reader_reached(
+    pub(in crate::driver) fn reader_reached(
         &mut self,
         pair: Key,
         (epoch, next): (u32, u64),

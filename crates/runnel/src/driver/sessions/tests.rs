@@ -7,6 +7,7 @@ use runnel_io::clock;
 use runnel_msgs::std_msgs::Empty;
 use runnel_testkit::namespace::require_private_network;
 
+use crate::driver::Driver;
 use crate::{Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, Subscription};
 
 /// Longer than anything here takes; only a failure waits for it.
@@ -70,7 +71,8 @@ fn session_that_ends_waits_no_longer_once_its_last_link_is_gone() {
     let link = *driver.sessions.links.values().next().unwrap();
     let session = driver.sessions.session_of(link).unwrap();
     driver.end_session(session, None);
-    driver.remove_socket(link);
+    let Driver { sockets, effects, .. } = &mut *driver;
+    sockets.remove(link, effects);
     driver.settle();
     let ending = driver.sessions.open.get(session).and_then(|open| open.ending.as_ref());
     assert!(ending.is_none_or(|ending| ending.until <= clock::monotonic()));

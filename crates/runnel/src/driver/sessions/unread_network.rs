@@ -95,7 +95,7 @@ fn pair_that_begins_holds_up_no_other_while_pairs_end() {
     let [(first, _), (_, token)] = [0, 1].map(|index| pair_of(&driver, &scene.subscriptions[index]));
     // By this it is known what RTPS has yet to bring.
     scene.publishers[1].publish(UInt32 { data: 0 }).unwrap();
-    driver.look_at_sessions();
+    driver.poll_sessions();
     let before = scene.received();
     assert_eq!(before, [0, 1]);
     let id = StreamId { stream: token as u64, subscription: 0 };
@@ -107,7 +107,7 @@ fn pair_that_begins_holds_up_no_other_while_pairs_end() {
     let Some(Entry::SampleInput(input)) = driver.sessions.entries.get(first) else { panic!("a pair") };
     let (local, remote) = input.pair();
     driver.ros2.ends.push_back(Event::Unmatched { local, remote });
-    driver.hear_the_rest(first);
+    driver.drain_session_of(first);
     assert_eq!(scene.received(), [before[0] + 1, before[1]]);
     driver.end_pairs();
     assert_eq!(scene.received(), [before[0] + 1, before[1] + 1]);

@@ -12,7 +12,7 @@ use runnel_ros1::node::Port;
 use runnel_testkit::namespace::require_private_network;
 
 use crate::driver::Driver;
-use crate::driver::last_messages::MOST_UNDER_WAY;
+use crate::driver::sockets::MOST_UNDER_WAY;
 use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::{Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, Subscription};
@@ -308,7 +308,8 @@ fn reading_what_was_sent_before_ends_though_the_talker_goes_on() {
     };
     let (before, waiting) = received(driver);
     assert!(waiting > 0);
-    driver.read_all(key);
+    let Driver { sockets, effects, .. } = driver;
+    sockets.read_all(key, effects);
     // The last read may bring the rest of a message as well.
     let most = waiting + MOST_UNDER_WAY + 4 * WORDS as u64 + (64 << 10);
     let read = received(driver).0 - before;

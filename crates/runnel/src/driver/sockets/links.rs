@@ -9,10 +9,10 @@ use runnel_ros1::node::{PublisherLink, SubscriberLink};
 use runnel_ros1::tcpros::FrameReader;
 
 use super::Sockets;
+use super::link_delivery::{LinkFault, LinkPair};
 use super::socket::{Input, Output, Served, Socket, Stated};
 use crate::data::{LinkInfo, Publication, TopicInput};
 use crate::driver::effect::{Effect, Effects, Peer, Source};
-use crate::driver::sessions::{LinkFault, LinkPair};
 use crate::driver::table::Key;
 
 /// Of a message under way at least this much is received into its own memory instead of through the common buffer.
@@ -56,7 +56,7 @@ impl Sockets {
     ) -> bool {
         let Some(place) = self.table.get_mut(key) else { return false };
         let Socket::Control(control) = place else { return false };
-        let stream = Arc::clone(&control.stream);
+        let (stream, address) = (Arc::clone(&control.stream), control.peer.ip());
         let mut unsent = std::mem::take(&mut control.unsent).into_bytes();
         unsent.append(&mut link.answer);
         let stated = link.delivery.map(|_| {
@@ -74,7 +74,7 @@ impl Sockets {
         *place = Socket::Output(output);
         let token = Token(key.to_bits());
         let _ = self.reactor.modify(&*stream, token, Interest::Read);
-        publication.join(link, token, stream, unsent);
+        publication.join(link, (token, stream, address), unsent);
         true
     }
 
@@ -86,8 +86,12 @@ impl Sockets {
         let ended = if direct { read_direct(input) } else { read_through(input, &mut scratch) };
         let (has_untold, is_shared) = (input.has_untold(), input.has_share_changed());
         self.scratch = scratch;
-        effects.extend(has_untold.then_some(Effect::PublisherUntold { key }));
-        effects.extend(is_shared.then_some(Effect::LinkShared { key }));
+        if has_untold {
+            effects.push_back(Effect::PublisherUntold { key });
+        }
+        if is_shared {
+            effects.push_back(Effect::LinkShared { key });
+        }
         match ended {
             Ok(()) => {}
             Err(End::Closed) => self.ended(key, None, effects),

@@ -11,8 +11,8 @@ use runnel_ros1::node::{Port, ServiceLinkId};
 use runnel_ros1::tcpros::{FrameReader, ResponseReader};
 use runnel_ros1::udpros::Reassembler;
 
+use super::link_delivery::LinkPair;
 use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent, Way};
-use crate::driver::sessions::LinkPair;
 use crate::driver::table::Key;
 use crate::ipc::{Sender, Unread};
 use crate::receive_budget::FrameClaim;
@@ -102,7 +102,7 @@ pub(in crate::driver) struct Input {
     pub(in crate::driver) topic: Arc<TopicInput>,
     pub(in crate::driver) from: Arc<LinkInfo>,
     /// If both ends understand statements.
-    pub(in crate::driver) pair: Option<Box<LinkPair>>,
+    pub(super) pair: Option<Box<LinkPair>>,
     pub(in crate::driver) reader: FrameReader,
     pub(in crate::driver) claim: FrameClaim,
     pub(in crate::driver) stream: Arc<Stream>,

@@ -6,11 +6,10 @@ use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_ros1::node::{ServiceLinkId, WantedService};
 
-use super::Driver;
-use super::nodes::NodeKey;
-use super::ros1::{Asks, Call, ServiceInfo};
-use super::table::Key;
-use crate::data::{CallAnswer, PendingCall, ServiceCore};
+use crate::data::{PendingCall, ServiceCore};
+use crate::driver::Driver;
+use crate::driver::nodes::NodeKey;
+use crate::driver::ros1::{Asks, Call};
 
 impl Driver {
     /// Ends the connections of a service that is provided no longer.
@@ -55,26 +54,11 @@ impl Driver {
         true
     }
 
-    /// What the provider at the other end of a link said of itself.
-    pub(crate) fn service_info(&mut self, key: NodeKey, link: ServiceLinkId) -> Option<ServiceInfo> {
-        self.nodes.get_mut(key)?.calls.get_mut(&link)?.info.clone()
-    }
-
     /// Ends a link.
     pub(crate) fn end_call(&mut self, key: NodeKey, link: ServiceLinkId) {
         if let Some(node) = self.nodes.get_mut(key) {
             node.calls.remove(&link);
         }
         self.with_ros1(key, |node, _| node.close_service(link));
-    }
-
-    /// A call has come to something. An answer to none that is under way is passed over.
-    pub(super) fn call_ended(&mut self, engine: Key, link: ServiceLinkId, answer: CallAnswer) {
-        let call = self.node_of(engine).and_then(|node| node.calls.get_mut(&link));
-        if call.is_some_and(|call| call.end(answer)) {
-            self.with_engine(engine, |engine, _| {
-                engine.as_node().into_iter().for_each(|node| node.set_service_deadline(link, None));
-            });
-        }
     }
 }

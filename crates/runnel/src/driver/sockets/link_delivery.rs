@@ -15,28 +15,20 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use runnel_delivery::{PairId, PathKind, ReceiveAction, ShareFault, Statement, StreamId};
-use runnel_io::clock;
 use runnel_ros1::tcpros::{FrameError, Part, STATEMENT};
 
+use super::Input;
 use super::link_share::{LinkShare, name_of};
-use super::pair_delivery::PairDelivery;
-use super::pairs::MemoryInput;
 use crate::data::SubscriptionCore;
-use crate::driver::Driver;
-use crate::driver::effect::{Effect, Effects};
-use crate::driver::sockets::{Input, Socket, Sockets};
-use crate::driver::table::Key;
+use crate::driver::memory_input::MemoryInput;
+use crate::driver::pair_delivery::PairDelivery;
 use crate::ipc::{Piece, SessionFault};
 use crate::receive_budget::explain;
 
-/// How long a link may wait: what was sent on one host has arrived.
-pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-
 /// What a link to a publisher that understands statements has beside its connection.
-pub(in crate::driver) struct LinkPair {
+pub(super) struct LinkPair {
     id: StreamId,
     /// The epoch of the last Begin on the connection. The first is that of both headers.
     epoch: u32,
@@ -49,13 +41,17 @@ pub(in crate::driver) struct LinkPair {
 
 /// What is wrong with what came by the connection of a link.
 #[derive(Debug)]
-pub(in crate::driver) enum LinkFault {
+pub(super) enum LinkFault {
     Frame(FrameError),
     Pair(SessionFault),
     /// It brought messages that are to come by memory.
     TooMuch,
     /// What is stated of subscriptions makes no sense.
     Share(ShareFault),
+    /// A channel was opened that is older than another one of the link.
+    OpenedTwice,
+    /// A channel brought what its link does not have.
+    NotOfLink,
 }
 
 impl From<SessionFault> for LinkFault {
@@ -77,13 +73,15 @@ impl fmt::Display for LinkFault {
             Self::Pair(fault) => fault.fmt(f),
             Self::Share(fault) => fault.fmt(f),
             Self::TooMuch => f.write_str("its connection gave more than is said to have gone there"),
+            Self::OpenedTwice => f.write_str("it was opened twice in shared memory"),
+            Self::NotOfLink => f.write_str("a sample came by the channel of a link that has none"),
         }
     }
 }
 
 impl LinkPair {
     /// A link of which nothing has come.
-    pub(in crate::driver) fn new(stream: u64, is_shared: bool) -> Self {
+    pub(super) fn new(stream: u64, is_shared: bool) -> Self {
         let id = StreamId { stream, subscription: 0 };
         let share = is_shared.then(Box::default);
         Self { id, epoch: 1, next: 1, memory: MemoryInput::default(), share }
@@ -103,7 +101,7 @@ impl LinkPair {
     }
 
     /// What the publisher is told of how far this end is.
-    fn reached(&self) -> Statement {
+    pub(super) fn reached(&self) -> Statement {
         let receiver = self.memory.delivery.as_ref().map(|delivery| &delivery.receiver);
         let (epoch, next) =
             receiver.map_or((self.epoch, self.next), |receiver| (receiver.epoch(), receiver.next()));
@@ -111,7 +109,7 @@ impl LinkPair {
     }
 
     /// The receiver, which is made if there is none.
-    fn receiving(&mut self) -> Result<&mut PairDelivery, SessionFault> {
+    pub(super) fn receiving(&mut self) -> Result<&mut PairDelivery, SessionFault> {
         if self.memory.delivery.is_none() {
             let delivery = PairDelivery::new(self.id, PathKind::Tcpros, (self.epoch, self.next), false);
             self.memory.delivery = Some(Box::new(delivery.map_err(SessionFault::Delivery)?));
@@ -120,7 +118,7 @@ impl LinkPair {
     }
 
     /// Whether the connection has brought messages that memory is to bring.
-    fn gave_too_much(&self) -> bool {
+    pub(super) fn gave_too_much(&self) -> bool {
         let Some(delivery) = &self.memory.delivery else { return false };
         self.memory.has_channel() && self.epoch < delivery.receiver.epoch() && self.next > delivery.first
     }
@@ -145,7 +143,7 @@ impl LinkPair {
 
 impl Input {
     /// The connection has brought a message or a statement.
-    pub(in crate::driver) fn hear_part(&mut self, part: Part) -> Result<(), LinkFault> {
+    pub(super) fn hear_part(&mut self, part: Part) -> Result<(), LinkFault> {
         match part {
             Part::Message(message) => self.hear_message(message),
             Part::Statement(bytes) => self.hear_statement(&bytes),
@@ -153,7 +151,7 @@ impl Input {
     }
 
     /// The connection has brought a message.
-    pub(in crate::driver) fn hear_message(&mut self, message: Vec<u8>) -> Result<(), LinkFault> {
+    pub(super) fn hear_message(&mut self, message: Vec<u8>) -> Result<(), LinkFault> {
         let Some(pair) = &mut self.pair else {
             self.topic.push(message, &self.from);
             return Ok(());
@@ -204,7 +202,7 @@ impl Input {
     }
 
     /// Something is stated of the subscriptions that share the link, before the message of this number.
-    fn hear_shared(&mut self, number: u64, statement: Statement) -> Result<(), LinkFault> {
+    pub(super) fn hear_shared(&mut self, number: u64, statement: Statement) -> Result<(), LinkFault> {
         let Some(share) = self.share() else { return Err(SessionFault::UnexpectedStatement.into()) };
         share.add(number, statement)?;
         self.give_due()
@@ -237,7 +235,7 @@ impl Input {
     }
 
     /// Gives the subscriptions what is due.
-    fn give_due(&mut self) -> Result<(), LinkFault> {
+    pub(super) fn give_due(&mut self) -> Result<(), LinkFault> {
         while let Some(action) = self.next_action()? {
             match action {
                 ReceiveAction::Deliver { message, .. } => self.give(message),
@@ -265,7 +263,7 @@ impl Input {
     }
 
     /// The link ends: what is held is the user's, whatever is missing before it.
-    pub(in crate::driver) fn finish_delivery(&mut self) {
+    pub(super) fn finish_delivery(&mut self) {
         let delivery = self.pair.as_mut().and_then(|pair| pair.memory.delivery.as_mut());
         if let Some(delivery) = delivery {
             delivery.skip_of_network(delivery.position);
@@ -275,7 +273,7 @@ impl Input {
     }
 
     /// The link makes no sense: what is held of it while its connection owes something is lost.
-    pub(in crate::driver) fn lose_held(&mut self) {
+    pub(super) fn lose_held(&mut self) {
         if !self.owes() {
             return;
         }
@@ -284,137 +282,12 @@ impl Input {
         self.lose(held as u64);
     }
 
-    pub(in crate::driver) fn owes(&self) -> bool {
+    pub(super) fn owes(&self) -> bool {
         self.pair.as_ref().is_some_and(|pair| pair.waits_for_connection())
     }
 
     /// Something that the publisher is to be told.
-    pub(in crate::driver) fn has_untold(&self) -> bool {
+    pub(super) fn has_untold(&self) -> bool {
         self.pair.as_ref().is_some_and(|pair| pair.memory.untold.is_some())
-    }
-}
-
-impl Sockets {
-    /// What a link to a publisher has to do with memory.
-    pub(in crate::driver) fn memory_input(&mut self, link: Key) -> Option<&mut MemoryInput> {
-        match self.get_mut(link)? {
-            Socket::Input(input) => Some(&mut input.pair.as_mut()?.memory),
-            _ => None,
-        }
-    }
-
-    /// What the publisher of a link is told of how far this end is.
-    pub(in crate::driver) fn reached(&self, link: Key) -> Option<Statement> {
-        match self.get(link)? {
-            Socket::Input(input) => input.pair.as_ref().map(|pair| pair.reached()),
-            _ => None,
-        }
-    }
-
-    /// A subscriber tells how far it is. Who holds its connection can have the two ends count differently: that is no fault of
-    /// the session's.
-    pub(in crate::driver) fn subscriber_reached(
-        &mut self,
-        link: Key,
-        (epoch, next): (u32, u64),
-        effects: &mut Effects,
-    ) {
-        if let Some(Socket::Output(output)) = self.get(link)
-            && let Err(why) = output.publication.reached_by_link(output.conn, epoch, next)
-        {
-            self.misbehaved(link, why.to_string(), effects);
-        }
-    }
-}
-
-impl Driver {
-    /// A link comes by memory from now on, as a Begin says.
-    pub(super) fn begin_link_delivery(&mut self, key: Key, begin: &Statement) -> Result<(), SessionFault> {
-        let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return Ok(()) };
-        let (Statement::Begin { epoch, from, .. }, Some(pair)) = (*begin, &mut input.pair) else {
-            return Ok(());
-        };
-        let delivery = pair.receiving()?;
-        if epoch <= delivery.receiver.epoch() {
-            self.misbehaved(key, "it was opened twice in shared memory");
-            return Ok(());
-        }
-        delivery.begin_memory((epoch, from), false).map_err(SessionFault::Delivery)?;
-        if pair.gave_too_much() {
-            self.misbehaved(key, &LinkFault::TooMuch.to_string());
-            return Ok(());
-        }
-        self.deliver_link(key);
-        self.sessions.owed.push((key, clock::monotonic()));
-        self.read_owed();
-        Ok(())
-    }
-
-    /// Gives the subscriptions of a link what is due.
-    pub(super) fn deliver_link(&mut self, key: Key) {
-        let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
-        if let Err(fault) = input.give_due() {
-            return self.misbehaved(key, &fault.to_string());
-        }
-        self.settle_link(key);
-    }
-
-    /// Memory has brought something that is stated of the subscriptions that share a link.
-    pub(super) fn hear_shared(&mut self, key: Key, statement: Statement) -> Result<(), SessionFault> {
-        let input = match self.sockets.get_mut(key) {
-            Some(Socket::Input(input)) => input,
-            Some(_) => return Err(SessionFault::UnexpectedStatement),
-            // The channel of a link that is gone carries nothing.
-            None => return Ok(()),
-        };
-        let delivery = input.pair.as_ref().and_then(|pair| pair.memory.delivery.as_ref());
-        let number = delivery.map_or(0, |delivery| delivery.position);
-        if let Err(fault) = input.hear_shared(number, statement) {
-            self.misbehaved(key, &fault.to_string());
-            return Ok(());
-        }
-        self.settle_link(key);
-        Ok(())
-    }
-
-    /// Tells the publisher of a link what it is to be told.
-    pub(in crate::driver) fn settle_link(&mut self, key: Key) {
-        let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
-        let is_shared = input.has_share_changed();
-        let untold = input.pair.as_mut().and_then(|pair| pair.memory.untold.take());
-        if let Some(reached) = untold
-            && !self.sessions.tell_reached(key, &reached)
-            && let Some(memory) = self.sockets.memory_input(key)
-        {
-            memory.untold = Some(reached);
-        }
-        self.effects.extend(is_shared.then_some(Effect::LinkShared { key }));
-    }
-
-    /// A channel of a link has ended: its connection carries on.
-    pub(super) fn return_to_connection(&mut self, key: Key) {
-        let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
-        if let Some(delivery) = input.pair.as_mut().and_then(|pair| pair.memory.delivery.as_mut()) {
-            delivery.end_memory();
-        }
-        self.deliver_link(key);
-    }
-
-    /// Reads from connections what links wait for that go by memory already, and ends those that have waited too long. True if
-    /// there was anything.
-    pub(super) fn read_owed(&mut self) -> bool {
-        let mut any = false;
-        for (key, since) in std::mem::take(&mut self.sessions.owed) {
-            if self.sockets.read_owed(key, &mut self.effects) {
-                if clock::monotonic().since(since) < PATIENCE {
-                    self.sessions.owed.push((key, since));
-                    self.sessions.look_later(since, &mut self.effects);
-                    continue;
-                }
-                self.misbehaved(key, "its connection did not give what is said to have gone there");
-            }
-            any = true;
-        }
-        any
     }
 }

@@ -1,19 +1,22 @@
 //! What engines of ROS 1 say, and what it means for nodes, sockets and sessions.
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::Ordering;
 
+use runnel_io::clock;
 use runnel_ros1::net::Transmit;
 use runnel_ros1::node::NodeEvent;
 use runnel_ros1::told::told;
+use runnel_ros1::xmlrpc::Value;
 
-use super::Driver;
-use super::effect::{Peer, Source};
-use super::ros1::{Notice, Saying};
-use super::sockets::Socket;
-use super::table::Key;
-use crate::data::TopicInput;
+use crate::driver::Driver;
+use crate::driver::effect::{Peer, Source};
+use crate::driver::nodes::{NodeKey, NodeSlot};
+use crate::driver::ros1::{Notice, Saying};
+use crate::driver::sockets::Socket;
+use crate::driver::table::Key;
 use crate::log_output::console;
+use crate::ros_clock::USE_SIM_TIME;
 
 impl Driver {
     /// Does what an engine says.
@@ -36,8 +39,8 @@ impl Driver {
                 if let Some(key) = sockets.key_of(engine, conn)
                     && matches!(sockets.get(key), Some(Socket::Input(_)))
                 {
-                    self.read_all(key);
-                    self.hear_the_rest(key);
+                    sockets.read_all(key, effects);
+                    self.drain_session_of(key);
                 }
                 self.sockets.close(engine, conn, &mut self.effects);
             }
@@ -53,7 +56,7 @@ impl Driver {
         }
     }
 
-    pub(super) fn request_stop(&self) {
+    fn request_stop(&self) {
         self.stop.store(true, Ordering::SeqCst);
         self.sockets.reactor.waker().wake();
     }
@@ -92,7 +95,8 @@ impl Driver {
                     Source::Address(address) => format!(" at {address}"),
                     Source::Datagrams => ", by datagrams".to_owned(),
                 };
-                format!("topic {}: publisher [{}]{by}", self.topic_of(engine, topic), told(name))
+                let topic = self.node_of(engine).and_then(|node| node.topic_of(topic)).unwrap_or_default();
+                format!("topic {topic}: publisher [{}]{by}", told(name))
             }
             Peer::Subscriber { topic, name } => format!("topic {topic}: subscriber [{}]", told(name)),
             Peer::Client { service, name, address } => {
@@ -102,10 +106,45 @@ impl Driver {
         self.warn_of_peer(engine, format_args!("{who}: {why}"));
     }
 
-    /// The name of a topic that a node subscribes to.
-    fn topic_of(&self, engine: Key, input: &Arc<TopicInput>) -> &str {
-        let node = self.ros1.get(engine).and_then(|slot| self.nodes.get(slot.node?));
-        let mut topics = node.into_iter().flat_map(|node| &node.inputs);
-        topics.find(|(_, other)| Arc::ptr_eq(other, input)).map_or("", |(topic, _)| topic)
+    /// A parameter that is watched has changed.
+    fn param_changed(&mut self, key: NodeKey, name: &str, value: Option<Value>) {
+        let Some(node) = self.nodes.get_mut(key) else { return };
+        for watch in node.watches.iter().filter(|watch| watch.concerns(name)) {
+            watch.changed(name, value.as_ref());
+        }
+        let follows = name == USE_SIM_TIME && node.follows_sim_time;
+        match value {
+            Some(Value::Bool(simulated)) if follows => self.simulate_time(key, simulated),
+            Some(Value::Int(number)) if follows => self.simulate_time(key, number != 0),
+            // A master that came back without its parameters ends no simulation.
+            _ => {}
+        }
+    }
+
+    /// A node has been told to stop: it unregisters, and the last one ends the spinning.
+    fn stopped(&mut self, key: NodeKey, reason: String) {
+        let Some(node) = self.nodes.get_mut(key) else { return };
+        node.say(log::Level::Warn, format_args!("told to stop: {reason}"));
+        self.begin_close(key, reason);
+        if self.nodes.iter().all(|node| node.stopped.is_some()) {
+            self.request_stop();
+        }
+    }
+
+    /// The node that an engine speaks for.
+    pub(in crate::driver) fn node_of(&mut self, engine: Key) -> Option<&mut NodeSlot> {
+        let key = self.ros1.get(engine)?.node?;
+        self.nodes.get_mut(key)
+    }
+
+    /// Says what peers of an engine did, as long as they do not do it all the time.
+    fn warn_of_peer(&mut self, engine: Key, line: fmt::Arguments<'_>) {
+        if let Some(node) = self.node_of(engine) {
+            return node.warn_of_peer(line);
+        }
+        let warn = |line: fmt::Arguments<'_>| console::warning!("{line}");
+        if let Some(slot) = self.ros1.get_mut(engine) {
+            slot.throttle.warn(clock::monotonic(), line, warn);
+        }
     }
 }

@@ -14,7 +14,7 @@ const NETWORK: PathId = PathId(0);
 const REPORT_EVERY: u64 = Credit::DEFAULT.messages as u64 / 2;
 
 /// See the module's documentation.
-pub(in crate::driver) struct PairDelivery {
+pub(super) struct PairDelivery {
     pub(super) receiver: Receiver<Piece>,
     /// The path by memory, and the epoch by which the sender knows it.
     memory: PathId,

@@ -1,23 +1,23 @@
 //! What a publisher that has left its topic sent before.
 
-use super::Driver;
-use super::sockets::{Input, Socket};
-use super::table::Key;
+use super::{Input, Socket, Sockets};
+use crate::driver::effect::Effects;
+use crate::driver::table::Key;
 
 /// How often a link is read at most: what a peer sends without end is not to keep others waiting.
 const READS: usize = 16 * 1024;
 
 /// Bytes that the kernel of a publisher holds for a connection at most, as systems are set up.
-pub(super) const MOST_UNDER_WAY: u64 = 4 << 20;
+pub(in crate::driver) const MOST_UNDER_WAY: u64 = 4 << 20;
 
-impl Driver {
+impl Sockets {
     /// Reads what has come from a publisher so far, and what may have been under way. The rest of what comes meanwhile is left
     /// to the turns that follow.
-    pub(super) fn read_all(&mut self, link: Key) {
+    pub(in crate::driver) fn read_all(&mut self, link: Key, effects: &mut Effects) {
         let (begun, bytes) = (self.received_by(link), self.sent_to(link));
         for _ in 0..READS {
             let before = self.received_by(link);
-            self.readable(link);
+            self.input_readable(link, effects);
             let now = self.received_by(link);
             if now <= before || now.zip(begun).is_some_and(|(now, begun)| now - begun >= bytes) {
                 break;
@@ -27,7 +27,7 @@ impl Driver {
 
     /// The most bytes that a publisher may have sent and the driver has not read.
     fn sent_to(&self, link: Key) -> u64 {
-        match self.sockets.get(link) {
+        match self.get(link) {
             Some(Socket::Input(Input { stream, .. })) => {
                 stream.waiting().unwrap_or_default() + MOST_UNDER_WAY
             }
@@ -37,7 +37,7 @@ impl Driver {
 
     /// Bytes that have come from a publisher.
     fn received_by(&self, link: Key) -> Option<u64> {
-        match self.sockets.get(link)? {
+        match self.get(link)? {
             Socket::Input(input) => Some(input.received),
             _ => None,
         }

@@ -1,21 +1,18 @@
 //! How nodes come and go.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 
 use runnel_core::time::Instant;
-use runnel_io::{Listener, clock};
+use runnel_io::Listener;
 use runnel_ros1::node::{Node as Ros1Node, Port};
 
-use super::{NodeKey, NodeSlot};
 use crate::data::Publication;
 use crate::driver::Driver;
 use crate::driver::effect::Effect;
+use crate::driver::nodes::{NodeKey, NodeSlot};
 use crate::driver::ros1::{Engine, Slot};
-use crate::driver::table::Key;
-use crate::log_output::console;
 
 /// What a node is in the ROS 1 graph with.
 pub(crate) struct Ros1End {
@@ -65,7 +62,7 @@ impl Driver {
         if let Some(node) = self.nodes.get_mut(key) {
             (node.ros1, node.uri, node.awaits_master) = (Some(engine), Some(uri), end.awaits_master);
         }
-        self.share_locals();
+        self.ros1.set_locals(&self.nodes.uris());
         Ok(())
     }
 
@@ -84,14 +81,8 @@ impl Driver {
         self.endpoints.forget_node(key);
         let node = self.nodes.remove(key);
         self.effects.push_back(Effect::NodesChanged);
-        self.share_locals();
+        self.ros1.set_locals(&self.nodes.uris());
         Removed { _node: node, _outputs: outputs, _engine: engine }
-    }
-
-    /// The node that an engine speaks for.
-    pub(in crate::driver) fn node_of(&mut self, engine: Key) -> Option<&mut NodeSlot> {
-        let key = self.ros1.get(engine)?.node?;
-        self.nodes.get_mut(key)
     }
 
     /// Works on the engine of a node, as [`Driver::with_engine`] does; `None` if the node is not in the ROS 1 graph.
@@ -118,17 +109,8 @@ impl Driver {
         self.begin_close(key, "closed".into());
     }
 
-    /// A node has been told to stop: it unregisters, and the last one ends the spinning.
-    pub(in crate::driver) fn stopped(&mut self, key: NodeKey, reason: String) {
-        let Some(node) = self.nodes.get_mut(key) else { return };
-        node.say(log::Level::Warn, format_args!("told to stop: {reason}"));
-        self.begin_close(key, reason);
-        if self.nodes.iter().all(|node| node.stopped.is_some()) {
-            self.request_stop();
-        }
-    }
-
-    fn begin_close(&mut self, key: NodeKey, reason: String) {
+    /// A node unregisters, unless it is doing so.
+    pub(in crate::driver) fn begin_close(&mut self, key: NodeKey, reason: String) {
         let Some(node) = self.nodes.get_mut(key) else { return };
         let ros1 = node.ros1;
         if node.stopped.replace(reason).is_some() {
@@ -140,28 +122,5 @@ impl Driver {
             });
         }
         self.hand_clock_on(key);
-    }
-
-    /// Says what peers of an engine did, as long as they do not do it all the time.
-    pub(in crate::driver) fn warn_of_peer(&mut self, engine: Key, line: fmt::Arguments<'_>) {
-        if let Some(node) = self.node_of(engine) {
-            return node.warn_of_peer(line);
-        }
-        let warn = |line: fmt::Arguments<'_>| console::warning!("{line}");
-        if let Some(slot) = self.ros1.get_mut(engine) {
-            slot.throttle.warn(clock::monotonic(), line, warn);
-        }
-    }
-
-    /// Tells every ROS 1 node which others are of this process.
-    fn share_locals(&mut self) {
-        let uris: Vec<String> = self.nodes.iter().filter_map(|node| node.uri.clone()).collect();
-        for key in self.ros1.keys() {
-            self.with_engine(key, |engine, _| {
-                if let Engine::Node(node) = engine {
-                    node.set_locals(uris.clone());
-                }
-            });
-        }
     }
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use runnel_delivery::{LeftLink, PairId, ShareFault, SharedLinkReceiver, Statement};
 
+use super::Input;
 use super::link_delivery::LinkFault;
 use crate::data::SubscriptionCore;
 use crate::driver::effect::Effect;
-use crate::driver::sockets::Input;
 
 /// Statements that wait for messages at most.
 const MOST_WAITING: usize = 4096;
@@ -96,8 +96,8 @@ impl Input {
 
     /// What its end means for pairs that it served.
     pub(in crate::driver) fn unshared(&mut self) -> Option<Effect> {
-        let origin = self.from.origin?;
+        let node = (self.from.origin?, self.claim.address());
         let pairs: Vec<PairId> = self.share()?.receiver.pairs().map(|(pair, _)| pair).collect();
-        Some(Effect::LinkUnshared { origin, pairs })
+        Some(Effect::LinkUnshared { node, pairs })
     }
 }

@@ -7,10 +7,10 @@ use runnel_core::qos::QoS;
 use runnel_ros1::node::{Role as Ros1Role, TopicError, TopicSpec};
 use runnel_rtps::announce::Role;
 
-use super::Driver;
-use super::nodes::NodeKey;
 use crate::announced::Topic;
 use crate::data::{Offer, Publication, SubscriptionCore, TopicInput};
+use crate::driver::Driver;
+use crate::driver::nodes::{NodeKey, Nodes};
 use crate::error::Error;
 
 /// By what a subscription gets messages of other processes, from each graph.
@@ -54,7 +54,7 @@ impl Driver {
         publication: &Arc<Publication>,
     ) -> Result<(), Error> {
         let qos = offer.qos;
-        let places = self.places(key, topic, qos)?;
+        let places = self.nodes.places(key, topic, qos)?;
         if let Some(spec) = places.ros1 {
             self.with_ros1(key, |node, now| node.advertise(now, spec)).ok_or(Error::ShuttingDown)??;
         } else if let Some(has) = publication.conflict(topic.told_type().1) {
@@ -120,7 +120,7 @@ impl Driver {
         qos: QoS,
         core: &Arc<SubscriptionCore>,
     ) -> Result<Inputs, Error> {
-        let places = self.places(key, topic, qos)?;
+        let places = self.nodes.places(key, topic, qos)?;
         if let Some(spec) = places.ros1 {
             self.with_ros1(key, |node, now| node.subscribe(now, spec)).ok_or(Error::ShuttingDown)??;
         }
@@ -159,14 +159,16 @@ impl Driver {
             self.with_ros1(key, |node, now| node.unsubscribe(now, topic));
         }
     }
+}
 
+impl Nodes {
     /// Where a node has a topic.
     ///
     /// # Errors
     /// When the topic is in none of the graphs that the node is in, or may not have its name there, or the node has left
     /// them.
     fn places(&mut self, key: NodeKey, topic: &Topic, qos: QoS) -> Result<Places, Error> {
-        let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
+        let slot = self.get_mut(key).ok_or(Error::ShuttingDown)?;
         let ros1 = topic.spec(qos).filter(|_| slot.ros1.is_some());
         let mut ros2 = slot.ros2 && topic.ros2.is_some();
         if ros2 && let Err(error) = validate_name(&topic.name, Generation::Ros2) {

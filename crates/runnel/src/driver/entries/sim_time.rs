@@ -1,26 +1,10 @@
-//! Parameters that are watched, and the simulated time that one of them switches.
+//! Simulated time, which a parameter or the user switches.
 
-use runnel_ros1::xmlrpc::Value;
-
-use super::Driver;
-use super::nodes::{NodeKey, NodeSlot};
-use crate::ros_clock::{CLOCK, USE_SIM_TIME};
+use crate::driver::Driver;
+use crate::driver::nodes::{NodeKey, NodeSlot};
+use crate::ros_clock::CLOCK;
 
 impl Driver {
-    pub(super) fn param_changed(&mut self, key: NodeKey, name: &str, value: Option<Value>) {
-        let Some(node) = self.nodes.get_mut(key) else { return };
-        for watch in node.watches.iter().filter(|watch| watch.concerns(name)) {
-            watch.changed(name, value.as_ref());
-        }
-        let follows = name == USE_SIM_TIME && node.follows_sim_time;
-        match value {
-            Some(Value::Bool(simulated)) if follows => self.simulate_time(key, simulated),
-            Some(Value::Int(number)) if follows => self.simulate_time(key, number != 0),
-            // A master that came back without its parameters ends no simulation.
-            _ => {}
-        }
-    }
-
     /// A node follows simulated time from now on, whatever the master says.
     pub(crate) fn follow_clock(&mut self, key: NodeKey) {
         if let Some(node) = self.nodes.get_mut(key) {
@@ -31,7 +15,7 @@ impl Driver {
 
     /// Time is simulated from now on, or no longer. One node of all hears `/clock`: by two ways the same times would come
     /// twice, and go backwards in between.
-    fn simulate_time(&mut self, key: NodeKey, simulated: bool) {
+    pub(in crate::driver) fn simulate_time(&mut self, key: NodeKey, simulated: bool) {
         match self.clock.take() {
             Some((hearer, core)) if !simulated => {
                 self.simulation.set(false);
@@ -58,7 +42,7 @@ impl Driver {
     }
 
     /// A node ends: if it was the one that hears `/clock`, another one does from now on.
-    pub(super) fn hand_clock_on(&mut self, from: NodeKey) {
+    pub(in crate::driver) fn hand_clock_on(&mut self, from: NodeKey) {
         let Some((_, core)) = self.clock.take_if(|(hearer, _)| *hearer == from) else { return };
         self.remove_subscription(from, CLOCK, &core);
         let follows = |node: &NodeSlot| node.follows_sim_time && node.stopped.is_none();

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use runnel_core::local_peer::LocalPeerId;
-use runnel_ros1::node::{PublisherLink, ServiceClientLink, ServiceServerLink, SubscriberLink};
+use runnel_ros1::node::{PublisherLink, ServiceClientLink, ServiceLinkId, ServiceServerLink, SubscriberLink};
 
-use super::Driver;
-use super::ros1::ServiceInfo;
-use super::sessions::OtherEnd;
-use super::table::Key;
-use crate::data::LinkInfo;
+use crate::data::{CallAnswer, LinkInfo};
+use crate::driver::Driver;
+use crate::driver::ros1::ServiceInfo;
+use crate::driver::sessions::OtherEnd;
+use crate::driver::table::Key;
 use crate::log_output::console;
 
 impl Driver {
@@ -96,6 +96,16 @@ impl Driver {
     fn meet(&mut self, key: Key, other_end: OtherEnd, peer: Option<LocalPeerId>) {
         if let Some(peer) = peer {
             self.sessions.meet(key, other_end, peer, &mut self.effects);
+        }
+    }
+
+    /// A call has come to something. An answer to none that is under way is passed over.
+    pub(super) fn call_ended(&mut self, engine: Key, link: ServiceLinkId, answer: CallAnswer) {
+        let call = self.node_of(engine).and_then(|node| node.calls.get_mut(&link));
+        if call.is_some_and(|call| call.end(answer)) {
+            self.with_engine(engine, |engine, _| {
+                engine.as_node().into_iter().for_each(|node| node.set_service_deadline(link, None));
+            });
         }
     }
 }

@@ -15,7 +15,7 @@ use runnel_rtps::{Config, Participant};
 use runnel_testkit::loopback_participant::LoopbackParticipant;
 use runnel_testkit::namespace::require_private_network;
 
-use super::ANNOUNCEMENTS;
+use crate::driver::ros2::ANNOUNCEMENTS;
 use crate::driver::{Driver, LOOK};
 use crate::{Context, ContextOptions, Graphs, Node};
 

@@ -1,0 +1,127 @@
+//! Pairs, writers and subscriptions of a shared link that end: what either end of the link still states and remembers of them.
+
+use runnel_delivery::{PairId, PairMatch, SharedLinkReceiver, SharedLinkSender, Statement};
+
+const A: PairId = PairId { writer: 1, reader: 2 };
+const SUBSCRIPTION: u32 = 7;
+
+fn leave(pair: PairId, epoch: u32) -> Statement {
+    Statement::Leave { id: pair.id(), epoch, from: 1 }
+}
+
+fn begin(pair: PairId, epoch: u32) -> Statement {
+    Statement::Begin { id: pair.id(), epoch, from: 1, is_settled: false }
+}
+
+fn statements(receiver: &mut SharedLinkReceiver<u32>) -> Vec<Statement> {
+    std::iter::from_fn(|| receiver.poll_statement()).collect()
+}
+
+/// A subscription that has received messages of the writer by the link, and whose pair is matched and asked for.
+fn receiver_with_asked_pair() -> SharedLinkReceiver<u32> {
+    let mut receiver = SharedLinkReceiver::default();
+    receiver.add(SUBSCRIPTION, false);
+    receiver.statement(&Statement::Number { id: PairId { reader: 0, ..A }.id(), next: 1 }).unwrap();
+    receiver.matched(A, SUBSCRIPTION);
+    assert_eq!(statements(&mut receiver), [Statement::Ask { id: A.id() }]);
+    receiver
+}
+
+#[test]
+fn pair_stays_on_link_when_its_leave_comes_unmatched() {
+    for is_matched_again in [false, true] {
+        let mut receiver = receiver_with_asked_pair();
+        receiver.unmatched(A);
+        if is_matched_again {
+            receiver.matched(A, SUBSCRIPTION);
+        }
+        assert_eq!(receiver.statement(&leave(A, 1)), Ok(None));
+        assert_eq!(statements(&mut receiver), [Statement::Return { id: A.id() }], "and no Reached");
+        assert!(receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
+        // The Begin answers the Return, and the pair can be asked for again.
+        assert_eq!(receiver.statement(&begin(A, 2)), Ok(None));
+        let asks: Vec<_> = is_matched_again.then_some(Statement::Ask { id: A.id() }).into_iter().collect();
+        assert_eq!(statements(&mut receiver), asks);
+        assert!(receiver.delivers(SUBSCRIPTION));
+    }
+}
+
+#[test]
+fn begin_of_writer_is_restated_on_another_path() {
+    let mut sender = SharedLinkSender::default();
+    let leaves = sender.leave(A, 5);
+    let begins = sender.needed(A.writer, 6);
+    assert!(sender.restate().eq([leaves, begins]));
+}
+
+#[test]
+fn confirmed_statements_are_not_restated() {
+    let mut sender = SharedLinkSender::default();
+    sender.leave(A, 5);
+    let returned = sender.serve(PairId { reader: 3, ..A }, 5);
+    assert_eq!(sender.restate().count(), 2);
+    assert_eq!(sender.reached(A, 1, 5), Ok(Some(5)));
+    assert!(sender.restate().eq([returned]));
+    assert!(sender.stand_by(A.writer, 2));
+    assert_eq!(sender.restate().count(), 0);
+}
+
+#[test]
+fn unconfirmed_statements_are_bounded() {
+    let mut sender = SharedLinkSender::default();
+    for reader in 1..=5000 {
+        sender.serve(PairId { writer: 1, reader }, 1);
+    }
+    assert_eq!(sender.restate().count(), 1024);
+    assert_eq!(sender.restate().last(), Some(begin(PairId { writer: 1, reader: 5000 }, 5000)));
+}
+
+#[test]
+fn pairs_of_ended_writers_are_forgotten() {
+    let mut receiver = receiver_with_asked_pair();
+    for (epoch, writer) in (2..1000).enumerate() {
+        let pair = PairId { writer, ..A };
+        receiver.matched(pair, SUBSCRIPTION);
+        receiver.statement(&leave(pair, 2 * epoch as u32 + 1)).unwrap();
+        receiver.unmatched(pair);
+        // The publisher states the same of a writer that has ended.
+        let answers = statements(&mut receiver);
+        assert!(answers.contains(&Statement::Return { id: pair.id() }), "{answers:?}");
+        receiver.statement(&begin(pair, 2 * epoch as u32 + 2)).unwrap();
+        statements(&mut receiver);
+    }
+    assert_eq!(receiver.pairs().count(), 1 + 64);
+}
+
+#[test]
+fn removed_subscription_takes_back_its_ask() {
+    let mut receiver = receiver_with_asked_pair();
+    let mut sender = SharedLinkSender::default();
+    assert_eq!(sender.ask(A, PairMatch::Unmatched), Ok(false));
+    receiver.remove(SUBSCRIPTION);
+    assert_eq!(statements(&mut receiver), [Statement::Return { id: A.id() }]);
+    sender.serve(A, 1);
+    assert!(!sender.matched(A), "nobody asks for it any more");
+}
+
+#[test]
+fn ask_of_matched_pair_replaces_remembered_one() {
+    let mut sender = SharedLinkSender::default();
+    assert_eq!(sender.ask(A, PairMatch::Unmatched), Ok(false));
+    assert_eq!(sender.ask(A, PairMatch::OnRtps), Ok(false));
+    assert!(!sender.matched(A), "the pair is on RTPS already");
+}
+
+#[test]
+fn ended_writer_frees_what_was_remembered_of_it() {
+    let mut sender = SharedLinkSender::default();
+    let ask = |sender: &mut SharedLinkSender, writer, reader| {
+        sender.ask(PairId { writer, reader }, PairMatch::Unmatched)
+    };
+    (0..1024).for_each(|reader| assert_eq!(ask(&mut sender, 1, reader), Ok(false)));
+    assert!(ask(&mut sender, 2, 1).is_err());
+    sender.leave(A, 5);
+    sender.forget_writer(1);
+    assert_eq!(ask(&mut sender, 2, 1), Ok(false));
+    assert_eq!(sender.reached(A, 1, 5), Ok(None), "the pair does not leave any more");
+}

@@ -1,0 +1,390 @@
+//! A publisher in both graphs whose links and whose RTPS reader are those of one node: what goes by which.
+
+use std::any::TypeId;
+use std::io::Read;
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use runnel_core::qos::QoS;
+use runnel_core::wire::GrowingSink;
+use runnel_delivery::FRAME_BYTES;
+use runnel_io::{Datagrams, Stream, Token, clock};
+use runnel_ros1::node::SubscriberLink;
+use runnel_ros1::udpros::Fragmenter;
+use runnel_testkit::namespace::require_private_network;
+
+use super::*;
+use crate::data::qos_events::QosEvents;
+use crate::data::received::SharedMessage;
+use crate::data::subscription::LinkInfo;
+use crate::error::Unfit;
+use crate::frame::QueueBound;
+use crate::ipc::Pool;
+use crate::rtps::tests::{chatter, heard_numbers, node_reader, settings, turn, waker};
+use crate::rtps::{Rtps, Writer};
+
+use super::super::{Outgoing, PublicationOptions};
+
+const NODE: u64 = 5;
+const LONG: Duration = Duration::from_secs(20);
+const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+/// An address that no participant here has.
+const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 9));
+
+/// A message that is its number.
+struct Number(u32);
+
+impl Outgoing for Number {
+    fn shared_type(&self) -> Option<TypeId> {
+        None
+    }
+    fn wire_len(&self) -> usize {
+        4
+    }
+    fn write(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+        out.extend_from_slice(&self.0.to_le_bytes());
+        Ok(())
+    }
+    fn write_cdr(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+        out.extend_from_slice(&[0, 1, 0, 0]);
+        out.extend_from_slice(&self.0.to_le_bytes());
+        Ok(())
+    }
+    fn write_slice(&self, out: &mut [u8]) -> bool {
+        out.copy_from_slice(&self.0.to_le_bytes());
+        true
+    }
+    fn into_shared(self) -> SharedMessage {
+        Arc::new(())
+    }
+}
+
+/// The subscriber's end of a link.
+struct FarLink {
+    conn: ConnId,
+    stream: TcpStream,
+}
+
+/// A message or a statement on a link.
+#[derive(Debug, PartialEq)]
+enum Part {
+    Message(u32),
+    Statement(Statement),
+}
+
+impl FarLink {
+    /// The next part that comes.
+    fn next(&mut self) -> Part {
+        let mut length = [0; 4];
+        self.stream.read_exact(&mut length).unwrap();
+        let is_statement = length == [0xff; 4];
+        let mut body = vec![0; if is_statement { FRAME_BYTES - 4 } else { 4 }];
+        self.stream.read_exact(&mut body).unwrap();
+        match is_statement {
+            true => Part::Statement(Statement::parse(&body).unwrap()),
+            false => Part::Message(u32::from_le_bytes(body.try_into().unwrap())),
+        }
+    }
+
+    /// The next Leave or Begin.
+    fn next_change(&mut self) -> Statement {
+        loop {
+            let part = self.next();
+            if let Part::Statement(change @ (Statement::Leave { .. } | Statement::Begin { .. })) = part {
+                return change;
+            }
+        }
+    }
+}
+
+/// The publisher, and the participant of the other node.
+struct Scene {
+    rtps: Arc<Rtps>,
+    far: Rtps,
+    publication: Arc<Publication>,
+    offer: Arc<Offer>,
+    writer: Arc<Writer>,
+    events: Arc<QosEvents>,
+    qos: QoS,
+    next: u32,
+}
+
+impl Scene {
+    fn new(domain: u16, qos: QoS) -> Self {
+        require_private_network();
+        let open = || Rtps::open(&settings(domain, "127.0.0.1:0"), waker()).unwrap();
+        let (rtps, far) = (Arc::new(open()), open());
+        let writer = rtps.create_writer(chatter(qos));
+        let bound = QueueBound { messages: 1000, bytes: 1 << 20 };
+        let options = PublicationOptions { bound, latching: false, has_header: false };
+        let reactor = Arc::new(Reactor::new().unwrap());
+        let publication = Publication::new(options, LinkInfo::default(), reactor, Arc::new(Pool::new(0, 0)));
+        let publication = Arc::new(publication);
+        let events = Arc::default();
+        let offer = publication.offer(qos, &events);
+        offer.set_writer(RtpsWriter::new(Arc::clone(&rtps), Arc::clone(&writer)));
+        Self { rtps, far, publication, offer, writer, events, qos, next: 1 }
+    }
+
+    /// A link of the node, or of somebody who says that it is.
+    fn link(&self, conn: u64, address: IpAddr) -> FarLink {
+        let listener = TcpListener::bind((HERE, 0)).unwrap();
+        let near = Stream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, _) = listener.accept().unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        let near = Arc::new(near);
+        let token = Token(conn);
+        self.publication.reactor.add(&*near, token, runnel_io::Interest::Read).unwrap();
+        let link = SubscriberLink {
+            topic: "/chatter".into(),
+            conn: ConnId(conn),
+            subscriber: "/listener".into(),
+            answer: Vec::new(),
+            datagrams: None,
+            same_host: None,
+            delivery: Some(conn),
+            origin: Some(NODE),
+            stats: Arc::default(),
+        };
+        self.publication.join(link, (token, near, address), Vec::new());
+        FarLink { conn: ConnId(conn), stream }
+    }
+
+    /// The other node has a reader, which the writer matches.
+    fn reader(&self) -> Guid {
+        let id = node_reader(&self.far, self.qos, NODE);
+        let reader = self.far.prefix().with(id);
+        let until = clock::monotonic() + LONG;
+        while self.writer.readers(NODE).iter().all(|of| of.guid != reader) || self.far.matched(id).is_empty()
+        {
+            assert!(clock::monotonic() < until, "they do not match");
+            turn(&self.rtps);
+            turn(&self.far);
+        }
+        self.offer.met(reader, Some(NODE));
+        reader
+    }
+
+    fn is_held(&self, reader: Guid) -> bool {
+        self.writer.is_held(reader)
+    }
+
+    fn publish(&mut self) {
+        assert!(self.publication.publish(Number(self.next), &self.offer).is_ok());
+        self.next += 1;
+    }
+
+    fn states(&self, link: &FarLink, statement: Statement) {
+        self.publication.stated_by_subscriber(link.conn, &statement).unwrap();
+    }
+
+    fn asks(&self, link: &FarLink, reader: Guid) {
+        self.states(link, Statement::Ask { id: self.pair(reader).id() });
+    }
+
+    /// The subscriber has come to the Leave that is next on this link.
+    fn reaches(&self, link: &mut FarLink, reader: Guid) -> u64 {
+        let Statement::Leave { id, epoch, from } = link.next_change() else { panic!("a Leave") };
+        assert_eq!(id, self.pair(reader).id());
+        self.states(link, Statement::Reached { id, epoch, next: from });
+        from
+    }
+
+    fn pair(&self, reader: Guid) -> PairId {
+        pair_id(self.writer.id(), reader.entity)
+    }
+
+    /// What RTPS brings until the number `last`.
+    fn brought_by_rtps(&self, last: u32) -> Vec<u32> {
+        let (until, mut all) = (clock::monotonic() + LONG, Vec::new());
+        while all.last() != Some(&last) {
+            assert!(clock::monotonic() < until, "{last} does not come: {all:?}");
+            turn(&self.rtps);
+            all.extend(heard_numbers(&self.far));
+        }
+        all
+    }
+}
+
+const RELIABLE: QoS = QoS::keep_last(100);
+
+/// The subscriber reconnects, and the connection before that has not ended yet.
+#[test]
+fn pair_that_leaves_an_older_link_leaves_the_newer_one() {
+    let mut scene = Scene::new(140, RELIABLE);
+    let old = scene.link(1, HERE);
+    let reader = scene.reader();
+    scene.asks(&old, reader);
+    scene.publish();
+    let mut new = scene.link(2, HERE);
+    scene.publish();
+    scene.asks(&new, reader);
+    scene.publish();
+    // The end of the old link changes nothing.
+    scene.publication.leave(old.conn);
+    assert!(scene.is_held(reader), "the new link has yet to be left");
+    assert_eq!(scene.reaches(&mut new, reader), 3, "the new link has carried the second message");
+    assert!(!scene.is_held(reader));
+    assert_eq!(scene.brought_by_rtps(3), [3]);
+}
+
+#[test]
+fn pair_whose_link_ends_while_it_leaves_takes_another_link() {
+    let mut scene = Scene::new(141, RELIABLE);
+    let old = scene.link(1, HERE);
+    let reader = scene.reader();
+    scene.asks(&old, reader);
+    let mut new = scene.link(2, HERE);
+    scene.publish();
+    scene.publication.leave(old.conn);
+    assert!(scene.is_held(reader), "the new link carries it");
+    scene.publish();
+    assert_eq!(scene.reaches(&mut new, reader), 2);
+    assert_eq!(scene.brought_by_rtps(2), [2]);
+}
+
+#[test]
+fn other_links_of_a_node_learn_what_rtps_carries() {
+    let scene = Scene::new(142, RELIABLE);
+    let (mut one, mut other) = (scene.link(1, HERE), scene.link(2, HERE));
+    let reader = scene.reader();
+    scene.asks(&one, reader);
+    scene.reaches(&mut one, reader);
+    assert!(matches!(other.next_change(), Statement::Leave { id, .. } if id == scene.pair(reader).id()));
+    // And what it carries no longer.
+    scene.states(&one, Statement::Return { id: scene.pair(reader).id() });
+    for link in [&mut one, &mut other] {
+        assert!(matches!(link.next_change(), Statement::Begin { id, .. } if id == scene.pair(reader).id()));
+    }
+}
+
+#[test]
+fn rtps_does_not_repeat_what_an_ended_link_has_carried() {
+    for carries in [false, true] {
+        let mut scene = Scene::new(if carries { 143 } else { 144 }, QoS::keep_last(10).transient_local());
+        (0..3).for_each(|_| scene.publish());
+        let link = scene.link(1, HERE);
+        let reader = scene.reader();
+        if carries {
+            (0..3).for_each(|_| scene.publish());
+        }
+        assert!(scene.is_held(reader));
+        scene.publication.leave(link.conn);
+        assert!(!scene.is_held(reader));
+        scene.publish();
+        // Where the link has carried nothing, all that is kept is due.
+        let due: Vec<u32> = if carries { vec![7] } else { (1..=4).collect() };
+        assert_eq!(scene.brought_by_rtps(scene.next - 1), due, "carries {carries}");
+    }
+}
+
+#[test]
+fn reader_that_was_matched_again_is_not_taken_for_the_one_that_left() {
+    let mut scene = Scene::new(145, RELIABLE);
+    let mut link = scene.link(1, HERE);
+    let guid = scene.reader();
+    scene.asks(&link, guid);
+    scene.publish();
+    let reader = scene.writer.readers(NODE)[0];
+    let before = LeftReader { guid, origin: NODE, matching: reader.matching - 1 };
+    let writer = RtpsWriter::new(Arc::clone(&scene.rtps), Arc::clone(&scene.writer));
+    let left = |left| scene.publication.readers_left(&mut lock(&scene.publication.state), &writer, &[left]);
+    left(before);
+    assert_eq!(scene.reaches(&mut link, guid), 1);
+    // It is on RTPS now, which is not to be taken back either.
+    left(before);
+    assert_eq!(scene.brought_by_rtps(1), [1]);
+    assert_eq!(scene.publication.dropped(), 0);
+    left(LeftReader { matching: reader.matching, ..before });
+    scene.states(&link, Statement::Return { id: scene.pair(guid).id() });
+    let Statement::Begin { epoch, .. } = link.next_change() else { panic!("a Begin") };
+    assert_eq!(epoch, 2, "nothing was stated before it");
+}
+
+#[test]
+fn writer_that_is_not_known_is_answered_for() {
+    let scene = Scene::new(146, RELIABLE);
+    let mut link = scene.link(1, HERE);
+    let unknown = PairId { writer: 77, reader: 8 };
+    scene.states(&link, Statement::Needed { id: PairId { reader: 0, ..unknown }.id() });
+    scene.states(&link, Statement::Return { id: unknown.id() });
+    for id in [PairId { reader: 0, ..unknown }.id(), unknown.id()] {
+        assert!(matches!(link.next_change(), Statement::Begin { id: of, .. } if of == id));
+    }
+}
+
+#[test]
+fn messages_that_wait_end_with_their_writer() {
+    let mut scene = Scene::new(147, RELIABLE);
+    let link = scene.link(1, HERE);
+    let reader = scene.reader();
+    scene.asks(&link, reader);
+    scene.publish();
+    assert_eq!(scene.publication.unacknowledged().len(), 1);
+    // Another publisher offers another QoS, so that this one is withdrawn.
+    scene.publication.offer(QoS::keep_last(1).best_effort(), &Arc::default());
+    scene.offer.leave(&scene.events);
+    assert!(scene.publication.withdraw(&scene.offer));
+    assert_eq!((scene.publication.unacknowledged().len(), scene.publication.dropped()), (0, 1));
+}
+
+/// Whoever says that it is the node of another, and is not where that is, takes nothing from it.
+#[test]
+fn link_from_elsewhere_does_not_take_a_reader_off_rtps() {
+    let mut scene = Scene::new(148, RELIABLE);
+    let mut forged = scene.link(1, ELSEWHERE);
+    let reader = scene.reader();
+    assert!(!scene.is_held(reader), "RTPS serves it as ever");
+    assert!(matches!(forged.next_change(), Statement::Leave { .. }), "and the link does not");
+    let id = scene.pair(reader).id();
+    scene.states(&forged, Statement::Return { id });
+    assert!(!scene.is_held(reader));
+    scene.publish();
+    assert_eq!(scene.brought_by_rtps(1), [1]);
+    // Nor does it have a pair leave the node's own link.
+    let own = scene.link(2, HERE);
+    let other = scene.reader();
+    assert!(scene.is_held(other));
+    scene.asks(&forged, other);
+    let pair = (scene.writer.id(), other);
+    assert!(!lock(&scene.publication.state).is_leaving(pair, None));
+    // And it holds nothing that the own link held.
+    scene.publication.leave(own.conn);
+    assert!(!scene.is_held(other));
+}
+
+/// A link of UDPROS cannot say which of a node's subscriptions need it.
+#[test]
+fn datagrams_serve_a_node_of_which_rtps_serves_a_part() {
+    for has_other in [false, true] {
+        let mut scene = Scene::new(if has_other { 149 } else { 150 }, QoS::keep_last(100).best_effort());
+        let reader = scene.reader();
+        if has_other {
+            // It asks for more than is offered.
+            node_reader(&scene.far, RELIABLE, NODE);
+            let until = clock::monotonic() + LONG;
+            while scene.rtps.readers_on("/chatter", NODE).len() < 2 {
+                assert!(clock::monotonic() < until, "the other reader is not known");
+                turn(&scene.rtps);
+                turn(&scene.far);
+            }
+        }
+        let far = Datagrams::bind(HERE).unwrap();
+        let link = SubscriberLink {
+            topic: "/chatter".into(),
+            conn: ConnId(1),
+            subscriber: "/listener".into(),
+            answer: Vec::new(),
+            datagrams: None,
+            same_host: None,
+            delivery: None,
+            origin: Some(NODE),
+            stats: Arc::default(),
+        };
+        let near = Arc::new(Datagrams::connect(far.address()).unwrap());
+        scene.publication.join_datagrams(link, Fragmenter::new(1, 1000), Token(1), near);
+        scene.publish();
+        let carries = far.recv(&mut [0; 64]).unwrap().is_some();
+        assert_eq!((carries, scene.is_held(reader)), (has_other, has_other));
+    }
+}

@@ -1,0 +1,41 @@
+//! Sockets of the ROS 2 participant, which the loop has the participant read.
+
+use std::io;
+use std::sync::Arc;
+
+use runnel_io::interfaces::Changes;
+use runnel_io::{Interest, Token};
+
+use super::{Socket, Sockets};
+use crate::driver::effect::Effects;
+use crate::rtps::Rtps;
+
+impl Sockets {
+    /// Watches the sockets of the participant, and the interfaces of the host.
+    pub(in crate::driver) fn add_participant(&mut self, rtps: &Rtps) -> io::Result<()> {
+        for socket in rtps.receivers() {
+            let key = self.insert(Socket::Rtps(Arc::clone(&socket)));
+            self.reactor.add(&*socket, Token(key.to_bits()), Interest::Read)?;
+        }
+        let changes = Changes::watch()?;
+        let key = self.insert(Socket::Nothing);
+        self.reactor.add(&changes, Token(key.to_bits()), Interest::Read)?;
+        if let Some(place) = self.get_mut(key) {
+            *place = Socket::Interfaces(changes);
+        }
+        Ok(())
+    }
+
+    /// The participant is gone.
+    pub(in crate::driver) fn remove_participant(&mut self, effects: &mut Effects) {
+        for key in self.keys() {
+            match self.get(key) {
+                // What still comes there would wake the program again and again: handles keep it open.
+                Some(Socket::Rtps(socket)) => drop(self.reactor.remove(&**socket)),
+                Some(Socket::Interfaces(_)) => {}
+                _ => continue,
+            }
+            self.remove(key, effects);
+        }
+    }
+}
