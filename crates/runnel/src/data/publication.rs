@@ -5,6 +5,7 @@ mod blank;
 mod ending;
 mod framed;
 mod leaving;
+mod lendable;
 mod life;
 mod link;
 mod links;
@@ -16,15 +17,14 @@ mod numbers;
 mod offer;
 mod outgoing;
 mod returned;
+mod room;
 mod shared_links;
 mod writer;
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use runnel_core::wire::{Encoding, GrowingSink};
-use runnel_io::segment::SlotMut;
+use runnel_core::wire::GrowingSink;
 use runnel_io::{Interest, Reactor};
 use runnel_rtps::wire::{EntityId, Guid};
 
@@ -33,7 +33,7 @@ use super::frames::FramePool;
 use super::subscription::{Deferred, LinkInfo};
 use crate::error::Unfit;
 use crate::frame::{Frame, LengthBeyondLimit, MAX_MESSAGE, Payload, QueueBound};
-use crate::ipc::{self, Pool, Reservation, SHORTEST};
+use crate::ipc::{self, Pool, Reservation};
 use crate::log_output::console;
 use crate::sync::{Class, Mutex, lock};
 pub(crate) use blank::{Blank, Filled, NoBlank};
@@ -280,27 +280,6 @@ impl Publication {
         Ok(())
     }
 
-    /// The message in memory where subscribers of other processes can read it, if any can and it is long. That is had
-    /// without the lock, since it may have to be made.
-    fn lendable(&self, message: &impl Outgoing) -> Option<Blank> {
-        if self.channels.load(Ordering::Relaxed) == 0 {
-            return None;
-        }
-        let length = message.wire_len();
-        let mut slot = self.slot(length)?;
-        // It may not have the length that it said.
-        message.write_slice(&mut slot[..length]).then_some(Blank::slot(Encoding::Ros1, slot, length))
-    }
-
-    /// Memory for so many bytes where subscribers of other processes can read them.
-    fn slot(&self, length: usize) -> Option<SlotMut> {
-        if length < SHORTEST || self.channels.load(Ordering::Relaxed) == 0 {
-            return None;
-        }
-        lock(&self.state).links.iter().for_each(Link::take_back);
-        self.pool.take(length)
-    }
-
     fn count_dropped(&self, messages: u64) {
         // An atomic addition costs what a small message does.
         if messages > 0 {
@@ -364,51 +343,6 @@ impl Publication {
         }
         None
     }
-
-    /// Makes memory for so many messages of up to so many bytes.
-    ///
-    /// # Errors
-    /// When there is not so much.
-    pub(crate) fn reserve(&self, messages: usize, message: usize) -> io::Result<()> {
-        if message < SHORTEST {
-            return Ok(());
-        }
-        let reserved = self.pool.reserve(messages, message)?;
-        lock(&self.state).reserved.push(reserved);
-        Ok(())
-    }
-
-    /// Whether subscribers of this host have mapped all that is reserved, which they are given if they were not yet.
-    pub(crate) fn is_reserved_everywhere(&self) -> bool {
-        let mut state = lock(&self.state);
-        let State { links, reserved, .. } = &mut *state;
-        let in_ros1 =
-            reserved.iter_mut().all(|reserved| links.iter().all(|link| link.give(reserved.segments())));
-        in_ros1 && state.is_reserved_in_memory()
-    }
-
-    /// Whether one more message of so many bytes pushes out none.
-    pub(crate) fn has_room(&self, bytes: usize, offer: &Offer) -> bool {
-        let mut state = lock(&self.state);
-        self.full_at(&mut state, bytes).is_none() && state.full_without_bytes(offer).is_none()
-    }
-
-    /// The slowest of the subscribers for which one more message of so many bytes would push out another.
-    fn full_at(&self, state: &mut State, bytes: usize) -> Option<String> {
-        state.links.iter_mut().for_each(|link| link.flush_if_waiting(&self.reactor));
-        let full = state.links.iter().filter(|link| link.is_full(bytes));
-        full.max_by_key(|link| link.waiting()).map(|link| link.subscriber.clone())
-    }
-
-    /// True if every message went to the kernel, or waits for nobody's connection.
-    pub(crate) fn is_sent_by_links(&self) -> bool {
-        lock(&self.state).links.iter().all(Link::is_flushed)
-    }
-
-    /// True if every message went to the kernel, or is with the subscriber's process where ROS 2 tells.
-    pub(crate) fn is_flushed(&self) -> bool {
-        lock(&self.state).is_flushed()
-    }
 }
 
 impl Drop for Publication {
@@ -422,15 +356,6 @@ impl Drop for Publication {
 }
 
 impl State {
-    fn is_flushed(&mut self) -> bool {
-        self.links.iter().all(Link::is_flushed) && self.is_acknowledged()
-    }
-
-    /// Who stands in the way of another message, whatever its bytes.
-    fn full_without_bytes(&mut self, offer: &Offer) -> Option<String> {
-        self.full_local().or_else(|| self.full_in_ros2(offer))
-    }
-
     /// Whether a message is wanted as bytes, apart from subscribers of this process.
     fn is_kept_as_bytes(&self, offer: &Offer) -> bool {
         self.options.latching || self.has_carrying_link(offer)

@@ -1,7 +1,7 @@
 //! What peers can make a process hold: descriptors, memory and queues. One test at a time, since these are counted for
 //! the whole process.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::common::{Graph, LONG, spin_until, wait_until};
 use crate::fake_publisher::FakePublisher;
 use crate::logged::{is_logged, wait_logged};
-use crate::process::alone;
+use crate::process::{alone, descriptors, resident};
 use crate::raw::{Ports, framed_text, read_frame, send, subscribe, subscriber_header};
 use runnel::core::Message;
 use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
@@ -23,17 +23,6 @@ use rustix::net::{AddressFamily, SocketType, connect, socket, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const MIB: usize = 1 << 20;
-
-fn descriptors() -> usize {
-    fs::read_dir("/proc/self/fd").unwrap().count()
-}
-
-/// Bytes of memory that the process has in use.
-fn resident() -> usize {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
-}
 
 fn text(data: impl ToString) -> Text {
     Text { data: data.to_string() }

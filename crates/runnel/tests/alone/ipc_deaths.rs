@@ -14,7 +14,7 @@ use crate::fake_process::END;
 use crate::held::Held;
 use crate::ipc_scene::{Reader, Scene, number_in};
 use crate::played::{THEIRS, context, play_if_asked, say, start, talk};
-use crate::process::alone;
+use crate::process::{alone, resident};
 use runnel::core::wire::Bytes;
 use runnel::io::host;
 use runnel::msgs::std_msgs::UInt8MultiArray;
@@ -174,12 +174,6 @@ fn publish_to(scene: &Scene, readers: &mut [Peer], count: u32) -> Duration {
         }
     }
     began.elapsed()
-}
-
-fn resident() -> usize {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
 }
 
 #[test]
@@ -351,8 +345,7 @@ fn readers_that_take_a_message_and_leave_leave_nothing_behind() {
             scene.talk(1, 100);
             reader.session.wait_for(fake_process::SAMPLE);
         }
-        drop(reader);
-        wait_until("it is gone", || scene.publisher.subscription_count() == 1);
+        scene.is_left_by(reader);
     };
     (0..50).for_each(visit);
     let (before, memory) = (Held::now(), resident());
@@ -381,8 +374,7 @@ fn subscriptions_of_one_process_that_come_and_go_leave_nothing_behind() {
         common::spin_until(&visitor, "a link in shared memory", || subscription.shared_memory_count() == 1);
         scene.talk(1, 5000);
         common::spin_until(&visitor, "one message", || heard.load(Ordering::SeqCst));
-        drop(subscription);
-        wait_until("it is gone", || scene.publisher.subscription_count() == 1);
+        scene.is_left_by(subscription);
     };
     (0..20).for_each(visit);
     let (before, memory) = (Held::now(), resident());

@@ -13,7 +13,7 @@ use crate::fake_process::{
 };
 use crate::ipc_scene::{Reader, Scene, go_over, number_in, subscribe};
 use crate::logged::count_logged;
-use crate::process::alone;
+use crate::process::{alone, descriptors, resident};
 use crate::raw::read_frame;
 use runnel::io::Packets;
 use runnel::io::memory::SharedWords;
@@ -46,8 +46,7 @@ fn refused(scene: &Scene, says: &str, greets: impl FnOnce(&Packets, u128, u128))
     wait_until("the connection closed", || is_ended(&packets));
     heard_on_network(scene, &mut stream);
     scene.is_undisturbed();
-    drop(stream);
-    wait_until("it is gone", || scene.publisher.subscription_count() == 1);
+    scene.is_left_by(stream);
 }
 
 #[test]
@@ -204,17 +203,6 @@ fn a_process_that_is_connected_to_and_greets_badly_is_met_again_later() {
     scene.is_undisturbed();
 }
 
-fn descriptors() -> usize {
-    fs::read_dir("/proc/self/fd").unwrap().count()
-}
-
-/// Bytes of memory that the process has in use.
-fn resident() -> usize {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * 1024
-}
-
 #[test]
 fn ten_thousand_that_connect_and_leave_leave_nothing_behind() {
     let _alone = alone();
@@ -251,8 +239,7 @@ fn ten_thousand_that_connect_and_leave_leave_nothing_behind() {
     // Twenty in ten seconds, of which a busy machine takes many.
     let spans = began.elapsed().as_secs() as usize / 10 + 2;
     assert!(logged() <= lines + 20 * spans, "{} lines in {spans} spans fill a disk", logged() - lines);
-    drop(stream);
-    wait_until("it is gone", || scene.publisher.subscription_count() == 1);
+    scene.is_left_by(stream);
     drop(Reader::new(&scene));
     scene.talk(100, 5000);
     scene.is_undisturbed();

@@ -48,8 +48,7 @@ fn goes_on(scene: &Scene, what: &str, act: impl FnOnce(&mut Reader)) {
     });
     scene.is_undisturbed();
     assert!(!is_ended(&reader.session.packets));
-    drop(reader);
-    wait_until("it is gone", || scene.publisher.subscription_count() == 1);
+    scene.is_left_by(reader);
 }
 
 #[test]
@@ -106,16 +105,14 @@ fn a_position_that_went_back_by_the_end_has_nothing_sent_twice() {
         let message = reader.message_of_connection();
         assert!(message.ends_with(&numbered(scene.published.get() - 1, 100).data));
         scene.is_undisturbed();
-        drop(reader);
-        wait_until("it is gone", || scene.publisher.subscription_count() == 1);
+        scene.is_left_by(reader);
     }
 }
 
 #[test]
 fn what_was_read_before_a_session_ended_for_what_its_reader_did_is_not_sent_again() {
     let _alone = alone();
-    let scene = Scene::new();
-    let mut reader = Reader::new(&scene);
+    let (scene, mut reader) = Scene::with_reader();
     scene.talk(10, 100);
     // It has not told yet how far it has read.
     (0..6).for_each(|_| assert_eq!(reader.session.peek().expect("a message").kind, SAMPLE));
@@ -172,8 +169,7 @@ fn slots_that_were_not_lent_are_not_taken_back() {
 #[test]
 fn a_slot_of_another_reader_is_not_taken_back() {
     let _alone = alone();
-    let scene = Scene::new();
-    let mut other = Reader::new(&scene);
+    let (scene, mut other) = Scene::with_reader();
     let kept = other.borrow(&scene, 20);
     // What the other holds is read again at the end: it must not have been written since.
     let bytes = |reader: &Reader| reader.session.segments[0].bytes(0, 5000 * 20).unwrap().to_vec();
@@ -310,8 +306,7 @@ fn records_about_what_is_not_there_are_passed_over() {
 #[test]
 fn a_reader_that_tells_where_it_cannot_be_ends_its_link_alone() {
     let _alone = alone();
-    let scene = Scene::new();
-    let mut other = Reader::new(&scene);
+    let (scene, mut other) = Scene::with_reader();
     for (epoch, next) in [(99, 1), (1, u64::from(u32::MAX))] {
         let me = small_number();
         let mut reader = Reader::of(me, subscribe(&scene, me));
@@ -374,8 +369,7 @@ fn memory_that_is_no_segment_is_not_mapped() {
 #[test]
 fn jammed_doorbell_does_not_hold_up_its_ringer() {
     let _alone = alone();
-    let scene = Scene::new();
-    let mut reader = Reader::new(&scene);
+    let (scene, mut reader) = Scene::with_reader();
     reader.session.mine.jam_doorbell();
     let page = reader.session.mine.page.words();
     // It sleeps again and again, and is rung each time.
@@ -395,8 +389,7 @@ fn jammed_doorbell_does_not_hold_up_its_ringer() {
 #[test]
 fn a_reader_that_makes_little_room_at_a_time_gets_everything() {
     let _alone = alone();
-    let scene = Scene::new();
-    let mut reader = Reader::new(&scene);
+    let (scene, mut reader) = Scene::with_reader();
     scene.talk(20_000, 10);
     let session = &mut reader.session;
     wait_until("it asks for room", || session.told(WANTS) > 0);
@@ -419,8 +412,7 @@ fn a_reader_that_makes_little_room_at_a_time_gets_everything() {
 #[test]
 fn what_was_lent_when_a_session_ended_is_not_written_again() {
     let _alone = alone();
-    let scene = Scene::new();
-    let mut reader = Reader::new(&scene);
+    let (scene, mut reader) = Scene::with_reader();
     let mut slots = Vec::new();
     wait_until("slots that are lent", || {
         scene.talk(1, 5000);

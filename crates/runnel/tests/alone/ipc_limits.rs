@@ -10,7 +10,7 @@ use crate::common::{LONG, spin_until, wait_until};
 use crate::group::Group;
 use crate::ipc_scene::{Scene, number_in, numbered};
 use crate::played::{context, play_if_asked, say, start};
-use crate::process::alone;
+use crate::process::{alone, descriptors};
 use runnel::msgs::std_msgs::UInt8MultiArray;
 use runnel::{Borrowed, Context, ContextOptions};
 use runnel_testkit::process::{Peer, within};
@@ -77,10 +77,6 @@ fn both_ways(Limited { context, expected }: &Limited, then: impl FnOnce()) {
     say(&format!("done, {came} came and {went} went by memory"));
     // The other end has heard all when it ends this.
     context.spin().unwrap();
-}
-
-fn descriptors() -> usize {
-    fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
 /// So many more descriptors may be had.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::common::LONG;
 use crate::end_sessions::end_sessions;
 use crate::fake_process::{END, SAMPLE_BEGIN};
-use crate::ipc_scene::{Reader, Scene, number_in};
+use crate::ipc_scene::{Scene, number_in};
 use crate::numbers::numbered;
 use crate::process::alone;
 use crate::ros2_pair::{Ends, Pair};
@@ -15,8 +15,7 @@ use runnel::QoS;
 #[test]
 fn partly_read_message_comes_whole_by_the_connection() {
     let _alone = alone();
-    let scene = Scene::new();
-    let mut reader = Reader::new(&scene);
+    let (scene, mut reader) = Scene::with_reader();
     // It has not mapped the memory in which these lie, and reads one piece of the second.
     scene.talk(1, 10);
     scene.talk(1, 20_000);

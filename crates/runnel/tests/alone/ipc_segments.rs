@@ -55,8 +55,7 @@ fn retire_segment(scene: &Scene) {
 #[test]
 fn a_reader_is_told_of_a_segment_that_ended_after_it_was_given_the_next() {
     let _alone = alone();
-    let scene = Scene::new();
-    let mut reader = Reader::new(&scene);
+    let (scene, mut reader) = Scene::with_reader();
     let held = reader.borrow(&scene, 3);
     retire_segment(&scene);
     wait_until("the next segment", || {
@@ -113,8 +112,7 @@ fn cpu_time() -> Duration {
 #[test]
 fn long_messages_are_lent_though_their_memory_was_not_mapped_and_many_wait() {
     let _alone = alone();
-    let scene = Scene::new();
-    let mut reader = Reader::new(&scene);
+    let (scene, mut reader) = Scene::with_reader();
     // More than may wait as slots: those behind are copied, and lifted into slots again.
     scene.talk(20, 1_000_000);
     assert!(reader.session.next().is_none(), "the memory is still to be mapped");

@@ -1,7 +1,6 @@
 //! Descriptors whose closing waits, handed over by a process of the same host: nobody waits for them but a thread that does
 //! nothing else.
 
-use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +12,7 @@ use std::time::Duration;
 use crate::common::wait_until;
 use crate::fake_process::{FULL, MAPPED, Mine, connect, gift, hello, send, small_number};
 use crate::ipc_scene::{Reader, Scene, subscribe};
-use crate::process::alone;
+use crate::process::{alone, descriptors};
 use runnel::io::Packets;
 use runnel::io::unix::MAX_FDS;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sockopt};
@@ -45,10 +44,6 @@ fn let_go(mut far: TcpStream) {
             Err(error) => return assert_eq!(error.kind(), ErrorKind::ConnectionReset),
         }
     }
-}
-
-fn descriptors() -> usize {
-    fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
 /// Nobody looks at what comes to the talker for 50 ms, in which the test closes what it hands over.

@@ -68,6 +68,19 @@ impl Scene {
         Self { graph, talking, publisher, published, far, spinning, heard, subscription, ports }
     }
 
+    /// The two, and a reader beside them.
+    pub fn with_reader() -> (Self, Reader) {
+        let scene = Self::new();
+        let reader = Reader::new(&scene);
+        (scene, reader)
+    }
+
+    /// A reader ends, which the talker learns.
+    pub fn is_left_by<R>(&self, reader: R) {
+        drop(reader);
+        wait_until("it is gone", || self.publisher.subscription_count() == 1);
+    }
+
     /// Publishes so many messages of about so many bytes.
     pub fn talk(&self, count: u32, size: usize) {
         for _ in 0..count {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
+use super::link::Link;
 use super::{Publication, State};
 use crate::linger::Unarrived;
 use crate::sync::lock;
@@ -20,6 +21,16 @@ pub(super) struct Wait {
 }
 
 impl Publication {
+    /// True if every message went to the kernel, or waits for nobody's connection.
+    pub(crate) fn is_sent_by_links(&self) -> bool {
+        lock(&self.state).links.iter().all(Link::is_flushed)
+    }
+
+    /// True if every message went to the kernel, or is with the subscriber's process where ROS 2 tells.
+    pub(crate) fn is_flushed(&self) -> bool {
+        lock(&self.state).is_flushed()
+    }
+
     /// Until when what was published so far is waited for, if a wait for it has begun.
     pub(crate) fn is_waited_for(&self) -> Option<Instant> {
         lock(&self.state).wait_for(self.published(), clock::monotonic())
@@ -67,6 +78,10 @@ impl Publication {
 }
 
 impl State {
+    fn is_flushed(&mut self) -> bool {
+        self.links.iter().all(Link::is_flushed) && self.is_acknowledged()
+    }
+
     /// One that was over a while ago was for the ends of others: somebody may have come since who gets what is kept.
     fn wait_for(&self, published: u64, now: Instant) -> Option<Instant> {
         let is_so = |wait: &&Wait| wait.published == published && now < wait.until + GRACE;

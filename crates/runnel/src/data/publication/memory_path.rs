@@ -5,16 +5,14 @@
 //! of a link of ROS 1, or the writer of the participant. So it begins where the network [left off](LeftOff), and ends with what
 //! the network goes on with ([`Ended`]).
 
+mod beginning;
 mod ending;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use runnel_core::wire::Encoding;
-use runnel_delivery::{
-    Credit, Numbered, Path, PathId, PathKind, QueuePolicy, ReachedError, SendAction, Sender, SenderSnapshot,
-    Statement, StreamId,
-};
+use runnel_delivery::{Numbered, PathId, ReachedError, SendAction, Statement};
 use runnel_io::{Token, clock};
 use runnel_ros1::node::LinkStats;
 
@@ -22,6 +20,8 @@ use super::life::Life;
 use crate::data::way::Channel;
 use crate::frame::{Frame, Payload, QueueBound};
 use crate::ipc::{self, Tally};
+use beginning::policy;
+pub(super) use beginning::{Delivery, LeftOff};
 pub(super) use ending::Ended;
 
 /// Slots that wait for one subscriber at most; what waits behind them is copied.
@@ -58,69 +58,6 @@ pub(super) struct MemoryPath {
     pub(super) statements: VecDeque<(u64, Statement)>,
     /// Where the last message ends in the session, once that was asked for.
     end: Option<u64>,
-}
-
-/// What the network has of a pair that goes over to memory.
-pub(super) struct LeftOff {
-    /// What the network is to the pair.
-    pub(super) network: PathKind,
-    /// The greatest epoch that the subscriber knows.
-    pub(super) epoch: u32,
-    /// The subscriber is known to have all before this number.
-    pub(super) reached: u64,
-    /// The number of the first message that the network has not taken.
-    pub(super) unsent: u64,
-    /// Those that wait from there on.
-    pub(super) waiting: Vec<Numbered<Frame>>,
-    /// The number of the next message.
-    pub(super) next: u64,
-}
-
-/// A pair's sender, which is about to have its messages go by memory.
-pub(super) struct Delivery(Sender<Frame>);
-
-impl Delivery {
-    /// Goes on where the network left off. `stream` is what both ends name the pair by. Gives the statement that opens the
-    /// channel.
-    pub(super) fn switch_to_memory(
-        stream: u64,
-        left_off: LeftOff,
-        bound: QueueBound,
-        waits_for_user: bool,
-    ) -> Option<(Self, Statement)> {
-        let LeftOff { network, epoch, reached, unsent, waiting, next } = left_off;
-        let snapshot = SenderSnapshot {
-            id: StreamId { stream, subscription: 0 },
-            next_number: next,
-            epoch,
-            reached,
-            from: reached,
-            taken: unsent,
-            is_settled: false,
-            dropped: 0,
-            messages: waiting,
-        };
-        let mut sender = Sender::resume(snapshot, policy(bound), bound.bytes, Credit::DEFAULT);
-        if waits_for_user {
-            sender.pace();
-        }
-        sender.path_up(Path::new(NETWORK, network)).ok()?;
-        // The network carries the pair already, and keeps the order of what it carries.
-        sender.reached(sender.epoch(), reached).ok()?;
-        sender.path_up(Path::new(MEMORY, PathKind::SharedMemory)).ok()?;
-        sender.switch_path(MEMORY).ok()?;
-        // What is skipped on the network is what its queue or its writer left out, which state it.
-        let begin = std::iter::from_fn(|| sender.poll_action()).find_map(|action| match action {
-            SendAction::Begin { path: MEMORY, statement } => Some(statement),
-            _ => None,
-        })?;
-        Some((Self(sender), begin))
-    }
-}
-
-fn policy(bound: QueueBound) -> QueuePolicy {
-    // A publisher that keeps all looks for room before it publishes.
-    QueuePolicy::KeepLast { depth: bound.messages }
 }
 
 impl MemoryPath {
