@@ -94,11 +94,6 @@ impl<P: Lend> UserWriter<P> {
         self.writer.overwritten()
     }
 
-    /// How often readers have been matched or left.
-    pub fn reader_changes(&self) -> u32 {
-        self.writer.changes()
-    }
-
     /// The number of the sample that was written last. `None` if the writer has ended.
     pub fn last_number(&self) -> Option<SequenceNumber> {
         (!self.closed).then(|| self.writer.history().last())

@@ -50,6 +50,16 @@ impl Ros2 {
         self.pair(far_end, pair).map(|(.., from)| Arc::clone(&from.position))
     }
 
+    /// Whether the link is where the publisher's participant is, if RTPS matches the pair.
+    fn speaks_for(&self, far_end: FarEnd, pair: PairId) -> bool {
+        let is_meant = |(writer, from): (&Guid, &Arc<LinkInfo>)| {
+            writer.entity.number() == pair.writer && from.origin == Some(far_end.origin)
+        };
+        let end = self.readers.get(&EntityId::from_number(pair.reader));
+        let is_matched = end.is_some_and(|end| end.links.iter().any(is_meant));
+        !is_matched || self.pair(far_end, pair).is_some()
+    }
+
     /// What puts a pair's messages in order, if that is not RTPS.
     fn receiver_of_pair(&self, far_end: FarEnd, pair: PairId) -> Option<Key> {
         let (reader, writer, _) = self.pair(far_end, pair)?;
@@ -126,10 +136,11 @@ impl Driver {
             if let Some(receiver) = self.ros2.receiver_of_pair(far_end, pair) {
                 self.deliver_all(receiver);
             }
+            let speaks_for = self.ros2.speaks_for(far_end, pair);
             if let Some(Socket::Input(input)) = self.sockets.get_mut(key)
                 && let Some(share) = input.share()
             {
-                share.returns.settle(pair);
+                if speaks_for { share.returns.settle(pair) } else { share.returns.forget(pair) }
             }
         }
     }

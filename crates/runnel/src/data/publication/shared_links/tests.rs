@@ -317,6 +317,20 @@ fn writer_that_is_not_known_is_answered_for() {
     }
 }
 
+/// The participant knows the reader by the time when the writer is made.
+#[test]
+fn further_writer_holds_readers_that_it_has_matched_already() {
+    let scene = Scene::new(151, RELIABLE);
+    let _link = scene.link(1, HERE);
+    let reader = scene.reader();
+    let qos = QoS::keep_last(7);
+    let writer = scene.rtps.create_writer(chatter(qos));
+    let offer = scene.publication.offer(qos, &Arc::default());
+    assert!(writer.readers(NODE).iter().any(|of| of.guid == reader && !of.is_held));
+    offer.set_writer(RtpsWriter::new(Arc::clone(&scene.rtps), Arc::clone(&writer)));
+    assert!(writer.is_held(reader), "the link brings its first messages");
+}
+
 #[test]
 fn messages_that_wait_end_with_their_writer() {
     let mut scene = Scene::new(147, RELIABLE);
