@@ -50,20 +50,14 @@ impl Ros2 {
         self.pair(far_end, pair).map(|(.., from)| Arc::clone(&from.position))
     }
 
-    /// Whether the link is where the publisher's participant is, if RTPS matches the pair.
-    fn speaks_for(&self, far_end: FarEnd, pair: PairId) -> bool {
-        let is_meant = |(writer, from): (&Guid, &Arc<LinkInfo>)| {
-            writer.entity.number() == pair.writer && from.origin == Some(far_end.origin)
-        };
-        let end = self.readers.get(&EntityId::from_number(pair.reader));
-        let is_matched = end.is_some_and(|end| end.links.iter().any(is_meant));
-        !is_matched || self.pair(far_end, pair).is_some()
-    }
-
     /// What puts a pair's messages in order, if that is not RTPS.
-    fn receiver_of_pair(&self, far_end: FarEnd, pair: PairId) -> Option<Key> {
-        let (reader, writer, _) = self.pair(far_end, pair)?;
-        self.readers.get(&reader)?.receiver_of(writer)
+    fn receiver_of_pair(&self, origin: u64, pair: PairId) -> Option<Key> {
+        let end = self.readers.get(&EntityId::from_number(pair.reader))?;
+        // Its participant may be lost already.
+        let is_meant = |(writer, from): &(&Guid, &Arc<LinkInfo>)| {
+            writer.entity.number() == pair.writer && from.origin == Some(origin)
+        };
+        end.links.iter().find(is_meant).and_then(|(writer, _)| end.receiver_of(*writer))
     }
 
     /// The writers of nodes of this origin with which RTPS has matched readers of a subscription.
@@ -130,17 +124,16 @@ impl Driver {
             if let Err(fault) = input.resume_link() {
                 return self.sockets.misbehaved(key, fault.to_string(), &mut self.effects);
             }
-            let (far_end, share) = (input.far_end(), input.share());
+            let (origin, share) = (input.from.origin, input.share());
             let unsettled = share.and_then(|share| share.returns.first_unsettled());
-            let (Some(pair), Some(far_end)) = (unsettled, far_end) else { return };
-            if let Some(receiver) = self.ros2.receiver_of_pair(far_end, pair) {
+            let (Some(pair), Some(origin)) = (unsettled, origin) else { return };
+            if let Some(receiver) = self.ros2.receiver_of_pair(origin, pair) {
                 self.deliver_all(receiver);
             }
-            let speaks_for = self.ros2.speaks_for(far_end, pair);
             if let Some(Socket::Input(input)) = self.sockets.get_mut(key)
                 && let Some(share) = input.share()
             {
-                if speaks_for { share.returns.settle(pair) } else { share.returns.forget(pair) }
+                share.returns.settle(pair);
             }
         }
     }

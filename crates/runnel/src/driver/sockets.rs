@@ -37,6 +37,8 @@ use crate::environment::Settings;
 use crate::receive_budget::FrameBudget;
 #[cfg(test)]
 pub(super) use last_messages::MOST_UNDER_WAY;
+#[cfg(test)]
+pub(super) use link_returns::LinkReturns;
 pub(super) use link_share::{LinkShare, Name, name_of};
 use lookups::Lookups;
 pub(super) use paths::Given;

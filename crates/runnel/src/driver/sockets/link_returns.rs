@@ -35,11 +35,6 @@ impl LinkReturns {
         self.positions.push((pair, position));
     }
 
-    /// RTPS counts a pair, but not for this link.
-    pub(in crate::driver) fn forget(&mut self, pair: PairId) {
-        self.positions.retain(|(of, _)| *of != pair);
-    }
-
     /// How far RTPS is with a pair.
     fn position(&self, pair: PairId) -> Option<&Arc<PairPosition>> {
         self.positions.iter().find(|(of, _)| *of == pair).map(|(_, position)| position)

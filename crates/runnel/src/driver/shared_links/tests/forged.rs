@@ -7,6 +7,7 @@ use runnel_ros1::tcpros::Part;
 
 use super::*;
 use crate::driver::effect::Effect;
+use crate::driver::sockets::LinkReturns;
 use crate::receive_budget::{FrameBudget, ReceiveLimits};
 
 /// An address at which there is no participant.
@@ -36,6 +37,8 @@ fn states(scene: &Scene, address: Option<IpAddr>, statement: impl Fn(PairId) -> 
     let Some(Socket::Input(input)) = driver.sockets.get_mut(key) else { unreachable!("it is an input") };
     if let Some(claim) = claim {
         input.claim = claim;
+        // RTPS would not have said how far it is with its pair.
+        input.share().unwrap().returns = LinkReturns::default();
     }
     let pair = input.share().unwrap().receiver.pairs().next().unwrap().0;
     input.hear_part(Part::Statement(statement(pair).encode())).unwrap();
