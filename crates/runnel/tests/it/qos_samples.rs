@@ -91,7 +91,8 @@ fn what_waited_longer_than_its_lifespan_for_a_callback_after_the_network_or_memo
         (false, QoS::keep_all()),
         (true, QoS::keep_last(10)),
     ] {
-        let [near, far] = [0; 2].map(|_| context_with(52, ipc));
+        let domain = new_domain();
+        let [near, far] = [0; 2].map(|_| context_with(domain, ipc));
         let [talker, listener] =
             [("talker", &near), ("listener", &far)].map(|(name, of)| of.create_node(name));
         let talker = talker.unwrap();
