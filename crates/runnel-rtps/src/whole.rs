@@ -240,11 +240,6 @@ impl<P: Lend> WholeParticipant<P> {
         self.of(writer, UserWriter::overwritten).unwrap_or_default()
     }
 
-    /// As [`UserWriter::reader_changes`].
-    pub fn reader_changes(&self, writer: EntityId) -> u32 {
-        self.of(writer, UserWriter::reader_changes).unwrap_or_default()
-    }
-
     /// As [`UserWriter::last_number`].
     pub fn last_number(&self, writer: EntityId) -> Option<SequenceNumber> {
         self.of(writer, UserWriter::last_number)?

@@ -1,7 +1,8 @@
 //! Check that the crates of the workspace, and the top modules of each crate, use each other in one direction only.
 //!
 //! A table says which crate uses which, and in which layers the modules of a crate lie. A module uses modules of its own layer,
-//! without a cycle, and of lower layers. A crate without layers must only have no cycle between its top modules.
+//! without a cycle, and of lower layers. A crate without layers must only have no cycle between its top modules. Within a top module,
+//! modules that are to be apart use neither each other nor the type that is named as the top module, which has them all.
 //!
 //! Uses are paths that begin at the crate's root, by `crate`, `super` or `self`, in a `use` or anywhere else in the code. What the
 //! root re-exports counts as its module. The root itself (`lib.rs`, `main.rs`) may use all. Code for tests alone is left out.
@@ -47,7 +48,8 @@ impl Check<'_> {
     fn unknown_crates(&self) -> Vec<String> {
         let crates = self.table.crates.iter().map(|(name, (_, line))| (name, line));
         let layers = self.table.layers.iter().filter_map(|(name, layers)| Some((name, &layers.first()?.1)));
-        let named = crates.chain(layers).chain(&self.table.unchecked);
+        let apart = self.table.apart.iter().map(|((name, _), (_, line))| (name, line));
+        let named = crates.chain(layers).chain(apart).chain(&self.table.unchecked);
         let unknown = named.filter(|(name, _)| !self.members.contains_key(*name));
         unknown
             .map(|(name, line)| format!("{}:{line}: no crate {name} in the workspace", self.path))
@@ -82,7 +84,27 @@ impl Check<'_> {
             faults.extend(cycles(&modules.uses));
             if Some(&root) == library.as_ref() {
                 faults.extend(self.layers(name, &modules));
+                faults.extend(self.apart(name, &modules));
             }
+        }
+        faults
+    }
+
+    /// Uses between modules of a top module that are to be apart.
+    fn apart(&self, name: &str, modules: &Modules) -> Vec<String> {
+        let mut faults = Vec::new();
+        for ((of, outer), (parts, line)) in self.table.apart.iter().filter(|((of, _), _)| of == name) {
+            let Some(uses) = modules.inner.get(outer) else {
+                faults.push(format!("{}:{line}: crate {of} has no top module {outer}", self.path));
+                continue;
+            };
+            let whole = type_name(outer);
+            let is_apart = |to: &String| parts.contains(to) || *to == whole;
+            let wrong =
+                uses.iter().filter(|((from, to), _)| parts.contains(from) && from != to && is_apart(to));
+            faults.extend(wrong.map(|((from, to), place)| {
+                format!("{place}: {outer}::{from} may not use {outer}::{to}, by {}:{line}", self.path)
+            }));
         }
         faults
     }
@@ -121,4 +143,10 @@ impl Check<'_> {
         }
         faults
     }
+}
+
+/// The name of the type that a module is named as.
+fn type_name(module: &str) -> String {
+    let mut letters = module.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }

@@ -15,6 +15,8 @@ pub struct Modules {
     pub names: BTreeSet<String>,
     /// What they use.
     pub uses: Uses,
+    /// What modules within a top module use of what that declares or imports, by the top module.
+    pub inner: BTreeMap<String, Uses>,
     /// What keeps a file from being understood, with its place.
     pub faults: Vec<String>,
 }
@@ -38,7 +40,29 @@ impl Modules {
         for file in inner {
             file.source.named.iter().for_each(|named| modules.add(file, named, &exports));
         }
+        for outer in inner.iter().filter(|file| file.module.len() == 1) {
+            modules.add_inner(outer, inner);
+        }
         modules
+    }
+
+    /// Adds what the modules within a top module name of it: modules, what it imports of them, and what is its own.
+    fn add_inner(&mut self, outer: &File, files: &[File]) {
+        let names = outer.source.modules.iter().filter_map(|path| path.get(1).cloned()).collect();
+        let exports = Exports::of(outer, &names);
+        let mut uses = Uses::new();
+        for file in files.iter().filter(|file| file.module.first() == outer.module.first()) {
+            let Some(from) = file.module.get(1) else { continue };
+            for named in file.source.named.iter().filter(|named| named.path.first() == outer.module.first()) {
+                let Some(name) = named.path.get(1) else { continue };
+                let known: Vec<&String> = exports.modules(name).collect();
+                for to in if known.is_empty() { vec![name] } else { known } {
+                    let place = || format!("{}:{}", file.path, named.line);
+                    uses.entry((from.clone(), to.clone())).or_insert_with(place);
+                }
+            }
+        }
+        self.inner.insert(outer.module.concat(), uses);
     }
 
     fn follow(&mut self, tree: &Tree, path: String, module: Vec<String>, files: &mut Vec<File>) {
@@ -188,6 +212,28 @@ mod tests {
             ("c/src/d.rs", ""),
         ];
         assert_eq!(uses(&files), ["a b c/src/a.rs:1", "b d c/src/b.rs:1"]);
+    }
+
+    #[test]
+    fn what_modules_within_a_module_use_of_it_is_known() {
+        let files = [
+            ("c/src/lib.rs", "mod a;"),
+            ("c/src/a/mod.rs", "mod x;\nmod y;\nmod z;\nuse x::X;\npub struct Own;"),
+            ("c/src/a/x.rs", "mod inner;"),
+            ("c/src/a/x/inner.rs", "use crate::a::y::Y;\nuse super::super::Own;"),
+            ("c/src/a/y.rs", "use super::X;"),
+            ("c/src/a/z.rs", "use self::own;\nuse super::z;"),
+        ];
+        let modules = modules(&files);
+        let uses: Vec<_> =
+            modules.inner["a"].iter().map(|((from, to), at)| format!("{from} {to} {at}")).collect();
+        let expected = [
+            "x Own c/src/a/x/inner.rs:2",
+            "x y c/src/a/x/inner.rs:1",
+            "y x c/src/a/y.rs:1",
+            "z z c/src/a/z.rs:1",
+        ];
+        assert_eq!(uses, expected);
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub struct Table {
     pub crates: BTreeMap<String, (BTreeSet<String>, usize)>,
     /// The top modules of a crate in layers, lowest first, each with its line.
     pub layers: BTreeMap<String, Vec<(Vec<String>, usize)>>,
+    /// Modules within a top module of a crate that do not use each other, by the crate and the top module, with their line.
+    pub apart: BTreeMap<(String, String), (Vec<String>, usize)>,
     /// The crates whose modules are not looked at yet, each with its line.
     pub unchecked: BTreeMap<String, usize>,
     /// What cannot be read, each with its line.
@@ -16,7 +18,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Reads a table. A line is `crate NAME: CRATE..`, `layer CRATE: MODULE..` or `unchecked CRATE`, and `#` begins a comment.
+    /// Reads a table. A line is `crate NAME: CRATE..`, `layer CRATE: MODULE..`, `apart CRATE MODULE: MODULE..` or
+    /// `unchecked CRATE`, and `#` begins a comment.
     pub fn read(text: &str) -> Self {
         let mut table = Self::default();
         for (index, line) in text.lines().enumerate() {
@@ -37,6 +40,10 @@ impl Table {
             ["layer", name] => {
                 self.layers.entry((*name).to_owned()).or_default().push((rest.collect(), number));
                 true
+            }
+            ["apart", name, outer] => {
+                let key = ((*name).to_owned(), (*outer).to_owned());
+                self.apart.insert(key, (rest.collect(), number)).is_none()
             }
             ["unchecked", name] => self.unchecked.insert((*name).to_owned(), number).is_none(),
             _ => return self.faults.push((number, format!("not a line of this table: {line}"))),
@@ -64,8 +71,9 @@ mod tests {
     #[test]
     fn lines_are_read_without_comments() {
         let table = Table::read(
-            "# a table\ncrate a:\ncrate b: a  # because\n\nlayer b: x y\nlayer b: z\nunchecked c\n",
+            "# a table\ncrate a:\ncrate b: a  # because\n\nlayer b: x y\nlayer b: z\nunchecked c\napart b x: v w\n",
         );
+        assert_eq!(table.apart[&("b".to_owned(), "x".to_owned())], (vec!["v".to_owned(), "w".to_owned()], 8));
         assert_eq!(table.faults, []);
         assert_eq!(table.crates["b"], (["a".to_owned()].into(), 3));
         assert_eq!(table.layers_of("b"), Some([("x", 0), ("y", 0), ("z", 1)].into()));

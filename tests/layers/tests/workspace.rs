@@ -75,6 +75,36 @@ fn use_of_a_higher_layer_is_refused() {
 }
 
 #[test]
+fn use_between_modules_that_are_apart_is_refused() {
+    let table = format!("{LAYERED}apart upper frame: left right\n");
+    let outer =
+        ("crates/upper/src/frame.rs", "mod left;\nmod right;\nmod shared;\nuse left::Left;\nstruct Frame;");
+    for (text, used) in [
+        ("use super::shared::X;", None),
+        ("use super::left::X;", Some("left")),
+        ("use super::Left;", Some("left")),
+        ("use crate::frame::Frame;", Some("Frame")),
+    ] {
+        let inner = [
+            outer,
+            ("crates/upper/src/frame/left.rs", ""),
+            ("crates/upper/src/frame/shared.rs", "use super::Left;"),
+        ];
+        let kept = FILES.into_iter().filter(|(path, _)| *path != outer.0);
+        let files = kept.chain(inner).chain([("crates/upper/src/frame/right.rs", text)]);
+        let expected: Vec<String> = used
+            .map(|used| {
+                format!(
+                    "crates/upper/src/frame/right.rs:1: frame::right may not use frame::{used}, by table:5"
+                )
+            })
+            .into_iter()
+            .collect();
+        assert_eq!(faults(&Tree::of(files), &table, "table"), expected, "{text}");
+    }
+}
+
+#[test]
 fn unchecked_crate_may_have_cycles() {
     let table = "crate lower:\ncrate upper: lower\nunchecked upper\n";
     assert_eq!(planted("crates/upper/src/error.rs", "use crate::api::Api;", table), [""; 0]);
@@ -107,6 +137,8 @@ fn table_that_is_out_of_date_is_refused() {
         ("crate gone:", "table:5: no crate gone in the workspace"),
         ("layer gone: x", "table:5: no crate gone in the workspace"),
         ("unchecked gone", "table:5: no crate gone in the workspace"),
+        ("apart gone x: y", "table:5: no crate gone in the workspace"),
+        ("apart upper gone: x", "table:5: crate upper has no top module gone"),
         ("layer upper: gone", "table:5: crate upper has no top module gone"),
         ("layer upper: api", "table:5: module api has a layer already"),
         ("arrow a b", "table:5: not a line of this table: arrow a b"),

@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::resent::{Lost, Run};
 use super::{PairId, writer_id};
 use crate::limits::MAX_EPOCH_LEAP;
 use crate::statement::Statement;
@@ -23,13 +24,20 @@ pub struct SharedLinkReceiver<S> {
     writer: Option<u32>,
     names: u64,
     subscriptions: Vec<Subscription<S>>,
-    pairs: Vec<Pair<S>>,
+    pub(super) pairs: Vec<Pair<S>>,
     /// Writers for which a Standby was sent, and its epoch.
     standby: Vec<(u32, u32)>,
     /// Writers for which a Needed was sent that no Begin has answered yet: messages of theirs that still arrive come before a gap.
     renewed: Vec<u32>,
+    /// Pairs that RTPS had not matched when they were to leave: a Return was sent that no Begin has answered yet.
+    returned: VecDeque<PairId>,
     /// Statements for the publisher.
     unsent: VecDeque<Statement>,
+    /// The messages that come now are of one pair alone, and where the last of such began.
+    pub(super) run: Option<Run>,
+    pub(super) last_run: Option<u32>,
+    /// What neither RTPS nor the link brings.
+    pub(super) lost: Vec<Lost<S>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,20 +48,22 @@ struct Subscription<S> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Pair<S> {
+pub(super) struct Pair<S> {
     id: PairId,
-    subscription: S,
+    pub(super) subscription: S,
     is_matched: bool,
-    served_by: ServedBy,
+    pub(super) served_by: ServedBy,
     /// A Return was sent that no Begin has answered yet.
     is_returning: bool,
     /// The writer's history was requested.
     has_asked_for_kept: bool,
+    /// The subscription has had, or has lost, all before this number; 0 if that is not known.
+    pub(super) next: u64,
 }
 
 /// The path by which a pair receives its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum ServedBy {
+pub(super) enum ServedBy {
     /// The publisher has stated nothing: the link, unless RTPS matched the pair before there was the link.
     Unstated,
     /// The pair was matched while the link was on standby, and waits for RTPS.
@@ -63,10 +73,12 @@ enum ServedBy {
     Link,
     /// RTPS has unmatched the pair, and the publisher has not yet stated that the link carries it again.
     Lost,
+    /// The link brings what RTPS may not have delivered.
+    Resent,
 }
 
 impl<S> Pair<S> {
-    fn is_on_link(&self) -> bool {
+    pub(super) fn is_on_link(&self) -> bool {
         matches!(self.served_by, ServedBy::Unstated | ServedBy::Link)
     }
 }
@@ -115,7 +127,11 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
             pairs: Vec::new(),
             standby: Vec::new(),
             renewed: Vec::new(),
+            returned: VecDeque::new(),
             unsent: VecDeque::new(),
+            run: None,
+            last_run: None,
+            lost: Vec::new(),
         }
     }
 }
@@ -144,14 +160,22 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let is_standby = self.is_standby(id.writer);
         let is_fresh = self.is_fresh(subscription);
         let index = self.index(id).unwrap_or_else(|| {
-            let served_by = if is_standby && is_fresh { ServedBy::Nothing } else { ServedBy::Unstated };
+            // Until the publisher has the Return, RTPS delivers what the link carries as well.
+            let is_returning = self.returned.contains(&id);
+            self.returned.retain(|returned| *returned != id);
+            let served_by = match is_standby && is_fresh {
+                _ if is_returning => ServedBy::Link,
+                true => ServedBy::Nothing,
+                false => ServedBy::Unstated,
+            };
             self.pairs.push(Pair {
                 id,
                 subscription,
                 is_matched: false,
                 served_by,
-                is_returning: false,
+                is_returning,
                 has_asked_for_kept: false,
+                next: 0,
             });
             self.pairs.len() - 1
         });
@@ -168,7 +192,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let Some(index) = self.index(id) else { return };
         let pair = &mut self.pairs[index];
         if core::mem::replace(&mut pair.is_matched, false) {
-            if !pair.is_on_link() {
+            if !pair.is_on_link() && pair.served_by != ServedBy::Resent {
                 pair.served_by = ServedBy::Lost;
             }
             self.return_pair(index);
@@ -183,6 +207,15 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         if !core::mem::replace(&mut pair.is_returning, true) {
             self.unsent.push_back(Statement::Return { id: pair.id.id() });
         }
+    }
+
+    fn return_unknown(&mut self, id: PairId) {
+        self.unsent.push_back(Statement::Return { id: id.id() });
+        self.returned.retain(|returned| *returned != id);
+        if self.returned.len() >= MOST_UNMATCHED {
+            self.returned.pop_front();
+        }
+        self.returned.push_back(id);
     }
 
     fn forget_unmatched(&mut self) {
@@ -205,6 +238,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     /// True if the next message of the link is delivered to all subscriptions, and none of them is fresh.
     pub fn delivers_to_all(&self) -> bool {
         self.renewed.is_empty()
+            && self.run.is_none()
             && self.pairs.iter().all(Pair::is_on_link)
             && !self.subscriptions.iter().any(|subscription| subscription.is_fresh)
     }
@@ -221,7 +255,8 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     /// Whether samples of a pair that RTPS delivers are accepted.
     pub fn takes_rtps(&self, id: PairId) -> bool {
-        let refuses = |pair: &Pair<S>| matches!(pair.served_by, ServedBy::Link | ServedBy::Lost);
+        let refuses =
+            |pair: &Pair<S>| matches!(pair.served_by, ServedBy::Link | ServedBy::Lost | ServedBy::Resent);
         self.index(id).is_none_or(|index| !refuses(&self.pairs[index]))
     }
 
@@ -258,10 +293,14 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
                     None
                 }
             }
-            Statement::Begin { epoch, .. } => {
+            Statement::Begin { epoch, from, .. } => {
                 if self.note_epoch(epoch)? {
-                    self.serve(id);
+                    self.serve(id, from);
                 }
+                None
+            }
+            Statement::Resent { at, number, .. } => {
+                self.begin_run(Run { pair: id, at, number });
                 None
             }
             _ => return Err(ShareFault::OfSubscriber),
@@ -282,39 +321,40 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     fn leave(&mut self, id: PairId, epoch: u32, from: u64) -> Option<LeftLink> {
         let Some(index) = self.index(id) else {
-            self.unsent.push_back(Statement::Return { id: id.id() });
+            self.return_unknown(id);
             return None;
         };
-        if !self.pairs[index].is_matched || self.pairs[index].is_returning {
-            self.stay_on_link(index);
+        if !self.pairs[index].is_matched {
+            let pair = &mut self.pairs[index];
+            // All before has come by the link. What follows waits with the publisher, which sends it by the link once it has the Return.
+            (pair.served_by, pair.next) = (ServedBy::Lost, pair.next.max(from));
+            self.return_pair(index);
             return None;
         }
         let is_fresh = self.is_fresh(self.pairs[index].subscription);
         let pair = &mut self.pairs[index];
         pair.served_by = ServedBy::Rtps;
         let is_fresh = is_fresh && !core::mem::replace(&mut pair.has_asked_for_kept, true);
+        if !is_fresh {
+            pair.next = pair.next.max(from);
+        }
         let next = if is_fresh { 1 } else { from };
         self.unsent.push_back(Statement::Reached { id: id.id(), epoch, next });
         (!is_fresh).then_some(LeftLink { pair: id, before: from })
     }
 
-    /// The publisher lets a pair leave that RTPS has unmatched meanwhile. The link still carries its messages, and the publisher
-    /// gives up those that wait for a Reached once it has the Return.
-    fn stay_on_link(&mut self, index: usize) {
-        let pair = &mut self.pairs[index];
-        if pair.is_on_link() {
-            pair.served_by = ServedBy::Link;
-        }
-        self.return_pair(index);
-    }
-
-    fn serve(&mut self, id: PairId) {
+    fn serve(&mut self, id: PairId, from: u64) {
+        self.run = None;
         // A Begin revokes the Standby for its writer: from here on the link carries all of its messages.
         self.standby.retain(|(writer, _)| *writer != id.writer);
         self.renewed.retain(|writer| *writer != id.writer);
+        self.returned.retain(|returned| *returned != id);
         let Some(index) = self.index(id) else { return };
         let pair = &mut self.pairs[index];
-        (pair.served_by, pair.is_returning) = (ServedBy::Link, false);
+        if !pair.is_on_link() && pair.next > 0 && from > pair.next {
+            self.lost.push(Lost { subscription: pair.subscription, count: from - pair.next });
+        }
+        (pair.served_by, pair.is_returning, pair.next) = (ServedBy::Link, false, 0);
         if pair.is_matched {
             self.unsent.push_back(Statement::Ask { id: id.id() });
         }
@@ -350,7 +390,8 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     fn needs(&self, subscription: S, writer: u32) -> bool {
         let is_of = |pair: &&Pair<S>| pair.subscription == subscription && pair.id.writer == writer;
-        let is_needed = |pair: &Pair<S>| pair.is_on_link() || pair.served_by == ServedBy::Lost;
+        let is_needed =
+            |pair: &Pair<S>| pair.is_on_link() || matches!(pair.served_by, ServedBy::Lost | ServedBy::Resent);
         self.pairs.iter().filter(is_of).all(is_needed)
     }
 
@@ -364,7 +405,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         !self.unsent.is_empty()
     }
 
-    fn index(&self, id: PairId) -> Option<usize> {
+    pub(super) fn index(&self, id: PairId) -> Option<usize> {
         self.pairs.iter().position(|pair| pair.id == id)
     }
 

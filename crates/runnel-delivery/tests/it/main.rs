@@ -13,6 +13,7 @@ mod relocation;
 mod sending;
 mod shared_link;
 mod shared_link_ends;
+mod shared_link_rules;
 mod simulation;
 mod statements;
 mod world;

@@ -28,22 +28,18 @@ fn receiver_with_asked_pair() -> SharedLinkReceiver<u32> {
 }
 
 #[test]
-fn pair_stays_on_link_when_its_leave_comes_unmatched() {
-    for is_matched_again in [false, true] {
-        let mut receiver = receiver_with_asked_pair();
-        receiver.unmatched(A);
-        if is_matched_again {
-            receiver.matched(A, SUBSCRIPTION);
-        }
-        assert_eq!(receiver.statement(&leave(A, 1)), Ok(None));
-        assert_eq!(statements(&mut receiver), [Statement::Return { id: A.id() }], "and no Reached");
-        assert!(receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
-        // The Begin answers the Return, and the pair can be asked for again.
-        assert_eq!(receiver.statement(&begin(A, 2)), Ok(None));
-        let asks: Vec<_> = is_matched_again.then_some(Statement::Ask { id: A.id() }).into_iter().collect();
-        assert_eq!(statements(&mut receiver), asks);
-        assert!(receiver.delivers(SUBSCRIPTION));
-    }
+fn pair_whose_leave_comes_unmatched_waits_for_the_link() {
+    let mut receiver = receiver_with_asked_pair();
+    receiver.unmatched(A);
+    assert!(receiver.delivers(SUBSCRIPTION));
+    assert_eq!(receiver.statement(&leave(A, 1)), Ok(None));
+    assert_eq!(statements(&mut receiver), [Statement::Return { id: A.id() }], "once, and no Reached");
+    assert!(!receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
+    // The Begin answers the Return, and the pair can be asked for again.
+    assert_eq!(receiver.statement(&begin(A, 2)), Ok(None));
+    assert!(receiver.delivers(SUBSCRIPTION));
+    receiver.matched(A, SUBSCRIPTION);
+    assert_eq!(statements(&mut receiver), [Statement::Ask { id: A.id() }]);
 }
 
 #[test]
@@ -124,4 +120,18 @@ fn ended_writer_frees_what_was_remembered_of_it() {
     sender.forget_writer(1);
     assert_eq!(ask(&mut sender, 2, 1), Ok(false));
     assert_eq!(sender.reached(A, 1, 5), Ok(None), "the pair does not leave any more");
+}
+
+/// RTPS serves the pair before there is the link, and has matched it at the publisher alone.
+#[test]
+fn pair_that_matches_after_its_leave_takes_the_link_alone() {
+    let mut receiver = SharedLinkReceiver::default();
+    receiver.add(SUBSCRIPTION, true);
+    assert_eq!(receiver.statement(&leave(A, 1)), Ok(None));
+    assert_eq!(statements(&mut receiver), [Statement::Return { id: A.id() }]);
+    receiver.matched(A, SUBSCRIPTION);
+    assert_eq!(statements(&mut receiver), [], "the Return comes first");
+    assert!(receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
+    receiver.statement(&begin(A, 2)).unwrap();
+    assert_eq!(statements(&mut receiver), [Statement::Ask { id: A.id() }]);
 }

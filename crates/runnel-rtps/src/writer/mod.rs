@@ -40,8 +40,6 @@ pub(crate) struct Writer<B> {
     history: History<B>,
     readers: ReaderSet,
     left: LeftReaders,
-    /// How often readers have been joined or left.
-    changes: u32,
     /// Whose turn it is to be sent to.
     turn: usize,
     heartbeats: u32,
@@ -72,7 +70,6 @@ impl<B: Lend> Writer<B> {
             history: History::new(),
             readers: ReaderSet::default(),
             left: LeftReaders::default(),
-            changes: 0,
             turn: 0,
             heartbeats: 0,
             overwritten: 0,
@@ -102,10 +99,6 @@ impl<B: Lend> Writer<B> {
         &self.readers
     }
 
-    pub fn changes(&self) -> u32 {
-        self.changes
-    }
-
     pub fn overwritten(&self) -> u64 {
         self.overwritten
     }
@@ -125,7 +118,6 @@ impl<B: Lend> Writer<B> {
         }
         if let Some(reader) = self.left.take(&spec) {
             self.readers.insert(reader);
-            self.changes = self.changes.wrapping_add(1);
             return;
         }
         let latching = self.is_latching() && spec.wants_earlier;
@@ -136,7 +128,6 @@ impl<B: Lend> Writer<B> {
             false => self.history.last().next(),
         };
         self.readers.insert(ReaderProxy::new(spec, start, self.history.last()));
-        self.changes = self.changes.wrapping_add(1);
     }
 
     /// Leaves a reader. True if it was joined.
@@ -165,7 +156,6 @@ impl<B: Lend> Writer<B> {
             }
         }
         if any {
-            self.changes = self.changes.wrapping_add(1);
             self.trim();
         }
         any
@@ -205,6 +195,19 @@ impl<B: Lend> Writer<B> {
         proxy.suspend(next);
         self.trim();
         Some((first_unacknowledged, next))
+    }
+
+    /// What a reader is not known to have of what is to reach it from here, as far as it is held.
+    pub fn unacknowledged_of(&self, reader: Guid) -> impl Iterator<Item = (SequenceNumber, &B)> {
+        let due = self.readers.get(reader).and_then(|proxy| proxy.unacknowledged(&self.history));
+        let mut next = due.as_ref().map(|due| *due.start());
+        core::iter::from_fn(move || {
+            let change = self.history.at_or_after(next?)?;
+            next = Some(change.number.next());
+            due.as_ref()
+                .is_some_and(|due| due.contains(&change.number))
+                .then_some((change.number, &change.payload))
+        })
     }
 
     /// A reader gets nothing until it is resumed.

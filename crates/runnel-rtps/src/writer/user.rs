@@ -94,11 +94,6 @@ impl<P: Lend> UserWriter<P> {
         self.writer.overwritten()
     }
 
-    /// How often readers have been matched or left.
-    pub fn reader_changes(&self) -> u32 {
-        self.writer.changes()
-    }
-
     /// The number of the sample that was written last. `None` if the writer has ended.
     pub fn last_number(&self) -> Option<SequenceNumber> {
         (!self.closed).then(|| self.writer.history().last())
@@ -109,6 +104,11 @@ impl<P: Lend> UserWriter<P> {
         self.writer.assert_liveliness();
         self.promises.note_alive(now);
         self.wake();
+    }
+
+    /// The samples that a matched reader is not known to have, as far as they are held and not for an alternate path.
+    pub fn unacknowledged_of(&self, reader: Guid) -> impl Iterator<Item = (SequenceNumber, &P)> {
+        self.writer.unacknowledged_of(reader)
     }
 
     /// A reader that was left does not go on where it was when it is matched again.

@@ -52,24 +52,6 @@ fn a_newcomer_is_told_of_us_again_before_it_says_another_word() {
     assert!(net.now.since(begun) < millis(8), "{:?}", net.now.since(begun));
 }
 
-#[test]
-fn readers_that_a_writer_has_not_met_come_and_go_without_being_counted() {
-    let mut net = Net::new(1);
-    let (a, b) = (net.add(), net.add());
-    let (writer, reader) = (net.writer(a, TOPIC, QoS::default()), net.reader(b, TOPIC, QoS::default()));
-    net.run_until("they meet", secs(1), |net| net.is_matched(a, writer));
-    let changes = |net: &Net| net.nodes[a].participant.reader_changes(writer);
-    let before = changes(&net);
-    let other = net.reader(b, "rt/other", QoS::default());
-    net.run_for(millis(100));
-    net.remove(b, other);
-    net.run_for(millis(100));
-    assert_eq!(changes(&net), before);
-    net.remove(b, reader);
-    net.run_for(millis(100));
-    assert_eq!(changes(&net), before + 1);
-}
-
 /// Neither answers the other in time; later both do, and few words are needed.
 #[test]
 fn participants_that_demoted_each_other_meet() {

@@ -16,6 +16,7 @@ mod memory_path;
 mod numbers;
 mod offer;
 mod outgoing;
+mod returned;
 mod room;
 mod shared_links;
 mod writer;
@@ -23,12 +24,14 @@ mod writer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use runnel_core::wire::GrowingSink;
 use runnel_io::{Interest, Reactor};
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::datagrams::{DatagramLink, Offered};
 use super::frames::FramePool;
 use super::subscription::{Deferred, LinkInfo};
+use crate::error::Unfit;
 use crate::frame::{Frame, LengthBeyondLimit, MAX_MESSAGE, Payload, QueueBound};
 use crate::ipc::{self, Pool, Reservation};
 use crate::log_output::console;
@@ -40,6 +43,7 @@ use locals::{Earlier, KeptFrame, Local};
 use memory_links::MemoryLink;
 pub(crate) use offer::Offer;
 pub(crate) use outgoing::{Outgoing, Refused};
+use returned::ToRos1;
 pub(crate) use writer::RtpsWriter;
 
 /// How a topic is published. Several publishers of one node share the most that any of them asks for.
@@ -98,6 +102,8 @@ struct State {
     copied: u64,
     /// Somebody waits for what was published to arrive.
     wait: Option<ending::Wait>,
+    /// Has a message in the encoding of ROS 1, if that can be had.
+    to_ros1: Option<ToRos1>,
 }
 
 impl Publication {
@@ -125,6 +131,7 @@ impl Publication {
             seq: 0,
             copied: 0,
             wait: None,
+            to_ros1: None,
         };
         let state = Mutex::new(Class::Publication, state);
         let (channels, info) = (AtomicUsize::new(0), Arc::new(info));
@@ -143,6 +150,14 @@ impl Publication {
     /// The type of the topic, if a publisher of the node's whose type has this sum cannot share it.
     pub(crate) fn conflict(&self, md5: &str) -> Option<String> {
         (self.info.md5 != md5).then(|| self.info.type_name.clone())
+    }
+
+    /// How its messages are translated that are held in the encoding of ROS 2.
+    pub(crate) fn set_to_ros1(
+        &self,
+        to_ros1: impl Fn(&[u8], &mut GrowingSink) -> Result<(), Unfit> + Send + Sync + 'static,
+    ) {
+        lock(&self.state).to_ros1.get_or_insert_with(|| Box::new(to_ros1));
     }
 
     /// Another publisher of the node's asks for this.

@@ -15,10 +15,12 @@
 mod effect;
 mod entries;
 mod incompatible;
+mod limits;
 mod matches;
 mod memory_input;
 mod nodes;
 mod pair_delivery;
+mod pair_end;
 mod ros1;
 mod ros2;
 mod sessions;
@@ -54,7 +56,7 @@ pub(crate) use ros1::{Asks, Engine, Notice, Verbs};
 use ros1::{Ros1, Slot};
 use ros2::Ros2;
 use sessions::Sessions;
-use sockets::{SCRATCH, Sockets};
+use sockets::Sockets;
 pub(crate) use table::Key;
 use watches::Watches;
 

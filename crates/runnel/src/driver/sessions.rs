@@ -46,6 +46,7 @@ use runnel_io::memory::SharedWords;
 use runnel_io::unix::Packets;
 use runnel_io::{Doorbell, PacketListener, Reactor, Ringer, clock};
 
+use super::effect::Effects;
 use super::table::{Key, Owner, Table};
 use super::throttle::Throttle;
 use crate::environment::IpcSettings;
@@ -57,7 +58,7 @@ pub(super) use hearing::{Batch, MOST_CHANNELS, Taken};
 use late::LateLinks;
 pub(super) use late::PATIENCE;
 pub(super) use meeting::OtherEnd;
-pub(super) use pairs::{SampleInput, SampleOutput};
+use pairs::{SampleInput, SampleOutput};
 use processes::Processes;
 
 /// Processes that may have a session with this one at a time, those that are being greeted included.
@@ -79,7 +80,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 pub(crate) struct Sessions {
     reactor: Arc<Reactor>,
     /// What the reactor tells of, and what stands for pairs of the ROS 2 graph.
-    pub(super) entries: Table<Entry>,
+    entries: Table<Entry>,
     /// `None` if links stay on the network.
     settings: Option<IpcSettings>,
     /// Memory for long messages.
@@ -122,7 +123,7 @@ pub(crate) struct Sessions {
 }
 
 /// What stands for one key of the component.
-pub(super) enum Entry {
+enum Entry {
     /// Accepts other processes of this host.
     Listener(PacketListener),
     /// Another process of this host is about to greet on it.
@@ -141,6 +142,16 @@ pub(super) enum Entry {
     Nothing,
 }
 
+/// What the loop reads when the reactor tells of a key.
+pub(super) enum Readable {
+    /// A session, whose doorbell has rung.
+    Bell(Key),
+    /// The socket of a session.
+    Socket(Key),
+    /// All sessions: a thread of this process has rung.
+    OwnBell,
+}
+
 /// A link or a pair whose other end may be of this host.
 struct Met {
     peer: LocalPeerId,
@@ -148,7 +159,7 @@ struct Met {
 }
 
 /// A session that stands.
-pub(super) struct Session {
+struct Session {
     process: u128,
     /// Its socket in the driver, and that of its doorbell.
     sockets: [Key; 2],
@@ -233,6 +244,19 @@ impl Sessions {
             turns: 0,
             throttle: Throttle::default(),
         }
+    }
+
+    /// The reactor tells of a key: what the loop is to read for it.
+    pub(super) fn readable(&mut self, key: Key, effects: &mut Effects) -> Option<Readable> {
+        match self.entries.get(key)? {
+            Entry::Bell(session) => return Some(Readable::Bell(*session)),
+            Entry::Session(session) => return Some(Readable::Socket(*session)),
+            Entry::OwnBell { .. } => return Some(Readable::OwnBell),
+            Entry::Listener(_) => self.packets_accepted(key, effects),
+            Entry::Greeting(_) => self.greeting_readable(key, effects),
+            Entry::SampleInput(_) | Entry::SampleOutput(_) | Entry::Nothing => {}
+        }
+        None
     }
 
     /// The session with a process, if it stands.

@@ -6,20 +6,17 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use runnel_delivery::{LeftLink, PairId, SharedLinkReceiver};
+use runnel_delivery::{LeftLink, MAX_NUMBER_LEAP, PairId};
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::Driver;
 use super::effect::Effect;
 use super::nodes::NodeKey;
 use super::ros2::Ros2;
-use super::sockets::{Input, Name, Socket, name_of};
+use super::sockets::{Input, LinkShare, Name, Socket, name_of};
 use super::table::Key;
-use crate::data::{LinkInfo, SubscriptionCore, TopicInput};
+use crate::data::{LinkInfo, PairPosition, SubscriptionCore, TopicInput};
 use crate::rtps::{Brought, pair_id};
-
-/// How far the first message that RTPS is to deliver may lie beyond the last that RTPS has announced.
-const MOST_AHEAD: u64 = 1 << 40;
 
 /// The publisher's end of a link, by what it says of its node and by where it is.
 #[derive(Clone, Copy)]
@@ -48,6 +45,27 @@ impl Ros2 {
         links.iter().find(is_meant).map(|(writer, from)| (reader, *writer, from))
     }
 
+    /// How far RTPS is with a pair.
+    fn position_of(&self, far_end: FarEnd, pair: PairId) -> Option<Arc<PairPosition>> {
+        self.pair(far_end, pair).map(|(.., from)| Arc::clone(&from.position))
+    }
+
+    /// Whether the link is where the publisher's participant is, if RTPS matches the pair.
+    fn speaks_for(&self, far_end: FarEnd, pair: PairId) -> bool {
+        let is_meant = |(writer, from): (&Guid, &Arc<LinkInfo>)| {
+            writer.entity.number() == pair.writer && from.origin == Some(far_end.origin)
+        };
+        let end = self.readers.get(&EntityId::from_number(pair.reader));
+        let is_matched = end.is_some_and(|end| end.links.iter().any(is_meant));
+        !is_matched || self.pair(far_end, pair).is_some()
+    }
+
+    /// What puts a pair's messages in order, if that is not RTPS.
+    fn receiver_of_pair(&self, far_end: FarEnd, pair: PairId) -> Option<Key> {
+        let (reader, writer, _) = self.pair(far_end, pair)?;
+        self.readers.get(&reader)?.receiver_of(writer)
+    }
+
     /// The writers of nodes of this origin with which RTPS has matched readers of a subscription.
     fn pairs_of(&self, origin: u64, subscription: Name) -> Vec<PairId> {
         let Some(rtps) = &self.rtps else { return Vec::new() };
@@ -64,14 +82,15 @@ impl Driver {
     pub(super) fn share_link(&mut self, key: Key) {
         let Self { sockets, ros2, .. } = self;
         let Some(Socket::Input(input)) = sockets.get_mut(key) else { return };
-        let (topic, origin) = (Arc::clone(&input.topic), input.from.origin);
-        let (Some(share), Some(origin)) = (input.share(), origin) else { return };
+        let (topic, far_end) = (Arc::clone(&input.topic), input.far_end());
+        let (Some(share), Some(far_end)) = (input.share(), far_end) else { return };
         topic.for_each(|core| share.receiver.add(name_of(core), true));
-        topic.for_each(|core| add_matched(&mut share.receiver, ros2, (origin, name_of(core))));
+        topic.for_each(|core| add_matched(share, ros2, (far_end, name_of(core))));
     }
 
     /// What has changed of the pairs of a link: RTPS is told which of them it serves from where on, then the publisher.
     pub(super) fn share_changed(&mut self, key: Key) {
+        self.settle_returned(key);
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
         let Some(far_end) = input.far_end() else { return };
         let left = input.share().map(|share| std::mem::take(&mut share.left)).unwrap_or_default();
@@ -86,19 +105,44 @@ impl Driver {
 
     /// RTPS owes nothing more of a pair that its link has carried.
     fn note_left(&mut self, far_end: FarEnd, LeftLink { pair, before }: LeftLink) -> Result<(), String> {
-        let pair = self.ros2.pair(far_end, pair).map(|(reader, writer, _)| (reader, writer));
-        let (Some(pair), Some(rtps)) = (pair, self.ros2.rtps.clone()) else { return Ok(()) };
+        let Some((reader, writer, from)) = self.ros2.pair(far_end, pair) else { return Ok(()) };
+        let (pair, position) = ((reader, writer), Arc::clone(&from.position));
+        let Some(rtps) = self.ros2.rtps.clone() else { return Ok(()) };
         if before <= 1 {
             return Ok(());
         }
         let announced = rtps.last_announced(pair);
-        if before > announced.saturating_add(MOST_AHEAD) {
+        if before > announced.saturating_add(MAX_NUMBER_LEAP) {
             return Err(format!("its messages leave the link at number {before}, of {announced} by RTPS"));
         }
+        position.pass(before);
         let mut brought = Brought::default();
         rtps.note_received(pair, (1, before), &mut brought);
         self.dispatch_rtps(brought, &[]);
         Ok(())
+    }
+
+    /// Pairs come back to a link, which waits for that: what memory has brought of them goes to the user first, and RTPS gives
+    /// nothing more.
+    fn settle_returned(&mut self, key: Key) {
+        loop {
+            let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
+            if let Err(fault) = input.resume_link() {
+                return self.sockets.misbehaved(key, fault.to_string(), &mut self.effects);
+            }
+            let (far_end, share) = (input.far_end(), input.share());
+            let unsettled = share.and_then(|share| share.returns.first_unsettled());
+            let (Some(pair), Some(far_end)) = (unsettled, far_end) else { return };
+            if let Some(receiver) = self.ros2.receiver_of_pair(far_end, pair) {
+                self.deliver_all(receiver);
+            }
+            let speaks_for = self.ros2.speaks_for(far_end, pair);
+            if let Some(Socket::Input(input)) = self.sockets.get_mut(key)
+                && let Some(share) = input.share()
+            {
+                if speaks_for { share.returns.settle(pair) } else { share.returns.forget(pair) }
+            }
+        }
     }
 
     /// Of the pairs of a link, those that it serves get nothing by RTPS.
@@ -116,18 +160,27 @@ impl Driver {
     /// RTPS has matched a reader of a node with a writer, whose node may have a link to it.
     pub(super) fn reader_matched(&mut self, reader: EntityId, writer: Guid) {
         let Some((origin, core)) = self.ros2.shared_by(reader, writer) else { return };
+        let pair = pair_id(writer.entity, reader);
         self.change_shares(
             |input| input.from.origin == Some(origin) && input.topic.any(|of| Arc::ptr_eq(of, &core)),
-            |receiver| receiver.matched(pair_id(writer.entity, reader), name_of(&core)),
+            |share, (ros2, far_end)| {
+                let position = ros2.position_of(far_end, pair);
+                position.into_iter().for_each(|position| share.returns.follow(pair, position));
+                share.receiver.matched(pair, name_of(&core));
+            },
         );
     }
 
     /// It has lost it.
     pub(super) fn reader_unmatched(&mut self, reader: EntityId, writer: Guid) {
         let Some((origin, _)) = self.ros2.shared_by(reader, writer) else { return };
+        let pair = pair_id(writer.entity, reader);
         self.change_shares(
             |input| input.from.origin == Some(origin),
-            |receiver| receiver.unmatched(pair_id(writer.entity, reader)),
+            |share, _| {
+                share.receiver.note_position(pair, share.returns.next(pair));
+                share.receiver.unmatched(pair);
+            },
         );
     }
 
@@ -137,12 +190,12 @@ impl Driver {
         for key in self.shared_links(|input| Arc::ptr_eq(&input.topic, topic)) {
             let Self { sockets, ros2, .. } = self;
             let Some(Socket::Input(input)) = sockets.get_mut(key) else { continue };
-            let (origin, latching) = (input.from.origin, input.from.latching);
-            let (Some(share), Some(origin)) = (input.share(), origin) else { continue };
+            let (far_end, latching) = (input.far_end(), input.from.latching);
+            let (Some(share), Some(far_end)) = (input.share(), far_end) else { continue };
             // What was kept of it, it has got, unless that may be outdated.
             let is_fresh = !latching || share.receiver.stands_by();
             share.receiver.add(name, is_fresh);
-            add_matched(&mut share.receiver, ros2, (origin, name));
+            add_matched(share, ros2, (far_end, name));
             share.receiver.review();
             self.effects.push_back(Effect::LinkShared { key });
         }
@@ -153,7 +206,7 @@ impl Driver {
         let input = self.nodes.get_mut(node).and_then(|node| node.inputs.get(topic).cloned());
         let Some(topic) = input else { return };
         let name = name_of(core);
-        self.change_shares(|input| Arc::ptr_eq(&input.topic, &topic), |receiver| receiver.remove(name));
+        self.change_shares(|input| Arc::ptr_eq(&input.topic, &topic), |share, _| share.receiver.remove(name));
     }
 
     /// The publishers in both graphs whose links bring nothing to a node's subscriptions.
@@ -181,16 +234,28 @@ impl Driver {
         }
     }
 
+    /// Whether a link carries what RTPS loses of a pair.
+    pub(super) fn has_link_for(&self, origin: u64, (reader, writer): (EntityId, Guid)) -> bool {
+        let pair = pair_id(writer.entity, reader);
+        let keys = self.shared_links(|input| input.from.origin == Some(origin));
+        keys.into_iter().any(|key| match self.sockets.get(key) {
+            Some(Socket::Input(input)) => input.follows(pair),
+            _ => false,
+        })
+    }
+
     fn change_shares(
         &mut self,
         is_meant: impl Fn(&Input) -> bool,
-        mut change: impl FnMut(&mut SharedLinkReceiver<Name>),
+        mut change: impl FnMut(&mut LinkShare, (&Ros2, FarEnd)),
     ) {
         for key in self.shared_links(is_meant) {
-            if let Some(Socket::Input(input)) = self.sockets.get_mut(key)
+            let Self { sockets, ros2, .. } = self;
+            if let Some(Socket::Input(input)) = sockets.get_mut(key)
+                && let Some(far_end) = input.far_end()
                 && let Some(share) = input.share()
             {
-                change(&mut share.receiver);
+                change(share, (ros2, far_end));
                 self.note_served(key);
                 self.effects.push_back(Effect::LinkShared { key });
             }
@@ -207,8 +272,12 @@ impl Driver {
 }
 
 /// What RTPS has matched a subscription with.
-fn add_matched(receiver: &mut SharedLinkReceiver<Name>, ros2: &Ros2, (origin, name): (u64, Name)) {
-    ros2.pairs_of(origin, name).into_iter().for_each(|pair| receiver.matched(pair, name));
+fn add_matched(share: &mut LinkShare, ros2: &Ros2, (far_end, name): (FarEnd, Name)) {
+    for pair in ros2.pairs_of(far_end.origin, name) {
+        let position = ros2.position_of(far_end, pair);
+        position.into_iter().for_each(|position| share.returns.follow(pair, position));
+        share.receiver.matched(pair, name);
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod incomplete;
 mod last_messages;
 mod link_channel;
 mod link_delivery;
+mod link_returns;
 mod link_share;
 mod links;
 mod listeners;
@@ -29,20 +30,17 @@ use runnel_ros1::net::ConnId;
 use runnel_ros1::node::Port;
 
 use super::effect::{Effect, Effects};
+use super::limits::SCRATCH;
 use super::table::{Key, Table};
 use super::throttle::Throttle;
 use crate::environment::Settings;
 use crate::receive_budget::FrameBudget;
 #[cfg(test)]
 pub(super) use last_messages::MOST_UNDER_WAY;
-pub(super) use link_share::{Name, name_of};
-pub(super) use listeners::ACCEPT_BATCH;
+pub(super) use link_share::{LinkShare, Name, name_of};
 use lookups::Lookups;
 pub(super) use paths::Given;
 pub(super) use socket::{Called, Control, DatagramInput, DatagramOutput, Input, Output, Socket};
-
-/// Bytes read from a socket at once.
-pub(super) const SCRATCH: usize = 64 * 1024;
 
 /// See the module's documentation.
 pub(super) struct Sockets {

@@ -29,7 +29,7 @@ use runnel_core::time::Instant;
 use runnel_io::{Events, clock};
 
 use super::effect::{Deadline, Effect};
-use super::sessions::Entry;
+use super::sessions::Readable;
 use super::sockets::Socket;
 use super::table::{Key, Owner};
 use super::{Driver, LOOK, Turned};
@@ -187,7 +187,7 @@ impl Driver {
     }
 
     pub(super) fn readable(&mut self, key: Key) {
-        if key.owner() == Owner::Sessions {
+        if let Owner::Sessions = key.owner() {
             return self.sessions_readable(key);
         }
         match self.sockets.get(key) {
@@ -211,16 +211,14 @@ impl Driver {
     }
 
     fn sessions_readable(&mut self, key: Key) {
-        match self.sessions.entries.get(key) {
-            Some(&Entry::Bell(session)) => self.bell_rang(session),
-            Some(&Entry::Session(session)) => self.session_readable(session),
-            Some(Entry::Listener(_)) => self.sessions.packets_accepted(key, &mut self.effects),
-            Some(Entry::Greeting(_)) => self.sessions.greeting_readable(key, &mut self.effects),
+        match self.sessions.readable(key, &mut self.effects) {
+            Some(Readable::Bell(session)) => self.bell_rang(session),
+            Some(Readable::Socket(session)) => self.session_readable(session),
             // Some thread has found room for links that wait.
-            Some(Entry::OwnBell { .. }) => {
+            Some(Readable::OwnBell) => {
                 self.sessions.standing.clone().into_iter().for_each(|session| self.bell_rang(session));
             }
-            _ => {}
+            None => {}
         }
     }
 

@@ -191,6 +191,12 @@ impl Rtps {
         self.handle_writer_timeouts(now);
     }
 
+    /// All peers have been silent for longer than any of their leases.
+    #[cfg(test)]
+    pub(crate) fn end_leases(&self) {
+        self.work(|participant, now| participant.handle_timeout(now + std::time::Duration::from_secs(400)));
+    }
+
     /// A datagram has come; tells when.
     pub(crate) fn handle_datagram(
         &self,

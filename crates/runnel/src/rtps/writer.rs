@@ -14,6 +14,7 @@ use super::CdrFrame;
 use super::alternate_path::{Suspended, number};
 use super::origin::origin_in;
 use super::outbox::Outbox;
+use crate::frame::Frame;
 use crate::sync::{Class, Mutex, lock};
 
 /// See the module's documentation.
@@ -65,12 +66,13 @@ pub(crate) struct NodeReader {
 }
 
 /// A reader of a node that was unmatched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LeftReader {
     pub(crate) guid: Guid,
     pub(crate) origin: u64,
     /// The match that is over: the reader may have been matched again meanwhile.
     pub(crate) matching: u64,
+    /// What it is not known to have, with the numbers.
+    pub(crate) unacknowledged: Vec<(u64, Frame)>,
 }
 
 impl Writer {
@@ -143,18 +145,32 @@ impl Writer {
         std::mem::take(&mut lock(&self.state).left)
     }
 
+    /// Whether there is a link of ROS 1 to the node of a reader.
+    pub(crate) fn is_linked(&self, reader: Guid) -> bool {
+        let state = &*lock(&self.state);
+        state.origins.get(&reader).is_some_and(|matched| state.linked.contains_key(&matched.origin))
+    }
+
     /// Whether a reader is held.
     pub(crate) fn is_held(&self, reader: Guid) -> bool {
         lock(&self.state).held.contains(&reader)
     }
 
-    /// A reader gets nothing more by RTPS, of what it has not acknowledged neither.
-    pub(crate) fn hold(&self, reader: Guid) {
-        lock(&self.state).hold(reader);
+    /// A reader gets nothing more by RTPS. Gives what it is not known to have, with the numbers.
+    pub(crate) fn hold(&self, reader: Guid) -> Vec<(u64, Frame)> {
+        let state = &mut *lock(&self.state);
+        let unacknowledged = state.unacknowledged_of(reader);
+        state.hold(reader);
+        unacknowledged
     }
 }
 
 impl State {
+    fn unacknowledged_of(&self, reader: Guid) -> Vec<(u64, Frame)> {
+        let unacknowledged = self.writer.unacknowledged_of(reader);
+        unacknowledged.map(|(at, frame)| (number(at), frame.0.clone())).collect()
+    }
+
     fn next_number(&self) -> u64 {
         self.writer.last_number().map_or(0, number) + 1
     }
@@ -221,8 +237,11 @@ impl State {
         if let Some(reader) = update.unmatched() {
             let matched = self.origins.remove(&reader);
             let linked = matched.filter(|matched| self.linked.contains_key(&matched.origin));
-            let left = |Matched { origin, matching }| LeftReader { guid: reader, origin, matching };
-            self.left.extend(linked.map(left));
+            let left = linked.map(|Matched { origin, matching }| {
+                let unacknowledged = self.unacknowledged_of(reader);
+                LeftReader { guid: reader, origin, matching, unacknowledged }
+            });
+            self.left.extend(left);
             self.held.remove(&reader);
         }
         let acknowledged = update.acknowledged();

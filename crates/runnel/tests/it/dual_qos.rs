@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::{Graph, spin_until};
 use crate::dual_scene::{Talker, domain};
 use runnel::msgs::std_msgs::UInt32;
-use runnel::{Context, Graphs, Node, QoS, Subscription};
+use runnel::{Context, Graphs, Node, Publisher, QoS, Subscription};
 
 /// So many messages come after both graphs have joined what they join.
 const LASTING: u32 = 500;
@@ -65,5 +65,46 @@ fn reliable_subscription_beside_best_effort_receives_from_best_effort_publisher(
         });
         first.check("the first");
         second.check("the second");
+    }
+}
+
+/// RTPS may match the second publisher's writer before the node's link learns of that writer.
+#[test]
+fn two_publishers_of_two_qos_are_each_received_once() {
+    for ipc in [false, true] {
+        let (graph, domain) = (Graph::new(), domain());
+        let options = || graph.options().graphs(Graphs::Both).domain_id(domain).ipc(ipc);
+        let [a, b] = [0, 1].map(|_| Context::with_options(options()).unwrap());
+        let many = QoS::keep_last(10_000);
+        let (talker, node) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
+        let first = talker.create_publisher::<UInt32>("count", many.transient_local()).unwrap();
+        let heard = Heard::on(&node, many.best_effort());
+        let mut next = 0;
+        let mut publish = |publisher: &Publisher<UInt32>| {
+            publisher.publish(UInt32 { data: next }).unwrap();
+            next += 1;
+            next - 1
+        };
+        spin_until(&b, "both graphs have joined the first", || {
+            let last = publish(&first);
+            first.subscription_count() == 1 && last > LASTING && heard.last().is_some()
+        });
+        let second = talker.create_publisher::<UInt32>("count", many).unwrap();
+        let begun = publish(&first);
+        let mut last = begun;
+        spin_until(&b, "both are heard for a while", || {
+            publish(&second);
+            last = publish(&first);
+            last > begun + 2 * LASTING && heard.last() > Some(begun + LASTING)
+        });
+        spin_until(&b, "the last of each is heard", || {
+            let numbers = heard.numbers.lock().unwrap();
+            [last - 1, last].iter().all(|number| numbers.contains(number))
+        });
+        let mut numbers = heard.numbers.lock().unwrap().clone();
+        numbers.retain(|number| *number >= begun);
+        numbers.sort_unstable();
+        let doubled = numbers.windows(2).find(|pair| pair[0] == pair[1]);
+        assert_eq!(doubled, None, "by memory {ipc}, of {} messages", numbers.len());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use crate::common::{Graph, spin_until, wait_until};
 use crate::fake_process::{
@@ -336,5 +337,23 @@ fn a_publisher_that_states_nonsense_of_pairs_loses_its_link_alone() {
     let mut answer = [0; 28];
     stream.read_exact(&mut answer).unwrap();
     assert_eq!(answer.to_vec(), stated_of_pair(RETURN, 0, [1, 2], 1));
+    scene.is_undisturbed();
+}
+
+#[test]
+fn publisher_that_does_not_read_answers_loses_its_link() {
+    keep_log();
+    let scene = Scene::new();
+    let fake = FakePublisher::new(&scene.graph, "/dual", "/talk");
+    let mut stream = publish_as_dual(&fake);
+    // Each is answered, since the subscriber does not know the pair. The kernel takes some hundred thousands of the answers.
+    let ended = (0..4000_u64).any(|batch| {
+        let epochs = 1 + batch * 500..=(batch + 1) * 500;
+        let leaves: Vec<u8> = epochs.flat_map(|epoch| stated_of_pair(LEAVE, epoch, [1, 2], 1)).collect();
+        scene.far.spin_once(Duration::ZERO).unwrap();
+        stream.write_all(&leaves).is_err()
+    });
+    assert!(ended, "its answers are kept without end");
+    wait_logged(&["topic /talk: publisher [/dual]", "more than 4096 of its statements wait for an answer"]);
     scene.is_undisturbed();
 }

@@ -32,6 +32,12 @@ impl Leaving {
         self.matching <= matching
     }
 
+    /// What waits, with the numbers.
+    pub(super) fn into_waiting(self) -> impl Iterator<Item = (u64, Frame)> {
+        let waiting = self.waiting.snapshot().messages;
+        waiting.into_iter().map(|message| (message.number, message.message))
+    }
+
     pub(super) fn is_of_writer(&self, writer: EntityId) -> bool {
         self.writer == writer
     }

@@ -12,6 +12,7 @@ use runnel_io::Reactor;
 use runnel_ros1::net::ConnId;
 use runnel_rtps::wire::{EntityId, Guid};
 
+use super::leaving::Leaving;
 use super::link::Link;
 use super::{Offer, Publication, RtpsWriter, State};
 use crate::ipc::{self, Unread};
@@ -39,10 +40,14 @@ impl Publication {
             return state.links[index].stated_of_unknown_writer(&self.reactor, statement, pair);
         };
         // Of a match that is over, nothing is stated that would come after this.
-        self.readers_left(state, &writer, &writer.take_left());
+        self.readers_left(state, &writer, (writer.next_number(), writer.take_left()));
         match *statement {
             Statement::Ask { .. } => self.asked(state, index, (&writer, pair))?,
-            Statement::Return { .. } => state.take_back(&self.reactor, index, (&writer, pair)),
+            Statement::Return { .. } => {
+                let lost = state.take_back(&self.reactor, index, (&writer, pair));
+                self.count_dropped(lost);
+                self.count_memory_links(state);
+            }
             Statement::Reached { epoch, next, .. } => {
                 let Some(shared) = &mut state.links[index].shared else { return Ok(()) };
                 if let Some(from) = shared.reached(pair, epoch, next).map_err(|error| error.to_string())? {
@@ -96,7 +101,7 @@ impl Publication {
     pub(super) fn reader_matched(&self, offer: &Offer, reader: Guid, origin: u64) {
         let state = &mut *lock(&self.state);
         let Some(writer) = offer.writer().cloned() else { return };
-        self.readers_left(state, &writer, &writer.take_left());
+        self.readers_left(state, &writer, (writer.next_number(), writer.take_left()));
         let Some(reader) = writer.reader(origin, reader) else { return };
         let pair = pair_id(writer.id(), reader.guid.entity);
         if !reader.is_held {
@@ -117,13 +122,17 @@ impl Publication {
         }
     }
 
-    /// There is another writer. It may have matched readers of nodes with links already, which RTPS serves then.
+    /// There is another writer, which has written nothing yet. It may have matched readers of nodes with links already, which are held:
+    /// the subscriber may not know of the writer, and gets by the link what comes until it asks.
     pub(super) fn share_links(&self, writer: &RtpsWriter) {
         let State { links, datagram_links, .. } = &mut *lock(&self.state);
         for link in links {
             let Some(origin) = link.origin else { continue };
             for reader in writer.link(origin, link.address) {
-                link.left_already(&self.reactor, pair_id(writer.id(), reader.entity));
+                match writer.is_at(reader, link.address) {
+                    true => drop(writer.hold(reader)),
+                    false => link.left_already(&self.reactor, pair_id(writer.id(), reader.entity)),
+                }
             }
         }
         for link in datagram_links {
@@ -137,28 +146,35 @@ impl Publication {
     pub(super) fn tell_of_left(&self, offer: &Offer) {
         let state = &mut *lock(&self.state);
         if let Some(writer) = offer.writer() {
-            self.readers_left(state, writer, &writer.take_left());
+            self.readers_left(state, writer, (writer.next_number(), writer.take_left()));
         }
     }
 
-    pub(super) fn readers_left(&self, state: &mut State, writer: &RtpsWriter, left: &[LeftReader]) {
-        for LeftReader { guid, origin, matching } in left {
-            let of_match =
-                state.forget_leaving(|of| of.is_of(writer.id(), *guid) && of.is_of_match(*matching));
-            self.count_dropped(of_match);
-            let matched_anew = writer.reader(*origin, *guid);
-            let is_leaving = state.is_leaving((writer.id(), *guid), None);
+    /// The first message that the links carry for them has the number `from`.
+    pub(super) fn readers_left(
+        &self,
+        state: &mut State,
+        writer: &RtpsWriter,
+        (from, left): (u64, Vec<LeftReader>),
+    ) {
+        let is_any = !left.is_empty();
+        for LeftReader { guid, origin, matching, unacknowledged } in left {
+            let of_reader = |leaving: &Leaving| leaving.is_of(writer.id(), guid);
+            let is_leaving = state.leaving.iter().any(|of| of_reader(of) && !of.is_of_match(matching));
+            let matched_anew = writer.reader(origin, guid);
             if matched_anew.is_some_and(|reader| !reader.is_held || is_leaving) {
+                let lost = state.forget_leaving(|of| of_reader(of) && of.is_of_match(matching));
+                self.count_dropped(lost);
                 continue;
             }
-            state.wanted.retain(|(reader, _)| reader != guid);
-            // What it has not read there comes before what the link brings.
-            state.end_memory_link((writer.id(), *guid), &mut Unread::default());
-            state.serve_by_links(&self.reactor, *origin, (writer, pair_id(writer.id(), guid.entity)));
-            let links = state.datagram_links.iter_mut().filter(|link| link.origin == Some(*origin));
+            state.wanted.retain(|(reader, _)| *reader != guid);
+            let returned = state.take_returned((writer.id(), guid), unacknowledged);
+            let lost = state.serve_by_links(&self.reactor, origin, (writer, guid), (from, returned));
+            self.count_dropped(lost);
+            let links = state.datagram_links.iter_mut().filter(|link| link.origin == Some(origin));
             links.for_each(|link| link.standby.retain(|standby| *standby != writer.id()));
         }
-        if !left.is_empty() {
+        if is_any {
             self.count_memory_links(state);
             self.count_channels(state);
         }
@@ -238,15 +254,7 @@ impl State {
     /// A reader gets nothing more by RTPS or its memory: its link carries all from the next message on.
     fn hold(&mut self, writer: &RtpsWriter, reader: Guid) {
         self.end_memory_link((writer.id(), reader), &mut Unread::default());
-        writer.hold(reader);
-    }
-
-    /// All links of a node carry a pair from the next message on.
-    fn serve_by_links(&mut self, reactor: &Reactor, origin: u64, (writer, pair): (&RtpsWriter, PairId)) {
-        let from = writer.next_number();
-        for link in self.links.iter_mut().filter(|link| link.origin == Some(origin)) {
-            link.share(reactor, |shared| shared.serve(pair, from));
-        }
+        drop(writer.hold(reader));
     }
 
     /// A writer has ended. How many messages are lost that waited for its readers.
@@ -260,21 +268,19 @@ impl State {
         self.forget_leaving(|leaving| leaving.is_of_writer(writer))
     }
 
-    /// The subscriber has lost the writer of a reader, which the link serves from here on.
-    fn take_back(&mut self, reactor: &Reactor, index: usize, (writer, pair): (&RtpsWriter, PairId)) {
-        let link = &mut self.links[index];
-        let Link { address, origin: Some(origin), .. } = *link else { return };
+    /// The subscriber has lost the writer of a reader, which the link serves from here on. How many messages are lost.
+    fn take_back(&mut self, reactor: &Reactor, index: usize, (writer, pair): (&RtpsWriter, PairId)) -> u64 {
+        let (link, from) = (&mut self.links[index], writer.next_number());
+        let Link { address, origin: Some(origin), .. } = *link else { return 0 };
         let reader = writer.reader_of(origin, EntityId::from_number(pair.reader), address);
         let Some(reader) = reader.filter(|reader| writer.is_at(reader.guid, address)) else {
             // Whoever it is: the link carries all, and the reader of another is not taken off RTPS.
-            return link.share(reactor, |shared| shared.serve(pair, writer.next_number()));
+            link.share(reactor, |shared| shared.serve(pair, from));
+            return 0;
         };
-        self.serve_by_links(reactor, origin, (writer, pair));
-        if !reader.is_held {
-            self.hold(writer, reader.guid);
-        }
-        // What waited for it has come by the link, which the subscriber lets nothing leave until it has read that.
-        self.forget_leaving(|leaving| leaving.is_of(writer.id(), reader.guid));
+        let unacknowledged = if reader.is_held { Vec::new() } else { writer.hold(reader.guid) };
+        let returned = self.take_returned((writer.id(), reader.guid), unacknowledged);
+        self.serve_by_links(reactor, origin, (writer, reader.guid), (from, returned))
     }
 
     /// A reader that is held is asked for by a session: its driver is woken when RTPS serves it.

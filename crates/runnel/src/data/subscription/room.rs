@@ -39,10 +39,11 @@ impl SubscriptionCore {
     }
 
     /// What waits at most before the oldest is dropped. Publishers of other processes that were promised room find it, also if
-    /// those of this process have filled it meanwhile, or if they are gone and all that came of them is to be had.
+    /// those of this process have filled it meanwhile, or if they are gone and all that came of them is to be had. A link of ROS 1,
+    /// which does not wait for room, may bring as many more at once that RTPS had not delivered.
     pub(super) fn most_waiting(&self) -> QueueBound {
         let QueueBound { messages, bytes } = self.options.bound;
-        let promised = if self.room.rtps.get().is_some() { messages } else { 0 };
+        let promised = if self.room.rtps.get().is_some() { messages.saturating_mul(2) } else { 0 };
         QueueBound { messages: messages.saturating_add(promised), bytes }
     }
 

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map;
+use std::sync::Arc;
 use std::time::Duration;
 
 use runnel_core::local_peer::LocalPeerId;
@@ -19,7 +20,7 @@ use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, VendorId};
 
 use super::Ros2;
 use crate::driver::effect::{Deadline, Effect, Effects};
-use crate::driver::sessions::{Entry, SampleInput, SampleOutput};
+use crate::driver::pair_end::PairEnd;
 use crate::driver::table::Key;
 
 /// The pause until it is told again, at first and at most.
@@ -184,12 +185,12 @@ impl Ros2 {
         (pairs, neighbour.pairs.values_mut().filter_map(Option::take).collect())
     }
 
-    /// What is to stand in the sessions for a pair that is not known there, and how it finds its other end.
-    pub(in crate::driver) fn entry_of_pair(
+    /// The end in this process of a pair that is not known in the sessions, and how it finds its other end.
+    pub(in crate::driver) fn pair_end(
         &self,
         local: EntityId,
         remote: Guid,
-    ) -> Option<(Entry, LocalPeerId)> {
+    ) -> Option<(PairEnd, LocalPeerId)> {
         let neighbour = self.neighbours.known.get(&remote.prefix)?;
         let Told { process, secret } = neighbour.theirs?;
         if neighbour.pairs.get(&(local, remote))?.is_some() {
@@ -197,14 +198,13 @@ impl Ros2 {
         }
         if let Some(end) = self.readers.get(&local) {
             let peer = LocalPeerId { process, token: token(neighbour.ours, local, remote.entity) };
-            let link = (end.input.clone(), end.links.get(&remote)?.clone());
-            let input = SampleInput::new(link, self.rtps.clone()?, (local, remote));
-            return Some((Entry::SampleInput(input), peer));
+            let (topic, from) = (Arc::clone(&end.input), Arc::clone(end.links.get(&remote)?));
+            let rtps = self.rtps.clone()?;
+            return Some((PairEnd::Reader { topic, from, rtps, reader: local, writer: remote }, peer));
         }
         let publication = self.writers.get(&local)?.offer.upgrade()?.publication()?;
         let peer = LocalPeerId { process, token: token(secret, remote.entity, local) };
-        let output = SampleOutput { publication, writer: local, reader: remote, waits_for_user: false };
-        Some((Entry::SampleOutput(output), peer))
+        Some((PairEnd::Writer { publication, writer: local, reader: remote }, peer))
     }
 
     /// What stands for a pair in the sessions.

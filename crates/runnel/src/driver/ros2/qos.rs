@@ -44,7 +44,7 @@ impl Ros2 {
 
 impl ReaderEnd {
     /// The pair whose receiver puts a writer's samples in order, if that is not RTPS.
-    pub(super) fn receiver_of(&self, writer: Guid) -> Option<Key> {
+    pub(in crate::driver) fn receiver_of(&self, writer: Guid) -> Option<Key> {
         self.receivers.iter().find(|(of, _)| *of == writer).map(|(_, key)| *key)
     }
 

@@ -37,12 +37,12 @@ impl Ros2 {
             return None;
         }
         let end = self.readers.get_mut(&sample.reader)?;
+        let number = crate::rtps::number(sample.number);
         // What was written before a link of ROS 1 took over.
         if end.links.get(&sample.writer).is_some_and(|from| from.is_served_by_link()) {
             return None;
         }
         if let Some(pair) = end.receiver_of(sample.writer) {
-            let number = crate::rtps::number(sample.number);
             let bytes = match sample.payload {
                 SamplePayload::Own(bytes) => bytes,
                 SamplePayload::Here(place) => datagram.get(place).unwrap_or_default().to_vec(),
@@ -50,7 +50,7 @@ impl Ros2 {
             return Some((pair, number, bytes));
         }
         let length = sample.payload.bytes(datagram).len();
-        if let Some(from) = end.links.get(&sample.writer) {
+        if let Some(from) = end.links.get(&sample.writer).filter(|from| from.position.take(number)) {
             match sample.payload {
                 SamplePayload::Own(bytes) => end.input.push(bytes, from),
                 SamplePayload::Here(place) => {
@@ -113,6 +113,7 @@ impl Ros2 {
         // Where memory brings some as well, its receiver knows what is lost. What is missing while a link of ROS 1 serves the
         // subscription was written for others.
         if end.receiver_of(writer).is_none() && !from.is_served_by_link() {
+            from.position.lose(count);
             end.input.lose(count, from);
         }
     }

@@ -45,6 +45,11 @@ impl Sessions {
         self.sample_input(pair).map(|input| (input.pair(), input.memory.delivery.is_some()))
     }
 
+    /// The origin of a pair's publisher, if its node is in both graphs.
+    pub(in crate::driver) fn origin_of(&mut self, pair: Key) -> Option<u64> {
+        self.sample_input(pair)?.from.origin
+    }
+
     /// A pair comes by a channel from now on, as a Begin says. RTPS has brought all before `first_unacknowledged`.
     pub(in crate::driver) fn begin_channel(
         &mut self,
@@ -98,8 +103,8 @@ impl Sessions {
         loop {
             let input = self.sample_input(pair)?;
             match input.next_action(has_room(input.reader))? {
-                ReceiveAction::Deliver { message, .. } => {
-                    if let Some(length) = input.deliver(message) {
+                ReceiveAction::Deliver { number, message } => {
+                    if let Some(length) = input.deliver(number.unwrap_or_default(), message) {
                         return Some((input.reader, length));
                     }
                 }
@@ -180,21 +185,27 @@ impl Sessions {
         Some(brought)
     }
 
-    /// A pair ends, or begins anew: what is held is the user's, whatever is missing before it. The position behind all that came
-    /// by memory, if the pair has a receiver.
-    pub(in crate::driver) fn begin_finish(&mut self, pair: Key) -> Option<u64> {
-        let delivery = self.memory_input(pair)?.delivery.as_mut()?;
-        let position = delivery.position;
-        delivery.skip_of_network(position);
-        Some(position)
+    /// A pair ends, or begins anew: what is held is the user's, whatever is missing before it, unless a link of ROS 1 brings what is
+    /// missing and what is held. False if the pair has no receiver.
+    pub(in crate::driver) fn begin_finish(&mut self, pair: Key, comes_back: bool) -> bool {
+        let Some(delivery) = self.memory_input(pair).and_then(|memory| memory.delivery.as_mut()) else {
+            return false;
+        };
+        if !comes_back {
+            delivery.skip_of_network(delivery.position);
+        }
+        true
     }
 
-    /// The user has it: RTPS carries on from there. What it brings with that.
-    pub(in crate::driver) fn finish(&mut self, pair: Key, position: u64, effects: &mut Effects) -> Brought {
+    /// The user has what is due: RTPS carries on from there. What it brings with that.
+    pub(in crate::driver) fn finish(&mut self, pair: Key, effects: &mut Effects) -> Brought {
+        let memory = self.memory_input(pair);
+        let next =
+            memory.and_then(|memory| memory.delivery.as_ref()).map(|delivery| delivery.receiver.next());
         self.end_delivery(pair, effects);
         let mut brought = Brought::default();
-        if let Some(input) = self.sample_input(pair) {
-            input.rtps.note_received(input.pair(), (1, position), &mut brought);
+        if let (Some(input), Some(next)) = (self.sample_input(pair), next) {
+            input.rtps.note_received(input.pair(), (1, next), &mut brought);
         }
         brought
     }

@@ -10,7 +10,7 @@ use runnel_io::{Interest, PacketListener, Token, clock, host};
 
 use super::{Entry, MOST_SESSIONS, Sessions};
 use crate::driver::effect::{Deadline, Effects};
-use crate::driver::sockets::ACCEPT_BATCH;
+use crate::driver::limits::ACCEPT_BATCH;
 use crate::driver::table::Key;
 use crate::log_output::console;
 
@@ -64,7 +64,7 @@ impl Sessions {
         }
     }
 
-    pub(in crate::driver) fn packets_accepted(&mut self, key: Key, effects: &mut Effects) {
+    pub(super) fn packets_accepted(&mut self, key: Key, effects: &mut Effects) {
         for _ in 0..ACCEPT_BATCH {
             let Some(Entry::Listener(listener)) = self.entries.get(key) else { return };
             match listener.accept() {

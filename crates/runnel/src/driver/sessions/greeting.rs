@@ -116,7 +116,7 @@ impl Sessions {
     }
 
     /// A packet has come where a greeting is expected, or the end.
-    pub(in crate::driver) fn greeting_readable(&mut self, key: Key, effects: &mut Effects) {
+    pub(super) fn greeting_readable(&mut self, key: Key, effects: &mut Effects) {
         let Some(Entry::Greeting(greeting)) = self.entries.get(key) else { return };
         let mut buffer = [0; LONGEST_GREETING];
         let mut process = self.greeted_at(key);

@@ -2,7 +2,7 @@
 //! hand on.
 
 use super::{Entry, LOOKS, Sessions};
-use crate::driver::SCRATCH;
+use crate::driver::limits::SCRATCH;
 use crate::driver::table::{Key, Owner};
 use crate::ipc::{Heard, Receiver, Record, SessionFault};
 
@@ -109,11 +109,10 @@ impl Sessions {
                 && open.receiver.position() - begun < BATCH_WORDS
                 && let Some(record) = open.receiver.peek()?
             {
-                let is_taken = match open.link_of(record.channel).filter(|_| record.is_sample()) {
-                    Some(link) if link.owner() == Owner::Sockets => {
-                        of_link(link, &mut open.receiver, &record)?
-                    }
-                    Some(pair) => match self.entries.get_mut(pair) {
+                let link = open.link_of(record.channel).filter(|_| record.is_sample());
+                let is_taken = match link.map(|link| (link.owner(), link)) {
+                    Some((Owner::Sockets, link)) => of_link(link, &mut open.receiver, &record)?,
+                    Some((Owner::Sessions, pair)) => match self.entries.get_mut(pair) {
                         Some(Entry::SampleInput(input)) => {
                             input.take_in_order(&mut open.receiver, &record)?
                         }

@@ -11,7 +11,6 @@ use runnel_io::clock;
 
 use super::Sessions;
 use crate::driver::effect::{Deadline, Effect, Effects};
-use crate::driver::sockets::Given;
 use crate::driver::table::Key;
 
 /// How long a link may wait: what was sent on one host has arrived.
@@ -56,17 +55,6 @@ impl LateLinks {
     fn take(&mut self, link: Key) -> Option<Late> {
         let index = self.0.iter().position(|late| late.link == link)?;
         Some(self.0.remove(index))
-    }
-}
-
-impl Given {
-    /// Why its link is given up.
-    pub(in crate::driver) fn why(&self) -> &'static str {
-        match self {
-            Self::TooMuch => "its connection gave more than is said to have gone there",
-            Self::Never => "its connection ended",
-            Self::NotYet | Self::All => "its connection did not give what is said to have gone there",
-        }
     }
 }
 

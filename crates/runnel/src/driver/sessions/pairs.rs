@@ -10,6 +10,7 @@ use super::{Entry, Session, Sessions};
 use crate::data::{LinkInfo, Publication, TopicInput};
 use crate::driver::effect::Effects;
 use crate::driver::memory_input::MemoryInput;
+use crate::driver::pair_end::PairEnd;
 use crate::driver::table::Key;
 use crate::ipc::{Heard, Piece, Receiver, Record, SessionFault};
 use crate::rtps::Rtps;
@@ -18,15 +19,15 @@ use crate::rtps::Rtps;
 const MOST_EARLY: usize = 4096;
 
 /// A writer of another process that a reader of ours is matched with.
-pub(in crate::driver) struct SampleInput {
-    pub(in crate::driver) topic: Arc<TopicInput>,
-    pub(in crate::driver) from: Arc<LinkInfo>,
-    pub(in crate::driver) rtps: Arc<Rtps>,
-    pub(in crate::driver) reader: EntityId,
-    pub(in crate::driver) writer: Guid,
+pub(super) struct SampleInput {
+    pub(super) topic: Arc<TopicInput>,
+    pub(super) from: Arc<LinkInfo>,
+    pub(super) rtps: Arc<Rtps>,
+    pub(super) reader: EntityId,
+    pub(super) writer: Guid,
     /// It keeps all: the writer waits for its user.
     waits_for_user: bool,
-    pub(in crate::driver) memory: MemoryInput,
+    pub(super) memory: MemoryInput,
     /// Somebody waits for signs of life, or for samples by a deadline.
     pub(super) is_watched: bool,
     /// A session stands that is to be asked once the pair has settled.
@@ -34,33 +35,15 @@ pub(in crate::driver) struct SampleInput {
 }
 
 /// A reader of another process that a writer of ours is matched with.
-pub(in crate::driver) struct SampleOutput {
-    pub(in crate::driver) publication: Arc<Publication>,
-    pub(in crate::driver) writer: EntityId,
-    pub(in crate::driver) reader: Guid,
+pub(super) struct SampleOutput {
+    pub(super) publication: Arc<Publication>,
+    pub(super) writer: EntityId,
+    pub(super) reader: Guid,
     /// The reader's user is waited for.
-    pub(in crate::driver) waits_for_user: bool,
+    pub(super) waits_for_user: bool,
 }
 
 impl SampleInput {
-    pub(in crate::driver) fn new(
-        (topic, from): (Arc<TopicInput>, Arc<LinkInfo>),
-        rtps: Arc<Rtps>,
-        (reader, writer): (EntityId, Guid),
-    ) -> Self {
-        Self {
-            topic,
-            from,
-            reader,
-            writer,
-            waits_for_user: rtps.keeps_all(reader),
-            rtps,
-            memory: MemoryInput::default(),
-            is_watched: false,
-            asks_later: false,
-        }
-    }
-
     /// Whether the writer is to wait for the reader's user.
     pub(super) fn waits_for_user(&self) -> bool {
         self.waits_for_user
@@ -77,12 +60,16 @@ impl SampleInput {
         receiver: &mut Receiver,
         record: &Record,
     ) -> Result<bool, SessionFault> {
-        if self.from.is_served_by_link() {
+        let number = receiver.number(record)?;
+        if !self.from.position.takes(number) {
             return Ok(false);
         }
         let is_taken = self.memory.take_in_order(receiver, record, (&self.topic, &self.from))?;
-        if is_taken && self.is_watched {
-            self.rtps.sample_passed(self.pair());
+        if is_taken {
+            self.from.position.take(number);
+            if self.is_watched {
+                self.rtps.sample_passed(self.pair());
+            }
         }
         Ok(is_taken)
     }
@@ -94,8 +81,8 @@ impl SampleInput {
     }
 
     /// Gives the subscription a message, whose length is returned, unless a link of ROS 1 serves it instead.
-    pub(super) fn deliver(&self, message: Piece) -> Option<usize> {
-        if self.from.is_served_by_link() {
+    pub(super) fn deliver(&self, number: u64, message: Piece) -> Option<usize> {
+        if !self.from.position.take(number) {
             return None;
         }
         let length = message.bytes().len();
@@ -112,13 +99,14 @@ impl SampleInput {
     /// Messages did not come, and will not. What is missing while a link of ROS 1 serves the subscription was written for others.
     pub(super) fn lose(&self, count: u64) {
         if !self.from.is_served_by_link() {
+            self.from.position.lose(count);
             self.topic.lose(count, &self.from);
         }
     }
 }
 
 impl SampleOutput {
-    pub(in crate::driver) fn pair(&self) -> (EntityId, Guid) {
+    pub(super) fn pair(&self) -> (EntityId, Guid) {
         (self.writer, self.reader)
     }
 }
@@ -141,6 +129,31 @@ impl Session {
 }
 
 impl Sessions {
+    /// A pair is known.
+    pub(in crate::driver) fn add_pair(&mut self, end: PairEnd) -> Key {
+        let entry = match end {
+            PairEnd::Reader { topic, from, rtps, reader, writer } => {
+                let (waits_for_user, memory) = (rtps.keeps_all(reader), MemoryInput::default());
+                let (is_watched, asks_later) = (false, false);
+                Entry::SampleInput(SampleInput {
+                    topic,
+                    from,
+                    rtps,
+                    reader,
+                    writer,
+                    waits_for_user,
+                    memory,
+                    is_watched,
+                    asks_later,
+                })
+            }
+            PairEnd::Writer { publication, writer, reader } => {
+                Entry::SampleOutput(SampleOutput { publication, writer, reader, waits_for_user: false })
+            }
+        };
+        self.entries.insert_with(|_| entry)
+    }
+
     /// The other process asks to have a pair by the session.
     pub(in crate::driver) fn asked_for_samples(
         &mut self,

@@ -19,29 +19,37 @@ struct Scene {
     talking: Context,
     publisher: Publisher<Empty>,
     subscription: Option<Subscription>,
+    listener: Node,
     listening: Context,
     _master: Context,
 }
 
-fn context(arguments: Vec<String>) -> Context {
+/// The domain of nodes that are in both graphs.
+const DOMAIN: u16 = 171;
+
+fn context(graphs: Graphs, arguments: Vec<String>) -> Context {
     let options = ContextOptions::default().signals(false).arguments(arguments);
-    Context::with_options(options.graphs(Graphs::Ros1).ipc(true)).unwrap()
+    Context::with_options(options.graphs(graphs).domain_id(DOMAIN).ipc(true)).unwrap()
 }
 
 impl Scene {
     fn new() -> Self {
+        Self::of(Graphs::Ros1)
+    }
+
+    fn of(graphs: Graphs) -> Self {
         require_private_network();
-        let master = context(Vec::new());
+        let master = context(Graphs::Ros1, Vec::new());
         let uri = master.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0))).unwrap().to_string();
-        let [talking, listening] = [(), ()].map(|()| context(vec![format!("__master:={uri}")]));
+        let [talking, listening] = [(), ()].map(|()| context(graphs, vec![format!("__master:={uri}")]));
         let talker = talking.create_node("talker").unwrap();
         let publisher = talker.create_publisher("nothing", 1).unwrap();
         let listener = listening.create_node("listener").unwrap();
         let subscription = listener.create_subscription("nothing", 1, |_: &Empty| {}).unwrap();
-        let goes_by_memory = || subscription.shared_memory_count() == 1;
-        let scene = Self { talker, talking, publisher, subscription: None, listening, _master: master };
+        let goes_by_memory = || subscription.shared_memory_count() > 0;
+        let scene =
+            Self { talker, talking, publisher, subscription: None, listener, listening, _master: master };
         scene.spin_until("memory carries the link", goes_by_memory);
-        assert_eq!(scene.talker.inner.driver().sessions.links.len(), 1);
         Self { subscription: Some(subscription), ..scene }
     }
 
@@ -59,6 +67,7 @@ impl Scene {
 #[test]
 fn sessions_forget_a_link_whose_subscriber_left() {
     let mut scene = Scene::new();
+    assert_eq!(scene.talker.inner.driver().sessions.links.len(), 1);
     scene.subscription = None;
     scene.spin_until("the subscriber leaves", || scene.publisher.subscription_count() == 0);
     assert_eq!(scene.talker.inner.driver().sessions.links.len(), 0);
@@ -76,4 +85,32 @@ fn session_that_ends_waits_no_longer_once_its_last_link_is_gone() {
     driver.settle();
     let ending = driver.sessions.open.get(session).and_then(|open| open.ending.as_ref());
     assert!(ending.is_none_or(|ending| ending.until <= clock::monotonic()));
+}
+
+/// The peer sends by the network already: reading that ends the session, whose rest would be read first, for which the network
+/// would be read.
+#[test]
+fn session_whose_peer_has_gone_on_is_not_read_within_itself() {
+    let scene = Scene::of(Graphs::Both);
+    let driver = scene.talker.inner.driver();
+    let open = driver.sessions.standing.iter().filter_map(|session| driver.sessions.open.get(*session));
+    open.for_each(|open| open.receiver.tell_gone_on());
+    drop(driver);
+    let driver = &mut *scene.listener.inner.driver();
+    // The driver may have ended it meanwhile.
+    let Some(session) = driver.sessions.standing.first().copied() else { return };
+    assert!(!driver.poll_sessions());
+    driver.receive_rtps();
+    assert!(!driver.sessions.standing.contains(&session));
+}
+
+#[test]
+fn link_whose_session_ended_is_not_waited_for() {
+    let scene = Scene::new();
+    let driver = &mut *scene.listener.inner.driver();
+    let link = *driver.sessions.links.values().next().unwrap();
+    let session = driver.sessions.session_of(link).unwrap();
+    driver.sessions.owed.push((link, clock::monotonic()));
+    driver.end_session(session, None);
+    assert!(driver.sessions.owed.is_empty());
 }

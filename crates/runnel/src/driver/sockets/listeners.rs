@@ -8,14 +8,12 @@ use runnel_io::{Interest, Token, clock};
 use super::Sockets;
 use super::socket::Socket;
 use crate::driver::effect::{Deadline, Effect, Effects};
+use crate::driver::limits::ACCEPT_BATCH;
 use crate::driver::table::Key;
 use crate::log_output::console;
 
 /// How long no connection is accepted once descriptors have run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
-
-/// Connections accepted from one listener before others get their turn.
-pub(in crate::driver) const ACCEPT_BATCH: usize = 64;
 
 impl Sockets {
     /// Takes connections that have come.

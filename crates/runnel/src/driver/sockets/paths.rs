@@ -21,6 +21,17 @@ pub(in crate::driver) enum Given {
     TooMuch,
 }
 
+impl Given {
+    /// Why its link is given up.
+    pub(in crate::driver) fn why(&self) -> &'static str {
+        match self {
+            Self::TooMuch => "its connection gave more than is said to have gone there",
+            Self::Never => "its connection ended",
+            Self::NotYet | Self::All => "its connection did not give what is said to have gone there",
+        }
+    }
+}
+
 impl Sockets {
     /// What a link carries is to go by a session; false if that cannot be yet.
     pub(in crate::driver) fn switch_path(

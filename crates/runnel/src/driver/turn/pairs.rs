@@ -20,16 +20,20 @@ impl Driver {
 
     pub(super) fn end_pair(&mut self, pair: Key) {
         self.take_rest_of_pair(pair);
-        if let Some(position) = self.sessions.begin_finish(pair) {
-            let Self { sessions, ros2, effects, .. } = self;
-            while let Some((reader, length)) = sessions.deliver_next(pair, |_| true) {
-                ros2.note_room_taken(reader, length, effects);
-            }
-            let brought = self.sessions.finish(pair, position, &mut self.effects);
+        let comes_back = self.comes_back(pair);
+        if self.sessions.begin_finish(pair, comes_back) {
+            self.deliver_all(pair);
+            let brought = self.sessions.finish(pair, &mut self.effects);
             self.note_receiver(pair);
             self.dispatch_rtps(brought, &[]);
         }
         self.sessions.remove_pair(pair, &mut self.effects);
+    }
+
+    /// Whether a link of ROS 1 brings what is missing of a pair.
+    fn comes_back(&mut self, pair: Key) -> bool {
+        let ends = self.sessions.receiver_of(pair).map(|(ends, _)| ends);
+        ends.zip(self.sessions.origin_of(pair)).is_some_and(|(ends, origin)| self.has_link_for(origin, ends))
     }
 
     /// A pair leaves its session, and takes with it what that has brought.
@@ -61,8 +65,8 @@ impl Driver {
 
     /// A pair is known, with what was held of it when it was known otherwise.
     pub(super) fn join_pair(&mut self, local: EntityId, remote: Guid, delivery: Option<Box<PairDelivery>>) {
-        let Some((entry, peer)) = self.ros2.entry_of_pair(local, remote) else { return };
-        let pair = self.sessions.entries.insert_with(|_| entry);
+        let Some((end, peer)) = self.ros2.pair_end(local, remote) else { return };
+        let pair = self.sessions.add_pair(end);
         self.ros2.set_pair(local, remote, pair);
         // Before it is asked for: as long as it holds something it is not.
         if let Some(delivery) = delivery {
@@ -81,6 +85,14 @@ impl Driver {
         }
         if sessions.settle_pair(pair, effects) {
             self.note_receiver(pair);
+        }
+    }
+
+    /// Gives the user of a pair what is due, whether there is room or not.
+    pub(in crate::driver) fn deliver_all(&mut self, pair: Key) {
+        let Self { sessions, ros2, effects, .. } = self;
+        while let Some((reader, length)) = sessions.deliver_next(pair, |_| true) {
+            ros2.note_room_taken(reader, length, effects);
         }
     }
 

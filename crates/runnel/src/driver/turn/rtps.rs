@@ -115,7 +115,7 @@ impl Driver {
 
     /// Receives the user data that has come so far, unless the end of a pair is to be done first.
     /// True if that is all.
-    pub(super) fn receive_rtps(&mut self) -> bool {
+    pub(in crate::driver) fn receive_rtps(&mut self) -> bool {
         for key in self.sockets.keys() {
             let Some(Socket::Rtps(socket)) = self.sockets.get(key) else { continue };
             let socket = Arc::clone(socket);

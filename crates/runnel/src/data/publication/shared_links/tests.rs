@@ -286,16 +286,20 @@ fn reader_that_was_matched_again_is_not_taken_for_the_one_that_left() {
     scene.asks(&link, guid);
     scene.publish();
     let reader = scene.writer.readers(NODE)[0];
-    let before = LeftReader { guid, origin: NODE, matching: reader.matching - 1 };
     let writer = RtpsWriter::new(Arc::clone(&scene.rtps), Arc::clone(&scene.writer));
-    let left = |left| scene.publication.readers_left(&mut lock(&scene.publication.state), &writer, &[left]);
-    left(before);
+    let publication = Arc::clone(&scene.publication);
+    let left = |matching| {
+        let left = LeftReader { guid, origin: NODE, matching, unacknowledged: Vec::new() };
+        let from = writer.next_number();
+        publication.readers_left(&mut lock(&publication.state), &writer, (from, vec![left]));
+    };
+    left(reader.matching - 1);
     assert_eq!(scene.reaches(&mut link, guid), 1);
     // It is on RTPS now, which is not to be taken back either.
-    left(before);
+    left(reader.matching - 1);
     assert_eq!(scene.brought_by_rtps(1), [1]);
     assert_eq!(scene.publication.dropped(), 0);
-    left(LeftReader { matching: reader.matching, ..before });
+    left(reader.matching);
     scene.states(&link, Statement::Return { id: scene.pair(guid).id() });
     let Statement::Begin { epoch, .. } = link.next_change() else { panic!("a Begin") };
     assert_eq!(epoch, 2, "nothing was stated before it");
@@ -311,6 +315,20 @@ fn writer_that_is_not_known_is_answered_for() {
     for id in [PairId { reader: 0, ..unknown }.id(), unknown.id()] {
         assert!(matches!(link.next_change(), Statement::Begin { id: of, .. } if of == id));
     }
+}
+
+/// The participant knows the reader by the time when the writer is made.
+#[test]
+fn further_writer_holds_readers_that_it_has_matched_already() {
+    let scene = Scene::new(151, RELIABLE);
+    let _link = scene.link(1, HERE);
+    let reader = scene.reader();
+    let qos = QoS::keep_last(7);
+    let writer = scene.rtps.create_writer(chatter(qos));
+    let offer = scene.publication.offer(qos, &Arc::default());
+    assert!(writer.readers(NODE).iter().any(|of| of.guid == reader && !of.is_held));
+    offer.set_writer(RtpsWriter::new(Arc::clone(&scene.rtps), Arc::clone(&writer)));
+    assert!(writer.is_held(reader), "the link brings its first messages");
 }
 
 #[test]

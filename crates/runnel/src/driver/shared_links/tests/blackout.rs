@@ -1,0 +1,103 @@
+//! Leases that end while messages are under way by RTPS or by memory: the link brings what was not delivered.
+
+use super::*;
+
+/// Whose lease of the other ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loses {
+    Talker,
+    Listener,
+    Both,
+}
+
+fn end_leases(node: &Node) {
+    let rtps = node.inner.driver().ros2.rtps.clone().unwrap();
+    rtps.end_leases();
+}
+
+/// Messages are under way that the listener does not read, then leases end, and at last the listener reads all.
+fn lease_ends(loses: Loses, ipc: bool, qos: QoS) {
+    let mut scene = Scene::joined_by_ros1(qos, ipc);
+    for is_meant in [is_of_ros1, is_rtps] {
+        read(&scene.node, Interest::Read, is_meant);
+    }
+    scene.spin_until("ROS 2 carries", is_carried_by_ros2);
+    if ipc {
+        scene.spin_until("ROS 2 goes over to memory", comes_by_memory);
+    }
+    scene.spin_until("the link stands by", stands_by);
+    // What is acknowledged from here on the talker does not get to know.
+    read(&scene.talker, Interest::Nothing, is_rtps);
+    scene.publish(BEFORE);
+    scene.spin_until("all is heard", |scene| scene.heard.lock().unwrap().len() as u32 == scene.next);
+    // No datagram gets through.
+    read(&scene.node, Interest::Nothing, is_rtps);
+    scene.publish(3 * BEFORE);
+    scene.publish_long(WORDS);
+    if loses != Loses::Listener {
+        end_leases(&scene.talker);
+    }
+    scene.publish(BEFORE);
+    if loses != Loses::Talker {
+        end_leases(&scene.node);
+    }
+    scene.publish(BEFORE);
+    scene.spin_until("all is heard", |scene| scene.heard.lock().unwrap().len() as u32 >= scene.next);
+    assert_eq!(scene.subscription.lost(), 0, "{loses:?} loses, by memory {ipc}");
+    // What lies in the sockets was heard.
+    for node in [&scene.node, &scene.talker] {
+        read(node, Interest::Read, is_rtps);
+    }
+    scene.publish(BEFORE);
+    scene.spin_until("the link stands by", stands_by);
+    scene.publish(BEFORE);
+    scene.check();
+}
+
+fn leases_end(ipc: bool, qos: QoS) {
+    std::thread::scope(|scope| {
+        for loses in [Loses::Talker, Loses::Listener, Loses::Both] {
+            scope.spawn(move || lease_ends(loses, ipc, qos));
+        }
+    });
+}
+
+#[test]
+fn link_brings_what_rtps_had_not_delivered() {
+    leases_end(false, QoS::keep_all());
+    leases_end(false, QoS::keep_last(10_000));
+}
+
+#[test]
+fn link_brings_what_memory_had_not_delivered() {
+    leases_end(true, QoS::keep_all());
+    leases_end(true, QoS::keep_last(10_000));
+}
+
+/// Of more messages than the depth the oldest are lost, and counted.
+#[test]
+fn what_history_holds_no_longer_is_counted_lost() {
+    let mut scene = Scene::joined_by_ros1(QoS::keep_last(5), false);
+    for is_meant in [is_of_ros1, is_rtps] {
+        read(&scene.node, Interest::Read, is_meant);
+    }
+    scene.spin_until("ROS 2 carries", is_carried_by_ros2);
+    scene.spin_until("the link stands by", stands_by);
+    scene.publish(1);
+    let last = scene.next - 1;
+    scene.spin_until("the last is heard", |scene| scene.heard.lock().unwrap().last() == Some(&last));
+    let (heard, lost) = (scene.heard.lock().unwrap().len(), scene.subscription.lost());
+    read(&scene.node, Interest::Nothing, is_rtps);
+    read(&scene.talker, Interest::Nothing, is_rtps);
+    scene.publish(20);
+    end_leases(&scene.talker);
+    scene.publish(1);
+    scene.spin_until("the last is heard", |scene| {
+        scene.heard.lock().unwrap().last() == Some(&(scene.next - 1))
+    });
+    // The queue of the subscription has the same depth, and may have dropped one.
+    let expected: Vec<u32> = (scene.next - 6..scene.next).collect();
+    let heard = scene.heard.lock().unwrap()[heard..].to_vec();
+    assert!(heard.len() >= 5 && expected.ends_with(&heard), "{heard:?}");
+    assert_eq!(scene.subscription.lost() - lost, 15);
+}
