@@ -10,12 +10,12 @@ use runnel_core::timers::Timers;
 use runnel_delivery::PairId;
 use runnel_io::Stream;
 use runnel_ros1::net::ConnId;
-use runnel_ros1::node::{Port, ServiceLinkId};
+use runnel_ros1::node::{Port, ServiceLinkId, SubscriberLink};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
 use super::nodes::NodeKey;
 use super::table::Key;
-use crate::data::{CallAnswer, LinkInfo, TopicInput};
+use crate::data::{CallAnswer, LinkInfo, Publication, TopicInput};
 use crate::ipc::{Sender, Unread};
 
 /// What is to be done: effects in the order in which they arose, and deadlines.
@@ -65,6 +65,8 @@ pub(super) enum Effect {
     Unresolved { engine: Key, conn: ConnId, why: String },
     /// The connection of a link has ended, which still has its socket: what its session brings is to be taken first.
     LinkEnded { key: Key, why: Option<String> },
+    /// A link to a subscriber of a node in both graphs stands.
+    SubscriberJoined { key: Key, publication: Arc<Publication>, link: Box<SubscriberLink> },
     /// A link makes no sense.
     Misbehaved { link: Key, why: &'static str },
     /// What has come by a link is something that its publisher is to be told of.

@@ -278,6 +278,9 @@ impl Driver {
                 self.with_engine(engine, |engine, now| engine.verbs().handle_unresolved(now, conn, &why));
             }
             Effect::LinkEnded { key, why } => self.link_ended(key, why),
+            Effect::SubscriberJoined { key, publication, link } => {
+                self.begin_subscriber(key, &publication, *link);
+            }
             Effect::Misbehaved { link, why } => {
                 self.sockets.misbehaved(link, why.to_owned(), &mut self.effects)
             }

@@ -78,6 +78,21 @@ impl Sockets {
         true
     }
 
+    /// The links to a node by which a publication is sent, of those whose ends understand statements.
+    pub(in crate::driver) fn links_to_subscriber(
+        &self,
+        publication: &Arc<Publication>,
+        subscriber: &str,
+    ) -> Vec<Key> {
+        let is_it = |key: &Key| match self.get(*key) {
+            Some(Socket::Output(Output { publication: of, stated: Some(stated), .. })) => {
+                Arc::ptr_eq(of, publication) && stated.subscriber == subscriber
+            }
+            _ => false,
+        };
+        self.keys().into_iter().filter(is_it).collect()
+    }
+
     /// Reads once from a publisher: long messages into their own memory, all else through the common buffer.
     pub(super) fn input_readable(&mut self, key: Key, effects: &mut Effects) {
         let mut scratch = self.take_scratch();

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use runnel_core::local_peer::LocalPeerId;
 use runnel_ros1::node::{PublisherLink, ServiceClientLink, ServiceLinkId, ServiceServerLink, SubscriberLink};
 
-use crate::data::{CallAnswer, LinkInfo};
+use crate::data::{CallAnswer, LinkInfo, Publication};
 use crate::driver::Driver;
+use crate::driver::effect::Effect;
 use crate::driver::ros1::ServiceInfo;
 use crate::driver::sessions::OtherEnd;
 use crate::driver::table::Key;
@@ -51,9 +52,28 @@ impl Driver {
         if link.datagrams.is_some() {
             return self.sockets.join_datagram_subscriber(key, &publication, link, &mut self.effects);
         }
+        if link.origin.is_none() {
+            return self.begin_subscriber(key, &publication, link);
+        }
+        // A node that is in both graphs has announced its readers before it made the link, and ended the link before that. What
+        // RTPS has for them, the link need not bring: of what is kept, it has the last message alone.
+        self.receive_rtps();
+        for other in self.sockets.links_to_subscriber(&publication, &link.subscriber) {
+            self.readable(other);
+        }
+        self.effects.push_back(Effect::SubscriberJoined { key, publication, link: Box::new(link) });
+    }
+
+    /// All is read that may change what a link to a subscriber carries: it begins.
+    pub(super) fn begin_subscriber(
+        &mut self,
+        key: Key,
+        publication: &Arc<Publication>,
+        link: SubscriberLink,
+    ) {
         let meeting = link.same_host;
         console::debug!("topic {}: subscriber [{}] joined", link.topic, link.subscriber);
-        if self.sockets.join_subscriber(key, &publication, link) {
+        if self.sockets.join_subscriber(key, publication, link) {
             self.meet(key, OtherEnd::Receiver, meeting);
         }
     }
