@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::net::{Net, Weather, millis, secs};
 use runnel_core::qos::QoS;
+use runnel_rtps::wire::GuidPrefix;
 
 const TOPIC: &str = "rt/chatter";
 
@@ -50,6 +51,20 @@ fn a_newcomer_is_told_of_us_again_before_it_says_another_word() {
     net.nodes[b].stopped = false;
     net.run_until("they meet", secs(1), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
     assert!(net.now.since(begun) < millis(8), "{:?}", net.now.since(begun));
+}
+
+#[test]
+fn participant_is_at_addresses_that_it_announces_and_on_its_host() {
+    let mut net = Net::new(1);
+    let (a, b, c) = (net.add(), net.add(), net.add());
+    let (writer, _) = (net.writer(a, TOPIC, QoS::default()), net.reader(b, TOPIC, QoS::default()));
+    net.run_until("they meet", secs(1), |net| net.is_matched(a, writer));
+    let [at_a, at_b, at_c] = [a, b, c].map(|node| net.nodes[node].address.ip());
+    let of_b = net.nodes[b].participant.prefix();
+    let is_at = |ip| net.nodes[a].participant.is_at(of_b, ip);
+    assert_eq!([at_a, at_b, at_c, [127, 0, 0, 1].into()].map(is_at), [false, true, false, false]);
+    let unknown = GuidPrefix([9; 12]);
+    assert!(!net.nodes[a].participant.is_at(unknown, at_b));
 }
 
 /// Neither answers the other in time; later both do, and few words are needed.
