@@ -20,6 +20,8 @@ pub struct SharedLinkReceiver<S> {
     /// The writer of the messages that come, and how often one was named.
     writer: Option<u32>,
     names: u64,
+    /// It has brought something.
+    has_begun: bool,
     subscriptions: Vec<Subscription<S>>,
     pub(super) pairs: Vec<Pair<S>>,
     /// Writers that the publisher was told that nobody needs, and as of which epoch.
@@ -56,7 +58,7 @@ pub(super) struct Pair<S> {
 /// By what a pair gets its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ServedBy {
-    /// Nothing was stated: the link brings all, unless RTPS was first.
+    /// Nothing has come: the link brings all, unless RTPS was first.
     Unstated,
     /// It came while the link carried nothing, and waits for RTPS.
     Nothing,
@@ -115,6 +117,7 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
             epoch: 0,
             writer: None,
             names: 0,
+            has_begun: false,
             subscriptions: Vec::new(),
             pairs: Vec::new(),
             standby: Vec::new(),
@@ -146,7 +149,12 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let is_standby = self.is_standby(id.writer);
         let is_fresh = self.is_fresh(subscription);
         let index = self.index(id).unwrap_or_else(|| {
-            let served_by = if is_standby && is_fresh { ServedBy::Nothing } else { ServedBy::Unstated };
+            let served_by = match self.has_begun {
+                _ if is_standby && is_fresh => ServedBy::Nothing,
+                // That RTPS was first would have been stated. What it brings was sent to another reader of this node.
+                true => ServedBy::Link,
+                false => ServedBy::Unstated,
+            };
             self.pairs.push(Pair {
                 id,
                 subscription,
@@ -195,6 +203,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     /// The link has brought a message.
     pub fn note_message(&mut self) {
+        self.has_begun = true;
         for index in 0..self.subscriptions.len() {
             let Subscription { name, is_fresh } = self.subscriptions[index];
             if is_fresh && self.delivers(name) {
@@ -229,6 +238,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         if self.unsent.len() >= MOST_WAITING {
             return Err(ShareFault::TooManyAnswers);
         }
+        self.has_begun = true;
         let left = match *statement {
             Statement::Number { next, .. } => {
                 if next > self.names {

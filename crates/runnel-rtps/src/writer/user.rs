@@ -104,6 +104,16 @@ impl<P: Lend> UserWriter<P> {
         (!self.closed).then(|| self.writer.history().last())
     }
 
+    /// Whether a matched reader is reliable.
+    pub fn is_reliable(&self, reader: Guid) -> bool {
+        self.writer.readers().get(reader).is_some_and(|proxy| proxy.is_reliable())
+    }
+
+    /// Whether it holds samples for readers that come later.
+    pub fn keeps_for_late_joiners(&self) -> bool {
+        self.writer.is_latching()
+    }
+
     /// The user says that the writer lives.
     pub fn assert_liveliness(&mut self, now: Instant) {
         self.writer.assert_liveliness();

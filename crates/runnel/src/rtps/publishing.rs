@@ -58,11 +58,16 @@ impl Rtps {
         self.resume(writer, reader, from, waiting);
     }
 
-    /// A link of ROS 1 to the node of this origin has ended: readers that were held for it get all from here.
+    /// A link of ROS 1 to the node of this origin has ended: readers that were held for it get all from here, and what is kept. What
+    /// is held for other readers has gone by the link.
     pub(crate) fn unlink(&self, writer: &Writer, origin: u64) {
         self.work_on(writer, |state, now| {
+            let from = match state.writer.last_number() {
+                Some(last) if !state.writer.keeps_for_late_joiners() => last.next(),
+                _ => SequenceNumber::FIRST,
+            };
             for reader in state.unlink(origin) {
-                state.writer.resume(now, stamp(), reader, SequenceNumber::FIRST, []);
+                state.writer.resume(now, stamp(), reader, from, []);
             }
         });
     }

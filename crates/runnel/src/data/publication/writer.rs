@@ -49,7 +49,7 @@ impl RtpsWriter {
         self.writer.reader_of(origin, reader)
     }
 
-    /// Whether a link of ROS 1 can serve a reader.
+    /// Whether a reader is reliable and a link of ROS 1 can serve it.
     pub(super) fn is_linked(&self, reader: Guid) -> bool {
         self.writer.is_linked(reader)
     }
