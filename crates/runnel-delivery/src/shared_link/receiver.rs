@@ -23,6 +23,8 @@ pub struct SharedLinkReceiver<S> {
     /// The writer of the messages that follow on the link, and the number of the statement that named it.
     writer: Option<u32>,
     names: u64,
+    /// It has brought something.
+    has_begun: bool,
     subscriptions: Vec<Subscription<S>>,
     pub(super) pairs: Vec<Pair<S>>,
     /// Writers for which a Standby was sent, and its epoch.
@@ -123,6 +125,7 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
             epoch: 0,
             writer: None,
             names: 0,
+            has_begun: false,
             subscriptions: Vec::new(),
             pairs: Vec::new(),
             standby: Vec::new(),
@@ -163,9 +166,11 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
             // Until the publisher has the Return, RTPS delivers what the link carries as well.
             let is_returning = self.returned.contains(&id);
             self.returned.retain(|returned| *returned != id);
-            let served_by = match is_standby && is_fresh {
+            let served_by = match self.has_begun {
                 _ if is_returning => ServedBy::Link,
-                true => ServedBy::Nothing,
+                _ if is_standby && is_fresh => ServedBy::Nothing,
+                // That RTPS was first would have been stated. What it brings was sent to another reader of this node.
+                true => ServedBy::Link,
                 false => ServedBy::Unstated,
             };
             self.pairs.push(Pair {
@@ -245,6 +250,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     /// A message of the link was delivered to the subscriptions that [it is for](Self::delivers).
     pub fn note_message(&mut self) {
+        self.has_begun = true;
         for index in 0..self.subscriptions.len() {
             let Subscription { name, is_fresh } = self.subscriptions[index];
             if is_fresh && self.delivers(name) {
@@ -279,6 +285,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         if self.unsent.len() >= MOST_WAITING {
             return Err(ShareFault::TooManyAnswers);
         }
+        self.has_begun = true;
         let left = match *statement {
             Statement::Number { next, .. } => {
                 if next > self.names {

@@ -60,6 +60,12 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         }
     }
 
+    /// The subscription of a pair, and the number before which it has had all, if that is known.
+    pub fn due(&self, id: PairId) -> Option<(S, u64)> {
+        let pair = &self.pairs[self.index(id)?];
+        (pair.next > 0).then_some((pair.subscription, pair.next))
+    }
+
     /// Of the next message, which has this number on the link: that it is of one pair alone, if it is.
     pub fn resent(&self, on_link: u64) -> Option<Resent<S>> {
         let run = self.run?;

@@ -99,6 +99,11 @@ impl<P: Lend> UserWriter<P> {
         (!self.closed).then(|| self.writer.history().last())
     }
 
+    /// Whether a matched reader is reliable.
+    pub fn is_reliable(&self, reader: Guid) -> bool {
+        self.writer.readers().get(reader).is_some_and(|proxy| proxy.is_reliable())
+    }
+
     /// The user says that the writer lives.
     pub fn assert_liveliness(&mut self, now: Instant) {
         self.writer.assert_liveliness();

@@ -300,7 +300,13 @@ impl Publication {
         state.seq = state.seq.wrapping_add(1);
         let writer = offer.writer_id();
         state.last_writer = writer;
+        let gives_way = state.gives_way(offer);
         for link in state.links.iter_mut().filter(|link| link.carries(writer)) {
+            if gives_way && link.is_full(frame.as_ref().len()) {
+                link.leave_out();
+                self.count_dropped(1);
+                continue;
+            }
             link.before_message(&self.reactor, writer);
             self.count_dropped(link.offer(&self.reactor, &frame));
         }
@@ -356,6 +362,11 @@ impl Drop for Publication {
 }
 
 impl State {
+    /// Whether a message is dropped rather than another one for it, which a publisher wants kept.
+    fn gives_way(&self, offer: &Offer) -> bool {
+        self.offers.len() > 1 && !offer.keeps_all() && self.offers.iter().any(|other| other.keeps_all())
+    }
+
     /// Whether a message is wanted as bytes, apart from subscribers of this process.
     fn is_kept_as_bytes(&self, offer: &Offer) -> bool {
         self.options.latching || self.has_carrying_link(offer)

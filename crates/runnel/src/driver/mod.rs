@@ -15,6 +15,7 @@
 mod effect;
 mod entries;
 mod incompatible;
+mod late_samples;
 mod limits;
 mod matches;
 mod memory_input;

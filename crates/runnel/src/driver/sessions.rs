@@ -26,6 +26,7 @@ mod greeting;
 mod hearing;
 mod late;
 mod meeting;
+mod orphans;
 mod pairs;
 mod processes;
 #[cfg(test)]
@@ -58,6 +59,7 @@ pub(super) use hearing::{Batch, MOST_CHANNELS, Taken};
 use late::LateLinks;
 pub(super) use late::PATIENCE;
 pub(super) use meeting::OtherEnd;
+pub(super) use orphans::Orphan;
 use pairs::{SampleInput, SampleOutput};
 use processes::Processes;
 
@@ -111,6 +113,8 @@ pub(crate) struct Sessions {
     pub(super) late_since: Option<Instant>,
     /// Pairs that wait for samples of RTPS.
     pub(super) draining: Vec<Key>,
+    /// Pairs that RTPS has lost, and whose writers may not know that.
+    orphans: Vec<Orphan>,
     /// RTPS has not been read before pairs that began: the end of another pair is to be done first.
     pub(super) is_network_unread: bool,
     /// These pairs, whose samples wait for that, and their path by it.
@@ -238,6 +242,7 @@ impl Sessions {
             refused: Processes::default(),
             late_since: None,
             draining: Vec::new(),
+            orphans: Vec::new(),
             is_network_unread: false,
             undrained: Vec::new(),
             owed: Vec::new(),

@@ -13,6 +13,7 @@ use super::Driver;
 use super::effect::Effect;
 use super::nodes::NodeKey;
 use super::ros2::Ros2;
+use super::sessions::Orphan;
 use super::sockets::{Input, LinkShare, Name, Socket, name_of};
 use super::table::Key;
 use crate::data::{LinkInfo, PairPosition, SubscriptionCore, TopicInput};
@@ -130,10 +131,9 @@ impl Driver {
             if let Some(receiver) = self.ros2.receiver_of_pair(origin, pair) {
                 self.deliver_all(receiver);
             }
-            if let Some(Socket::Input(input)) = self.sockets.get_mut(key)
-                && let Some(share) = input.share()
-            {
-                share.returns.settle(pair);
+            self.sessions.end_orphan(key, pair);
+            if let Some(Socket::Input(input)) = self.sockets.get_mut(key) {
+                input.settle_pair(pair);
             }
         }
     }
@@ -228,13 +228,25 @@ impl Driver {
     }
 
     /// Whether a link carries what RTPS loses of a pair.
-    pub(super) fn has_link_for(&self, origin: u64, (reader, writer): (EntityId, Guid)) -> bool {
+    pub(super) fn has_link_for(&self, origin: u64, pair: (EntityId, Guid)) -> bool {
+        self.link_for(origin, pair).is_some()
+    }
+
+    fn link_for(&self, origin: u64, (reader, writer): (EntityId, Guid)) -> Option<Key> {
         let pair = pair_id(writer.entity, reader);
         let keys = self.shared_links(|input| input.from.origin == Some(origin));
-        keys.into_iter().any(|key| match self.sockets.get(key) {
+        keys.into_iter().find(|key| match self.sockets.get(*key) {
             Some(Socket::Input(input)) => input.follows(pair),
             _ => false,
         })
+    }
+
+    /// RTPS has lost a pair, which was known to sessions by this key.
+    pub(super) fn orphan_pair(&mut self, key: Key, (reader, writer): (EntityId, Guid), from: Arc<LinkInfo>) {
+        let link = from.origin.and_then(|origin| self.link_for(origin, (reader, writer)));
+        if let Some(link) = link {
+            self.sessions.orphaned(Orphan::new(key, link, pair_id(writer.entity, reader), from));
+        }
     }
 
     fn change_shares(

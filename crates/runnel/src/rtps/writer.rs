@@ -145,10 +145,11 @@ impl Writer {
         std::mem::take(&mut lock(&self.state).left)
     }
 
-    /// Whether there is a link of ROS 1 to the node of a reader.
+    /// Whether a reader is reliable and there is a link of ROS 1 to its node.
     pub(crate) fn is_linked(&self, reader: Guid) -> bool {
         let state = &*lock(&self.state);
-        state.origins.get(&reader).is_some_and(|matched| state.linked.contains_key(&matched.origin))
+        state.writer.is_reliable(reader)
+            && state.origins.get(&reader).is_some_and(|matched| state.linked.contains_key(&matched.origin))
     }
 
     /// Whether a reader is held.

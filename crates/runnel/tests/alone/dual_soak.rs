@@ -3,7 +3,8 @@
 //! A talker publishes numbered messages of many sizes, reliably and by best effort. Readers subscribe, some reliably beside best
 //! effort in one node. Sessions of shared memory end and come back, datagrams are cut off or lost, connections are reset, readers
 //! come, go, stand still and are killed: a few of these in a row, so that the second change begins during the first, and then
-//! everything gets well. What is published reliably comes once and in order to each subscription that keeps all. A connection that
+//! everything gets well. What is published reliably comes once and in order to each subscription that keeps all, also when leases
+//! end while nothing gets through by RTPS. A connection that
 //! is reset may cost what was under way, at one place of each subscription, which is counted. What comes by best effort comes in
 //! order, and again when everything is well.
 //!

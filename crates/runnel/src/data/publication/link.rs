@@ -112,6 +112,11 @@ impl Link {
         0
     }
 
+    /// A message is dropped.
+    pub(super) fn leave_out(&self) {
+        self.stats.count_dropped(1);
+    }
+
     /// Whether both ends understand statements.
     pub(super) fn has_statements(&self) -> bool {
         self.numbers.is_some()

@@ -179,10 +179,14 @@ impl State {
     /// What a subscriber had by a session it gets by the network again, if it had.
     pub(super) fn end_memory_link(&mut self, pair: (EntityId, Guid), unread: &mut Unread) {
         let index = self.memory_links.iter().position(|link| link.is_of(pair));
-        let Some(link) = index.map(|index| self.memory_links.swap_remove(index)) else { return };
+        let Some(mut link) = index.map(|index| self.memory_links.swap_remove(index)) else { return };
+        let undrained = link.path.take_undrained();
         let ended = link.path.end(unread);
+        // The writer holds those until they are acknowledged, and sends them if that is asked for.
+        let undrained = undrained.into_iter().filter(|(number, _)| *number < ended.from);
+        let undrained = undrained.map(|(number, frame)| (number, None, frame));
         if let Some(writer) = self.writer_of(pair.0) {
-            writer.resume(pair.1, ended.from, ended.messages);
+            writer.resume(pair.1, ended.from, undrained.chain(ended.messages).collect());
         }
     }
 

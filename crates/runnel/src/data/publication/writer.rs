@@ -78,7 +78,7 @@ impl RtpsWriter {
         address.is_some_and(|address| self.rtps.is_at(reader, address))
     }
 
-    /// Whether a link of ROS 1 can serve a reader.
+    /// Whether a reader is reliable and a link of ROS 1 can serve it.
     pub(super) fn is_linked(&self, reader: Guid) -> bool {
         self.writer.is_linked(reader)
     }

@@ -14,10 +14,13 @@
 //! Room for messages and what RTPS gives are the ROS 2 graph's: the loop asks for one message after the other
 //! ([`Sessions::deliver_next`]), and hands on what RTPS need not bring any more.
 
+use std::sync::Arc;
+
 use runnel_delivery::{PathKind, ReceiveAction, Statement};
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::{Entry, SampleInput, Sessions};
+use crate::data::LinkInfo;
 use crate::driver::effect::Effects;
 use crate::driver::memory_input::MemoryInput;
 use crate::driver::pair_delivery::PairDelivery;
@@ -45,9 +48,14 @@ impl Sessions {
         self.sample_input(pair).map(|input| (input.pair(), input.memory.delivery.is_some()))
     }
 
-    /// The origin of a pair's publisher, if its node is in both graphs.
-    pub(in crate::driver) fn origin_of(&mut self, pair: Key) -> Option<u64> {
-        self.sample_input(pair)?.from.origin
+    /// Whether RTPS still matches a pair.
+    pub(in crate::driver) fn is_pair(&self, pair: Key) -> bool {
+        self.entries.get(pair).is_some()
+    }
+
+    /// What is known of a pair's publisher.
+    pub(in crate::driver) fn info_of(&mut self, pair: Key) -> Option<Arc<LinkInfo>> {
+        self.sample_input(pair).map(|input| Arc::clone(&input.from))
     }
 
     /// A pair comes by a channel from now on, as a Begin says. RTPS has brought all before `first_unacknowledged`.

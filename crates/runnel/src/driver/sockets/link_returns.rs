@@ -10,8 +10,11 @@ use runnel_delivery::{Lost, PairId, Resent, Statement};
 
 use super::link_delivery::LinkFault;
 use super::link_share::{LinkShare, Name, name_of};
+use super::{Socket, Sockets};
 use crate::data::{PairPosition, SubscriptionCore};
+use crate::driver::late_samples::{LateSample, LateSamples};
 use crate::driver::sockets::Input;
+use crate::driver::table::Key;
 use crate::ipc::Piece;
 
 /// How far RTPS is with the pairs of a link, and what the link has brought that waits for that to be settled.
@@ -19,6 +22,7 @@ use crate::ipc::Piece;
 pub(in crate::driver) struct LinkReturns {
     positions: Vec<(PairId, Arc<PairPosition>)>,
     waiting: VecDeque<Waiting>,
+    pub(in crate::driver) late: LateSamples,
 }
 
 /// What the link has brought.
@@ -54,7 +58,8 @@ impl LinkReturns {
     fn unsettled(&self, statement: &Statement) -> Option<PairId> {
         let comes_back = matches!(statement, Statement::Resent { .. } | Statement::Begin { .. });
         let pair = PairId::of(statement).filter(|_| comes_back)?;
-        self.position(pair).filter(|position| !position.is_served_by_link()).map(|_| pair)
+        let position = self.position(pair)?;
+        (!position.is_served_by_link() || self.late.has(pair)).then_some(pair)
     }
 
     /// The pair that is to be settled before the link goes on.
@@ -62,13 +67,6 @@ impl LinkReturns {
         match self.waiting.front()? {
             Waiting::Statement(statement) => self.unsettled(statement),
             Waiting::Message(..) => None,
-        }
-    }
-
-    /// RTPS gives nothing more of a pair.
-    pub(in crate::driver) fn settle(&self, pair: PairId) {
-        if let Some(position) = self.position(pair) {
-            position.set_served_by_link(true);
         }
     }
 }
@@ -101,6 +99,17 @@ impl LinkShare {
     }
 }
 
+impl Sockets {
+    /// Memory has brought a sample of a pair that this link serves next.
+    pub(in crate::driver) fn add_late(&mut self, link: Key, late: LateSample) {
+        if let Some(Socket::Input(input)) = self.get_mut(link)
+            && let Some(share) = input.share()
+        {
+            share.returns.late.push(late);
+        }
+    }
+}
+
 impl Input {
     /// Whether it serves a pair that RTPS loses.
     pub(in crate::driver) fn follows(&self, pair: PairId) -> bool {
@@ -126,13 +135,28 @@ impl Input {
     /// The link ends: what waits is the user's. RTPS gives no more of it.
     pub(super) fn resume_to_the_end(&mut self) {
         while self.share().is_some_and(|share| share.returns.is_waiting()) {
-            if let Some(share) = self.share()
-                && let Some(pair) = share.returns.first_unsettled()
-            {
-                share.returns.settle(pair);
-            }
+            let unsettled = self.share().and_then(|share| share.returns.first_unsettled());
+            unsettled.into_iter().for_each(|pair| self.settle_pair(pair));
             // It ends as it is.
             let _ = self.resume_link();
+        }
+    }
+
+    /// RTPS gives nothing more of a pair. What memory brought after RTPS had lost it comes before what the link brings.
+    pub(in crate::driver) fn settle_pair(&mut self, pair: PairId) {
+        let Self { topic, pair: of_link, .. } = self;
+        let Some(share) = of_link.as_mut().and_then(|of| of.share.as_deref_mut()) else { return };
+        let Some(position) = share.returns.position(pair).map(Arc::clone) else { return };
+        position.set_served_by_link(true);
+        share.receiver.note_position(pair, position.next());
+        for late in share.returns.late.take(pair) {
+            let Some((subscription, next)) = share.receiver.due(pair) else { continue };
+            // Behind a hole they are sent again.
+            if late.number == next {
+                topic.push_to(late.bytes, &late.from, |core| name_of(core) == subscription);
+                position.pass(next + 1);
+                share.receiver.note_position(pair, next + 1);
+            }
         }
     }
 

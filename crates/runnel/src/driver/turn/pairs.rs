@@ -19,6 +19,7 @@ impl Driver {
     }
 
     pub(super) fn end_pair(&mut self, pair: Key) {
+        let known = self.sessions.receiver_of(pair).map(|(ends, _)| ends).zip(self.sessions.info_of(pair));
         self.take_rest_of_pair(pair);
         let comes_back = self.comes_back(pair);
         if self.sessions.begin_finish(pair, comes_back) {
@@ -27,13 +28,17 @@ impl Driver {
             self.note_receiver(pair);
             self.dispatch_rtps(brought, &[]);
         }
+        if let Some((ends, from)) = known {
+            self.orphan_pair(pair, ends, from);
+        }
         self.sessions.remove_pair(pair, &mut self.effects);
     }
 
     /// Whether a link of ROS 1 brings what is missing of a pair.
     fn comes_back(&mut self, pair: Key) -> bool {
         let ends = self.sessions.receiver_of(pair).map(|(ends, _)| ends);
-        ends.zip(self.sessions.origin_of(pair)).is_some_and(|(ends, origin)| self.has_link_for(origin, ends))
+        let origin = self.sessions.info_of(pair).and_then(|from| from.origin);
+        ends.zip(origin).is_some_and(|(ends, origin)| self.has_link_for(origin, ends))
     }
 
     /// A pair leaves its session, and takes with it what that has brought.

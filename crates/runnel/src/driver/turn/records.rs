@@ -109,6 +109,11 @@ impl Driver {
         let Self { sessions, sockets, ros2, effects, .. } = self;
         match link.owner() {
             Owner::Sockets => sockets.carried(link, carried, effects),
+            Owner::Sessions if !sessions.is_pair(link) => {
+                if let Some((next, late)) = sessions.carried_by_orphan(link, carried) {
+                    sockets.add_late(next, late);
+                }
+            }
             Owner::Sessions => {
                 sessions.carried(link, carried, |reader| ros2.has_room(reader))?;
                 self.deliver_pair(link);
