@@ -11,9 +11,11 @@
 //!                  Ask, then Leave              Reached
 //!   on the link ──────────────────► leaving ─────────────► on RTPS
 //!        ▲                             │                      │ the writer has lost the reader, or Return
-//!        └─────────── Begin ───────────┴──────────────────────┘
+//!        └────── Resent, Begin ────────┴──────────────────────┘
 //! ```
-//! The way back takes effect from the next message on: what RTPS had not delivered is lost.
+//! On the way back the publisher first sends by the link what RTPS is not known to have delivered, as far as it has it, for the
+//! pair alone ([`Resent`](Statement::Resent)). From Begin on the link carries all. The subscriber takes nothing from RTPS behind
+//! the first of these statements, and leaves out what it has had. What the publisher has no longer is lost.
 //!
 //! The link carries a writer's messages unless the subscriber has said that no subscription needs them
 //! ([`Standby`](Statement::Standby)). A Standby holds only if the subscriber had seen every change that the publisher has stated.
@@ -22,11 +24,13 @@
 //! ([`Statement::Number`]).
 
 mod receiver;
+mod resent;
 mod sender;
 
 use crate::statement::{Statement, StreamId};
 
 pub use receiver::{LeftLink, ShareFault, SharedLinkReceiver};
+pub use resent::{Lost, Resent};
 pub use sender::{AskFault, PairMatch, SharedLinkSender};
 
 /// Marks ids of pairs and writers among those of links, of which 0 is that of the link itself.

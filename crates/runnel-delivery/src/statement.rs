@@ -33,6 +33,7 @@ const ASK: u8 = 6;
 const RETURN: u8 = 7;
 const STANDBY: u8 = 8;
 const NEEDED: u8 = 9;
+const RESENT: u8 = 10;
 
 /// Flag of a Begin. The other flags are 0 and ignored.
 const SETTLED: u8 = 1;
@@ -116,6 +117,16 @@ pub enum Statement {
         /// The writer.
         id: StreamId,
     },
+    /// From the publisher, in order with the messages of a shared link: RTPS has lost the pair. The messages of the link from `at`
+    /// on, up to the next statement of this kind or Begin, are those that RTPS may not have delivered, for this pair alone.
+    Resent {
+        /// The pair.
+        id: StreamId,
+        /// The low 32 bits of the number that the first of them has on the link.
+        at: u32,
+        /// The number that it has in RTPS. Those that follow have the numbers that follow.
+        number: u64,
+    },
 }
 
 /// Why bytes are not a statement.
@@ -159,7 +170,8 @@ impl Statement {
             | Self::Ask { id }
             | Self::Return { id }
             | Self::Standby { id, .. }
-            | Self::Needed { id } => id,
+            | Self::Needed { id }
+            | Self::Resent { id, .. } => id,
         }
     }
 
@@ -176,6 +188,7 @@ impl Statement {
             Self::Return { .. } => (RETURN, 0, 1),
             Self::Standby { epoch, .. } => (STANDBY, epoch, 1),
             Self::Needed { .. } => (NEEDED, 0, 1),
+            Self::Resent { at, number, .. } => (RESENT, at, number),
         };
         let StreamId { stream, subscription } = self.id();
         let mut bytes = [0; STATEMENT_BYTES];
@@ -219,6 +232,7 @@ impl Statement {
             RETURN => Self::Return { id },
             STANDBY => Self::Standby { id, epoch },
             NEEDED => Self::Needed { id },
+            RESENT => Self::Resent { id, at: epoch, number },
             _ => return Err(StatementError::UnknownKind(kind)),
         };
         if number == 0 || number > MAX_NUMBER {

@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::resent::{Lost, Run};
 use super::{PairId, writer_id};
 use crate::limits::MAX_EPOCH_LEAP;
 use crate::statement::Statement;
@@ -19,13 +20,20 @@ pub struct SharedLinkReceiver<S> {
     /// The writer of the messages that come, and how often one was named.
     writer: Option<u32>,
     names: u64,
+    /// It has brought something.
+    has_begun: bool,
     subscriptions: Vec<Subscription<S>>,
-    pairs: Vec<Pair<S>>,
+    pub(super) pairs: Vec<Pair<S>>,
     /// Writers that the publisher was told that nobody needs, and as of which epoch.
     standby: Vec<(u32, u32)>,
     /// Writers that it was told to be needed again: what the link still brings of them has a gap behind it.
     renewed: Vec<u32>,
     unsent: VecDeque<Statement>,
+    /// The messages that come now are of one pair alone, and where the last of such began.
+    pub(super) run: Option<Run>,
+    pub(super) last_run: Option<u32>,
+    /// What neither RTPS nor the link brings.
+    pub(super) lost: Vec<Lost<S>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,19 +44,21 @@ struct Subscription<S> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Pair<S> {
+pub(super) struct Pair<S> {
     id: PairId,
-    subscription: S,
+    pub(super) subscription: S,
     is_matched: bool,
-    served_by: ServedBy,
+    pub(super) served_by: ServedBy,
     /// What is kept was asked for.
     has_asked_for_kept: bool,
+    /// The subscription has had, or has lost, all before this number; 0 if that is not known.
+    pub(super) next: u64,
 }
 
 /// By what a pair gets its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum ServedBy {
-    /// Nothing was stated: the link brings all, unless RTPS was first.
+pub(super) enum ServedBy {
+    /// Nothing has come: the link brings all, unless RTPS was first.
     Unstated,
     /// It came while the link carried nothing, and waits for RTPS.
     Nothing,
@@ -57,10 +67,12 @@ enum ServedBy {
     Link,
     /// RTPS has lost it, and the link has yet to be told to bring what follows.
     Lost,
+    /// The link brings what RTPS may not have delivered.
+    Resent,
 }
 
 impl<S> Pair<S> {
-    fn is_on_link(&self) -> bool {
+    pub(super) fn is_on_link(&self) -> bool {
         matches!(self.served_by, ServedBy::Unstated | ServedBy::Link)
     }
 }
@@ -105,11 +117,15 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
             epoch: 0,
             writer: None,
             names: 0,
+            has_begun: false,
             subscriptions: Vec::new(),
             pairs: Vec::new(),
             standby: Vec::new(),
             renewed: Vec::new(),
             unsent: VecDeque::new(),
+            run: None,
+            last_run: None,
+            lost: Vec::new(),
         }
     }
 }
@@ -133,13 +149,19 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let is_standby = self.is_standby(id.writer);
         let is_fresh = self.is_fresh(subscription);
         let index = self.index(id).unwrap_or_else(|| {
-            let served_by = if is_standby && is_fresh { ServedBy::Nothing } else { ServedBy::Unstated };
+            let served_by = match self.has_begun {
+                _ if is_standby && is_fresh => ServedBy::Nothing,
+                // That RTPS was first would have been stated. What it brings was sent to another reader of this node.
+                true => ServedBy::Link,
+                false => ServedBy::Unstated,
+            };
             self.pairs.push(Pair {
                 id,
                 subscription,
                 is_matched: false,
                 served_by,
                 has_asked_for_kept: false,
+                next: 0,
             });
             self.pairs.len() - 1
         });
@@ -155,7 +177,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let Some(index) = self.index(id) else { return };
         let pair = &mut self.pairs[index];
         if core::mem::replace(&mut pair.is_matched, false) {
-            if !pair.is_on_link() {
+            if !pair.is_on_link() && pair.served_by != ServedBy::Resent {
                 pair.served_by = ServedBy::Lost;
             }
             self.unsent.push_back(Statement::Return { id: id.id() });
@@ -174,12 +196,14 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     /// True if all get what the link brings, and have got something before.
     pub fn delivers_to_all(&self) -> bool {
         self.renewed.is_empty()
+            && self.run.is_none()
             && self.pairs.iter().all(Pair::is_on_link)
             && !self.subscriptions.iter().any(|subscription| subscription.is_fresh)
     }
 
     /// The link has brought a message.
     pub fn note_message(&mut self) {
+        self.has_begun = true;
         for index in 0..self.subscriptions.len() {
             let Subscription { name, is_fresh } = self.subscriptions[index];
             if is_fresh && self.delivers(name) {
@@ -190,7 +214,8 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     /// Whether what RTPS brings of a pair counts.
     pub fn takes_rtps(&self, id: PairId) -> bool {
-        let refuses = |pair: &Pair<S>| matches!(pair.served_by, ServedBy::Link | ServedBy::Lost);
+        let refuses =
+            |pair: &Pair<S>| matches!(pair.served_by, ServedBy::Link | ServedBy::Lost | ServedBy::Resent);
         self.index(id).is_none_or(|index| !refuses(&self.pairs[index]))
     }
 
@@ -213,6 +238,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         if self.unsent.len() >= MOST_WAITING {
             return Err(ShareFault::TooManyAnswers);
         }
+        self.has_begun = true;
         let left = match *statement {
             Statement::Number { next, .. } => {
                 if next > self.names {
@@ -227,10 +253,14 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
                     None
                 }
             }
-            Statement::Begin { epoch, .. } => {
+            Statement::Begin { epoch, from, .. } => {
                 if self.note_epoch(epoch)? {
-                    self.serve(id);
+                    self.serve(id, from);
                 }
+                None
+            }
+            Statement::Resent { at, number, .. } => {
+                self.begin_run(Run { pair: id, at, number });
                 None
             }
             _ => return Err(ShareFault::OfSubscriber),
@@ -252,7 +282,11 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     fn leave(&mut self, id: PairId, epoch: u32, from: u64) -> Option<LeftLink> {
         let index = self.index(id);
         let Some(index) = index.filter(|index| self.pairs[*index].is_matched) else {
-            index.into_iter().for_each(|index| self.pairs[index].served_by = ServedBy::Lost);
+            if let Some(index) = index {
+                let pair = &mut self.pairs[index];
+                // All before has come by the link.
+                (pair.served_by, pair.next) = (ServedBy::Lost, pair.next.max(from));
+            }
             self.unsent.push_back(Statement::Return { id: id.id() });
             return None;
         };
@@ -260,18 +294,26 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let pair = &mut self.pairs[index];
         pair.served_by = ServedBy::Rtps;
         let is_fresh = is_fresh && !core::mem::replace(&mut pair.has_asked_for_kept, true);
+        if !is_fresh {
+            pair.next = pair.next.max(from);
+        }
         let next = if is_fresh { 1 } else { from };
         self.unsent.push_back(Statement::Reached { id: id.id(), epoch, next });
         (!is_fresh).then_some(LeftLink { pair: id, before: from })
     }
 
-    fn serve(&mut self, id: PairId) {
+    fn serve(&mut self, id: PairId, from: u64) {
+        self.run = None;
         // The publisher no longer heeds a Standby for the writer: from here on the link carries all of it.
         self.standby.retain(|(writer, _)| *writer != id.writer);
         self.renewed.retain(|writer| *writer != id.writer);
         let Some(index) = self.index(id) else { return };
-        self.pairs[index].served_by = ServedBy::Link;
-        if self.pairs[index].is_matched {
+        let pair = &mut self.pairs[index];
+        if !pair.is_on_link() && pair.next > 0 && from > pair.next {
+            self.lost.push(Lost { subscription: pair.subscription, count: from - pair.next });
+        }
+        (pair.served_by, pair.next) = (ServedBy::Link, 0);
+        if pair.is_matched {
             self.unsent.push_back(Statement::Ask { id: id.id() });
         }
     }
@@ -306,7 +348,8 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     fn needs(&self, subscription: S, writer: u32) -> bool {
         let is_of = |pair: &&Pair<S>| pair.subscription == subscription && pair.id.writer == writer;
-        let is_needed = |pair: &Pair<S>| pair.is_on_link() || pair.served_by == ServedBy::Lost;
+        let is_needed =
+            |pair: &Pair<S>| pair.is_on_link() || matches!(pair.served_by, ServedBy::Lost | ServedBy::Resent);
         self.pairs.iter().filter(is_of).all(is_needed)
     }
 
@@ -320,7 +363,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         !self.unsent.is_empty()
     }
 
-    fn index(&self, id: PairId) -> Option<usize> {
+    pub(super) fn index(&self, id: PairId) -> Option<usize> {
         self.pairs.iter().position(|pair| pair.id == id)
     }
 

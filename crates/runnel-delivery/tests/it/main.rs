@@ -12,6 +12,7 @@ mod receiving;
 mod relocation;
 mod sending;
 mod shared_link;
+mod shared_link_rules;
 mod simulation;
 mod statements;
 mod world;

@@ -13,7 +13,7 @@ const A: StreamId = StreamId { stream: 0x0123_4567_89ab_cdef, subscription: 0 };
 const B: StreamId = StreamId { stream: u64::MAX, subscription: 0xfffe };
 
 /// Each kind, with the values between which mistakes show.
-const STATEMENTS: [Statement; 13] = [
+const STATEMENTS: [Statement; 14] = [
     Statement::Begin { id: A, epoch: 1, from: 1, is_settled: false },
     Statement::Begin { id: B, epoch: u32::MAX, from: MAX_NUMBER, is_settled: true },
     Statement::Skip { id: A, to: 0x0102_0304_0506_0708 },
@@ -27,6 +27,7 @@ const STATEMENTS: [Statement; 13] = [
     Statement::Return { id: B },
     Statement::Standby { id: A, epoch: 3 },
     Statement::Needed { id: B },
+    Statement::Resent { id: A, at: 0x8000_0001, number: 5 },
 ];
 
 fn hex(bytes: &[u8]) -> String {
@@ -44,6 +45,7 @@ fn vector(statement: &Statement) -> String {
         Statement::Return { .. } => ("return", 0, 1, false),
         Statement::Standby { epoch, .. } => ("standby", epoch, 1, false),
         Statement::Needed { .. } => ("needed", 0, 1, false),
+        Statement::Resent { at, number, .. } => ("resent", at, number, false),
     };
     let StreamId { stream, subscription } = statement.id();
     let fields = format!("\"subscription\":{subscription},\"epoch\":{epoch},\"stream\":\"{stream:016x}\"");
@@ -102,7 +104,7 @@ fn malformed_statements_are_refused() {
     assert_eq!(Statement::parse(&begin[..23]), Err(StatementError::Length(23)));
     assert_eq!(Statement::parse(&[0; 25]), Err(StatementError::Length(25)));
     assert_eq!(with(0, 0), Err(StatementError::UnknownKind(0)));
-    assert_eq!(with(0, 10), Err(StatementError::UnknownKind(10)));
+    assert_eq!(with(0, 11), Err(StatementError::UnknownKind(11)));
     assert_eq!(with(4, 0), Err(StatementError::NoEpoch));
     assert_eq!(with(16, 0), Err(StatementError::NumberOutOfRange(0)));
     assert_eq!(with(23, 0x80), Err(StatementError::NumberOutOfRange(1 << 63 | 1)));
@@ -129,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn any_24_bytes_are_a_statement_or_an_error(bytes in any::<[u8; STATEMENT_BYTES]>(), kind in 0..11u8) {
+    fn any_24_bytes_are_a_statement_or_an_error(bytes in any::<[u8; STATEMENT_BYTES]>(), kind in 0..12u8) {
         let mut bytes = bytes;
         bytes[0] = kind;
         if let Ok(statement) = Statement::parse(&bytes) {

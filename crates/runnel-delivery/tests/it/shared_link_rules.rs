@@ -1,0 +1,80 @@
+//! What the ends of a shared link refuse, bound and leave out.
+
+use runnel_delivery::{
+    AskFault, Lost, PairId, PairMatch, ReachedError, ShareFault, SharedLinkReceiver, SharedLinkSender,
+    Statement,
+};
+
+const A: PairId = PairId { writer: 1, reader: 2 };
+
+#[test]
+fn a_publisher_refuses_what_a_subscriber_cannot_have_reached() {
+    let mut sender = SharedLinkSender::default();
+    assert_eq!(sender.reached(A, 1, 1), Err(ReachedError::UnknownEpoch(1)));
+    sender.leave(A, 7);
+    assert_eq!(sender.reached(A, 1, 8), Err(ReachedError::NotPublished(8)));
+    assert_eq!(sender.reached(PairId { reader: 3, ..A }, 1, 7), Ok(None), "another is not waited for");
+    assert_eq!((sender.reached(A, 1, 7), sender.reached(A, 1, 7)), (Ok(Some(7)), Ok(None)));
+    assert!(!sender.stand_by(1, 0), "it had not seen the last change");
+    assert!(sender.carries(1) && sender.stand_by(1, 1) && !sender.carries(1));
+}
+
+#[test]
+fn a_publisher_remembers_a_limited_number_of_asks() {
+    let mut sender = SharedLinkSender::default();
+    let ask = |sender: &mut SharedLinkSender, reader| {
+        sender.ask(PairId { writer: 1, reader }, PairMatch::Unmatched)
+    };
+    (0..1024).for_each(|reader| assert_eq!(ask(&mut sender, reader), Ok(false)));
+    assert_eq!((ask(&mut sender, 5), ask(&mut sender, 5000)), (Ok(false), Err(AskFault)));
+    assert!(sender.matched(PairId { writer: 1, reader: 5 }));
+    assert_eq!(ask(&mut sender, 5000), Ok(false));
+}
+
+#[test]
+fn a_subscriber_returns_pairs_that_it_does_not_know_and_refuses_nonsense() {
+    let mut receiver = SharedLinkReceiver::<u32>::default();
+    let leave = |epoch| Statement::Leave { id: A.id(), epoch, from: 1 };
+    assert_eq!(receiver.statement(&leave(u32::MAX)), Err(ShareFault::EpochLeap(u32::MAX)));
+    assert_eq!(receiver.statement(&Statement::Ask { id: A.id() }), Err(ShareFault::OfSubscriber));
+    for epoch in 1..=4096 {
+        assert_eq!(receiver.statement(&leave(epoch)), Ok(None));
+    }
+    assert_eq!(receiver.statement(&leave(4097)), Err(ShareFault::TooManyAnswers));
+    assert!(
+        std::iter::from_fn(|| receiver.poll_statement())
+            .all(|answer| answer == Statement::Return { id: A.id() })
+    );
+}
+
+#[test]
+fn what_comes_again_is_given_once_and_what_is_missing_is_counted() {
+    let mut receiver = SharedLinkReceiver::<u32>::default();
+    receiver.add(7, true);
+    receiver.matched(A, 7);
+    receiver.statement(&Statement::Leave { id: A.id(), epoch: 1, from: 1 }).unwrap();
+    // RTPS has brought those before 5.
+    receiver.note_position(A, 5);
+    // The link counts beyond 32 bits.
+    let at = (1 << 32) - 2;
+    let resent = Statement::Resent { id: A.id(), at: at as u32, number: 4 };
+    receiver.statement(&resent).unwrap();
+    assert!(!receiver.takes_rtps(A) && !receiver.delivers_to_all());
+    assert_eq!(receiver.resent(at - 1), None, "it was sent before");
+    let number = |receiver: &SharedLinkReceiver<u32>, on_link| {
+        let resent = receiver.resent(on_link).unwrap();
+        resent.subscription.map(|_| resent.number)
+    };
+    let given = [at, at + 1].map(|on_link| number(&receiver, on_link));
+    assert_eq!(given, [None, Some(5)]);
+    // The link has dropped one.
+    let later = receiver.resent(at + 3).unwrap();
+    receiver.note_resent(receiver.resent(at + 1).unwrap());
+    receiver.note_resent(later);
+    assert_eq!(receiver.take_lost(), [Lost { subscription: 7, count: 1 }]);
+    receiver.statement(&Statement::Begin { id: A.id(), epoch: 2, from: 10, is_settled: false }).unwrap();
+    assert_eq!(receiver.take_lost(), [Lost { subscription: 7, count: 2 }], "8 and 9");
+    receiver.statement(&resent).unwrap();
+    assert_eq!(receiver.resent(at), None, "it was stated before");
+    assert!(receiver.delivers(7));
+}
