@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use runnel_core::Message;
 use runnel_core::message::{len_with_tail, write_with_tail};
-use runnel_core::wire::{Encoding, GrowingSink, cdr, decode_into};
+use runnel_core::wire::{Encoding, GrowingSink};
 
 use crate::data::{Blank, Filled};
 use crate::error::{Error, Unfit};
 use crate::forms::Forms;
+use crate::outgoing::translate;
 use crate::publisher::{DynamicPublisher, Handle, Publisher};
 
 /// A message that is being written in its publisher's memory, where subscribers of other processes of this host read it:
@@ -138,21 +139,6 @@ impl Translation {
             Self::Dynamic(forms) => forms.translate(bytes, to, out),
         }
     }
-}
-
-/// Reads a message in an encoding and appends it in another one.
-fn translate<M: Message>(
-    bytes: &[u8],
-    from: Encoding,
-    to: Encoding,
-    out: &mut GrowingSink,
-) -> Result<(), Unfit> {
-    let mut message = M::default();
-    match from {
-        Encoding::Ros1 => decode_into(&mut message, bytes)?,
-        _ => cdr::decode_into(&mut message, bytes)?,
-    }
-    Ok(cdr::encode_into(&message, to, out)?)
 }
 
 impl Deref for Loan {

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use runnel_core::Message;
-use runnel_core::wire::{Encoding, GrowingSink, SliceSink, cdr};
+use runnel_core::wire::{Encoding, GrowingSink, SliceSink, cdr, decode_into};
 
 use crate::data::{Outgoing, SharedMessage};
 use crate::error::Unfit;
@@ -90,6 +90,21 @@ impl<A: Outgoing, B: Outgoing> Outgoing for TwoForms<A, B> {
     fn into_shared(self) -> SharedMessage {
         self.ros1.into_shared()
     }
+}
+
+/// Reads a message in an encoding and appends it in another one.
+pub(crate) fn translate<M: Message>(
+    bytes: &[u8],
+    from: Encoding,
+    to: Encoding,
+    out: &mut GrowingSink,
+) -> Result<(), Unfit> {
+    let mut message = M::default();
+    match from {
+        Encoding::Ros1 => decode_into(&mut message, bytes)?,
+        _ => cdr::decode_into(&mut message, bytes)?,
+    }
+    Ok(cdr::encode_into(&message, to, out)?)
 }
 
 /// A message that is known as what writes it in an encoding.

@@ -20,7 +20,7 @@ use crate::forms::Forms;
 use crate::node::Node;
 use crate::node::publishing::{Offering, PublisherEnd};
 use crate::options::PublisherOptions;
-use crate::outgoing::{Publishable, Typed, Written};
+use crate::outgoing::{Publishable, Typed, Written, translate};
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessLost, Matched};
 use crate::turning::Turning;
 pub use dynamic::DynamicPublisher;
@@ -77,6 +77,9 @@ pub(crate) struct Handle {
 
 impl<M: Message> Publisher<M> {
     pub(crate) fn new(handle: Handle) -> Self {
+        let to_ros1 =
+            |bytes: &[u8], out: &mut GrowingSink| translate::<M>(bytes, Encoding::Xcdr1, Encoding::Ros1, out);
+        handle.publication.set_to_ros1(to_ros1);
         Self { handle, message: PhantomData }
     }
 

@@ -154,7 +154,12 @@ impl<M: AsRef<[u8]>> SendQueue<M> {
         self.messages.len() - self.fixed()
     }
 
-    /// Those, oldest first.
+    /// Bytes that wait.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Messages that wait whole, oldest first.
     pub fn iter_unsent(&self) -> impl Iterator<Item = &M> {
         self.messages.iter().skip(self.fixed()).map(|framed| &framed.message)
     }

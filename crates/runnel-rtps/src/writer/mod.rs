@@ -207,6 +207,19 @@ impl<B: Lend> Writer<B> {
         Some((first_unacknowledged, next))
     }
 
+    /// What a reader is not known to have of what is to reach it from here, as far as it is held.
+    pub fn unacknowledged_of(&self, reader: Guid) -> impl Iterator<Item = (SequenceNumber, &B)> {
+        let due = self.readers.get(reader).and_then(|proxy| proxy.unacknowledged(&self.history));
+        let mut next = due.as_ref().map(|due| *due.start());
+        core::iter::from_fn(move || {
+            let change = self.history.at_or_after(next?)?;
+            next = Some(change.number.next());
+            due.as_ref()
+                .is_some_and(|due| due.contains(&change.number))
+                .then_some((change.number, &change.payload))
+        })
+    }
+
     /// A reader gets nothing until it is resumed.
     pub fn hold(&mut self, reader: Guid) {
         if let Some(proxy) = self.readers.get_mut(reader) {

@@ -104,11 +104,26 @@ impl<P: Lend> UserWriter<P> {
         (!self.closed).then(|| self.writer.history().last())
     }
 
+    /// Whether a matched reader is reliable.
+    pub fn is_reliable(&self, reader: Guid) -> bool {
+        self.writer.readers().get(reader).is_some_and(|proxy| proxy.is_reliable())
+    }
+
+    /// Whether it holds samples for readers that come later.
+    pub fn keeps_for_late_joiners(&self) -> bool {
+        self.writer.is_latching()
+    }
+
     /// The user says that the writer lives.
     pub fn assert_liveliness(&mut self, now: Instant) {
         self.writer.assert_liveliness();
         self.promises.note_alive(now);
         self.wake();
+    }
+
+    /// The samples that a matched reader is not known to have, as far as they are held and not for an alternate path.
+    pub fn unacknowledged_of(&self, reader: Guid) -> impl Iterator<Item = (SequenceNumber, &P)> {
+        self.writer.unacknowledged_of(reader)
     }
 
     /// A reader that was left does not go on where it was when it is matched again.

@@ -29,7 +29,9 @@ pub(crate) use publication::{
 pub(crate) use qos_events::{Callbacks, QosEvents};
 pub(crate) use received::SharedMessage;
 pub(crate) use service::{Asked, ClientLink, Responder, ServiceCore, ServiceTypes, no_memory_for_response};
-pub(crate) use subscription::{Delivery, LinkInfo, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
+pub(crate) use subscription::{
+    Delivery, LinkInfo, PairPosition, SubscriptionCore, SubscriptionSpec, Taken, Unreadable,
+};
 pub(crate) use unsent::Unsent;
 pub(crate) use watch::Watched;
 pub(crate) use way::Way;

@@ -14,6 +14,7 @@ mod memory_path;
 mod numbers;
 mod offer;
 mod outgoing;
+mod returned;
 mod shared_links;
 mod writer;
 
@@ -21,6 +22,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use runnel_core::wire::GrowingSink;
 use runnel_io::segment::SlotMut;
 use runnel_io::{Interest, Reactor};
 use runnel_rtps::wire::{EntityId, Guid};
@@ -28,6 +30,7 @@ use runnel_rtps::wire::{EntityId, Guid};
 use super::datagrams::{DatagramLink, Offered};
 use super::frames::FramePool;
 use super::subscription::{Deferred, LinkInfo};
+use crate::error::Unfit;
 use crate::frame::{Frame, LengthBeyondLimit, MAX_MESSAGE, QueueBound};
 use crate::ipc::{self, Pool, Reservation, SHORTEST};
 use crate::log_output::console;
@@ -38,6 +41,7 @@ use locals::{Earlier, KeptFrame, Local};
 use memory_links::MemoryLink;
 pub(crate) use offer::Offer;
 pub(crate) use outgoing::{Outgoing, Refused};
+use returned::ToRos1;
 use shared_links::Leaving;
 pub(crate) use writer::RtpsWriter;
 
@@ -97,6 +101,8 @@ struct State {
     copied: u64,
     /// Somebody waits for what was published to arrive.
     wait: Option<ending::Wait>,
+    /// Has a message in the encoding of ROS 1, if that can be had.
+    to_ros1: Option<ToRos1>,
 }
 
 impl Publication {
@@ -124,6 +130,7 @@ impl Publication {
             seq: 0,
             copied: 0,
             wait: None,
+            to_ros1: None,
         };
         let state = Mutex::new(Class::Publication, state);
         let (channels, info) = (AtomicUsize::new(0), Arc::new(info));
@@ -142,6 +149,14 @@ impl Publication {
     /// The type of the topic, if a publisher of the node's whose type has this sum cannot share it.
     pub(crate) fn conflict(&self, md5: &str) -> Option<String> {
         (self.info.md5 != md5).then(|| self.info.type_name.clone())
+    }
+
+    /// How its messages are translated that are held in the encoding of ROS 2.
+    pub(crate) fn set_to_ros1(
+        &self,
+        to_ros1: impl Fn(&[u8], &mut GrowingSink) -> Result<(), Unfit> + Send + Sync + 'static,
+    ) {
+        lock(&self.state).to_ros1.get_or_insert_with(|| Box::new(to_ros1));
     }
 
     /// Another publisher of the node's asks for this.
@@ -304,7 +319,13 @@ impl Publication {
         state.seq = state.seq.wrapping_add(1);
         let writer = offer.writer_id();
         state.last_writer = writer;
+        let gives_way = state.gives_way(offer);
         for link in state.links.iter_mut().filter(|link| link.carries(writer)) {
+            if gives_way && link.is_full(frame.as_ref().len()) {
+                link.leave_out();
+                self.count_dropped(1);
+                continue;
+            }
             link.before_message(&self.reactor, writer);
             self.count_dropped(link.offer(&self.reactor, &frame));
         }
@@ -412,6 +433,11 @@ impl State {
     /// Who stands in the way of another message, whatever its bytes.
     fn full_without_bytes(&mut self, offer: &Offer) -> Option<String> {
         self.full_local().or_else(|| self.full_in_ros2(offer))
+    }
+
+    /// Whether a message is dropped rather than another one for it, which a publisher wants kept.
+    fn gives_way(&self, offer: &Offer) -> bool {
+        self.offers.len() > 1 && !offer.keeps_all() && self.offers.iter().any(|other| other.keeps_all())
     }
 
     /// Whether a message is wanted as bytes, apart from subscribers of this process.

@@ -2,6 +2,7 @@
 
 mod deferred;
 mod link_info;
+mod pair_position;
 mod push;
 mod queue;
 mod room;
@@ -29,6 +30,7 @@ use crate::ready::When;
 use crate::sync::{Class, Mutex, TryMutex, lock};
 pub(crate) use deferred::Deferred;
 pub(crate) use link_info::LinkInfo;
+pub(crate) use pair_position::PairPosition;
 pub(crate) use queue::Queue;
 use room::Room;
 pub(crate) use take::Taken;

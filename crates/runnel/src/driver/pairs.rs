@@ -1,6 +1,7 @@
 //! Pairs of endpoints of the ROS 2 graph that may leave the network within a host: the graph knows them, the sessions carry them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
@@ -17,9 +18,11 @@ impl Driver {
     }
 
     pub(super) fn end_pair(&mut self, key: Key) {
-        if let Some(Entry::SampleInput(_)) = self.sessions.entries.get(key) {
+        if let Some(Entry::SampleInput(input)) = self.sessions.entries.get(key) {
+            let (pair, from) = ((input.reader, input.writer), Arc::clone(&input.from));
             self.receive_to_the_end(key);
             self.finish_delivery(key);
+            self.orphan_pair(key, pair, from);
         }
         self.sessions.remove_pair(key, &mut self.effects);
     }

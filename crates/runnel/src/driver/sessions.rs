@@ -26,8 +26,10 @@ mod greeting;
 mod hearing;
 mod late;
 mod link_delivery;
+mod link_returns;
 mod link_share;
 mod meeting;
+mod orphans;
 mod pair_delivery;
 mod pairs;
 mod processes;
@@ -56,8 +58,9 @@ use ending::Ending;
 use greeting::Greeting;
 use late::LateLinks;
 pub(super) use link_delivery::{LinkFault, LinkPair};
-pub(super) use link_share::{Name, name_of};
+pub(super) use link_share::{LinkShare, Name, name_of};
 pub(super) use meeting::OtherEnd;
+pub(super) use orphans::Orphan;
 pub(super) use pair_delivery::PairDelivery;
 pub(super) use pairs::{SampleInput, SampleOutput};
 use processes::Processes;
@@ -112,6 +115,8 @@ pub(crate) struct Sessions {
     late_since: Option<Instant>,
     /// Pairs that wait for samples of RTPS.
     draining: Vec<Key>,
+    /// Pairs that RTPS has lost, and whose writers may not know that.
+    orphans: Vec<Orphan>,
     /// Links that wait for messages of their connections, and since when.
     owed: Vec<(Key, Instant)>,
     /// With messages, since the reactor was looked at.
@@ -236,6 +241,7 @@ impl Sessions {
             refused: Processes::default(),
             late_since: None,
             draining: Vec::new(),
+            orphans: Vec::new(),
             owed: Vec::new(),
             turns: 0,
             throttle: Throttle::default(),

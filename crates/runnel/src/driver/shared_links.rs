@@ -5,17 +5,17 @@
 
 use std::sync::Arc;
 
-use runnel_delivery::{PairId, SharedLinkReceiver};
+use runnel_delivery::PairId;
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::Driver;
 use super::effect::Effect;
 use super::nodes::NodeKey;
 use super::ros2::Ros2;
-use super::sessions::{Name, name_of};
+use super::sessions::{LinkShare, Name, Orphan, name_of};
 use super::sockets::{Input, Socket};
 use super::table::Key;
-use crate::data::{LinkInfo, SubscriptionCore, TopicInput};
+use crate::data::{LinkInfo, PairPosition, SubscriptionCore, TopicInput};
 use crate::rtps::Brought;
 
 fn number_of(entity: EntityId) -> u32 {
@@ -37,6 +37,16 @@ impl Ros2 {
         links.iter().find(is_meant).map(|(writer, from)| (reader, *writer, from))
     }
 
+    /// How far RTPS is with a pair.
+    fn position_of(&self, origin: u64, pair: PairId) -> Option<Arc<PairPosition>> {
+        self.pair(origin, pair).map(|(.., from)| Arc::clone(&from.position))
+    }
+
+    /// Where the session's messages of a pair are put in order, if that is needed.
+    fn delivery_of(&self, reader: EntityId, writer: Guid) -> Option<Key> {
+        self.readers.get(&reader)?.delivery_of(writer)
+    }
+
     /// The writers of nodes of this origin with which RTPS has matched readers of a subscription.
     fn pairs_of(&self, origin: u64, subscription: Name) -> Vec<PairId> {
         let Some(rtps) = &self.rtps else { return Vec::new() };
@@ -56,17 +66,21 @@ impl Driver {
         let (topic, origin) = (Arc::clone(&input.topic), input.from.origin);
         let (Some(share), Some(origin)) = (input.share(), origin) else { return };
         topic.for_each(|core| share.receiver.add(name_of(core), true));
-        topic.for_each(|core| add_matched(&mut share.receiver, ros2, (origin, name_of(core))));
+        topic.for_each(|core| add_matched(share, ros2, (origin, name_of(core))));
     }
 
     /// What has changed of the pairs of a link: RTPS is told which of them it serves from where on, then the publisher.
     pub(super) fn share_changed(&mut self, key: Key) {
+        self.settle_returned(key);
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
         let Some(origin) = input.from.origin else { return };
         let left = input.share().map(|share| std::mem::take(&mut share.left)).unwrap_or_default();
         self.note_served(key);
         for left in left {
-            let pair = self.ros2.pair(origin, left.pair).map(|(reader, writer, _)| (reader, writer));
+            let pair = self.ros2.pair(origin, left.pair).map(|(reader, writer, from)| {
+                from.position.pass(left.before);
+                (reader, writer)
+            });
             if let (Some(pair), Some(rtps)) = (pair, self.ros2.rtps.clone()) {
                 let mut brought = Brought::default();
                 rtps.note_received(pair, (1, left.before), &mut brought);
@@ -74,6 +88,29 @@ impl Driver {
             }
         }
         self.sockets.send_statements(key);
+    }
+
+    /// Pairs come back to a link, which waits for that: what memory has brought of them goes to the user first, and RTPS gives
+    /// nothing more.
+    fn settle_returned(&mut self, key: Key) {
+        loop {
+            let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
+            if let Err(fault) = input.resume_link() {
+                return self.misbehaved(key, &fault.to_string());
+            }
+            let (origin, share) = (input.from.origin, input.share());
+            let unsettled = share.and_then(|share| share.returns.first_unsettled());
+            let (Some(pair), Some(origin)) = (unsettled, origin) else { return };
+            let ends = self.ros2.pair(origin, pair).map(|(reader, writer, _)| (reader, writer));
+            let delivery = ends.and_then(|(reader, writer)| self.ros2.delivery_of(reader, writer));
+            if let Some(delivery) = delivery {
+                self.take_delivered(delivery, true);
+            }
+            self.end_orphan(key, pair);
+            if let Some(Socket::Input(input)) = self.sockets.get_mut(key) {
+                input.settle_pair(pair);
+            }
+        }
     }
 
     /// Of the pairs of a link, those that it serves get nothing by RTPS.
@@ -91,9 +128,14 @@ impl Driver {
     /// RTPS has matched a reader of a node with a writer, whose node may have a link to it.
     pub(super) fn reader_matched(&mut self, reader: EntityId, writer: Guid) {
         let Some((origin, core)) = self.ros2.shared_by(reader, writer) else { return };
+        let pair = pair_of(reader, writer);
+        let position = self.ros2.position_of(origin, pair);
         self.change_shares(
             |input| input.from.origin == Some(origin) && input.topic.any(|of| Arc::ptr_eq(of, &core)),
-            |receiver| receiver.matched(pair_of(reader, writer), name_of(&core)),
+            |share| {
+                position.iter().for_each(|position| share.returns.follow(pair, Arc::clone(position)));
+                share.receiver.matched(pair, name_of(&core));
+            },
         );
     }
 
@@ -102,7 +144,11 @@ impl Driver {
         let Some((origin, _)) = self.ros2.shared_by(reader, writer) else { return };
         self.change_shares(
             |input| input.from.origin == Some(origin),
-            |receiver| receiver.unmatched(pair_of(reader, writer)),
+            |share| {
+                let pair = pair_of(reader, writer);
+                share.receiver.note_position(pair, share.returns.next(pair));
+                share.receiver.unmatched(pair);
+            },
         );
     }
 
@@ -117,7 +163,7 @@ impl Driver {
             // What was kept of it, it has got, unless that may be outdated.
             let is_fresh = !latching || share.receiver.stands_by();
             share.receiver.add(name, is_fresh);
-            add_matched(&mut share.receiver, ros2, (origin, name));
+            add_matched(share, ros2, (origin, name));
             share.receiver.review();
             self.effects.push_back(Effect::LinkShared { key });
         }
@@ -128,7 +174,7 @@ impl Driver {
         let input = self.nodes.get_mut(node).and_then(|node| node.inputs.get(topic).cloned());
         let Some(topic) = input else { return };
         let name = name_of(core);
-        self.change_shares(|input| Arc::ptr_eq(&input.topic, &topic), |receiver| receiver.remove(name));
+        self.change_shares(|input| Arc::ptr_eq(&input.topic, &topic), |share| share.receiver.remove(name));
     }
 
     /// The publishers in both graphs whose links bring nothing to a node's subscriptions.
@@ -153,16 +199,34 @@ impl Driver {
         }
     }
 
-    fn change_shares(
-        &mut self,
-        is_meant: impl Fn(&Input) -> bool,
-        mut change: impl FnMut(&mut SharedLinkReceiver<Name>),
-    ) {
+    /// Whether a link carries what RTPS loses of a pair.
+    pub(super) fn has_link_for(&self, origin: u64, pair: (EntityId, Guid)) -> bool {
+        self.link_for(origin, pair).is_some()
+    }
+
+    fn link_for(&self, origin: u64, (reader, writer): (EntityId, Guid)) -> Option<Key> {
+        let pair = pair_of(reader, writer);
+        let keys = self.shared_links(|input| input.from.origin == Some(origin));
+        keys.into_iter().find(|key| match self.sockets.get(*key) {
+            Some(Socket::Input(input)) => input.follows(pair),
+            _ => false,
+        })
+    }
+
+    /// RTPS has lost a pair, which was known to sessions by this key.
+    pub(super) fn orphan_pair(&mut self, key: Key, (reader, writer): (EntityId, Guid), from: Arc<LinkInfo>) {
+        let link = from.origin.and_then(|origin| self.link_for(origin, (reader, writer)));
+        if let Some(link) = link {
+            self.orphaned(Orphan::new(key, link, pair_of(reader, writer), from));
+        }
+    }
+
+    fn change_shares(&mut self, is_meant: impl Fn(&Input) -> bool, mut change: impl FnMut(&mut LinkShare)) {
         for key in self.shared_links(is_meant) {
             if let Some(Socket::Input(input)) = self.sockets.get_mut(key)
                 && let Some(share) = input.share()
             {
-                change(&mut share.receiver);
+                change(share);
                 self.note_served(key);
                 self.effects.push_back(Effect::LinkShared { key });
             }
@@ -179,8 +243,11 @@ impl Driver {
 }
 
 /// What RTPS has matched a subscription with.
-fn add_matched(receiver: &mut SharedLinkReceiver<Name>, ros2: &Ros2, (origin, name): (u64, Name)) {
-    ros2.pairs_of(origin, name).into_iter().for_each(|pair| receiver.matched(pair, name));
+fn add_matched(share: &mut LinkShare, ros2: &Ros2, (origin, name): (u64, Name)) {
+    for pair in ros2.pairs_of(origin, name) {
+        ros2.position_of(origin, pair).into_iter().for_each(|position| share.returns.follow(pair, position));
+        share.receiver.matched(pair, name);
+    }
 }
 
 #[cfg(test)]

@@ -53,6 +53,11 @@ impl Loans {
         Ok(())
     }
 
+    /// The slot of a loan that is out.
+    pub(crate) fn slot(&self, loan: u64) -> Option<&Slot> {
+        self.places.get(usize::try_from(loan).ok()?)?.as_ref()
+    }
+
     /// The slot of a loan that is out, which its peer may read for ever: its segment takes no new messages.
     pub(crate) fn give_up(&mut self, loan: u64) -> Option<Slot> {
         let slot = self.places.get_mut(usize::try_from(loan).ok()?)?.take()?;

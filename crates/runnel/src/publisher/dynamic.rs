@@ -25,7 +25,12 @@ pub struct DynamicPublisher {
 
 impl DynamicPublisher {
     pub(crate) fn new(handle: Handle, forms: Forms) -> Self {
-        Self { handle, forms: Arc::new(forms) }
+        let forms = Arc::new(forms);
+        let of_messages = Arc::clone(&forms);
+        handle.publication.set_to_ros1(move |bytes, out| {
+            of_messages.encode(&of_messages.decode(bytes.into(), Encoding::Xcdr1)?, Encoding::Ros1, out)
+        });
+        Self { handle, forms }
     }
 
     /// The type of its messages.

@@ -48,7 +48,7 @@ use sample::CdrFrame;
 pub(crate) use sending::Unsent;
 use sockets::Sockets;
 pub(crate) use told::{Told, ros2_name};
-pub(crate) use writer::Writer;
+pub(crate) use writer::{LeftReader, Writer};
 use writer_timers::WriterTimers;
 
 /// What topics of ROS begin with in DDS.
@@ -189,6 +189,12 @@ impl Rtps {
             self.work(|participant, now| participant.handle_timeout(now));
         }
         self.handle_writer_timeouts(now);
+    }
+
+    /// All peers have been silent for longer than any of their leases.
+    #[cfg(test)]
+    pub(crate) fn end_leases(&self) {
+        self.work(|participant, now| participant.handle_timeout(now + std::time::Duration::from_secs(400)));
     }
 
     /// A datagram has come; tells when.

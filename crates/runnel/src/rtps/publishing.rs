@@ -8,7 +8,7 @@ use runnel_io::clock;
 use runnel_rtps::wire::{Guid, SequenceNumber};
 
 use super::alternate_path::{Returned, sequence};
-use super::writer::{State, Writer};
+use super::writer::{LeftReader, State, Writer};
 use super::{CdrFrame, Rtps, Unsent, stamp};
 use crate::frame::Frame;
 use crate::linger::Unarrived;
@@ -19,7 +19,7 @@ pub(crate) struct Written<'a> {
     /// A frame that is not held any more.
     pub(crate) displaced: Option<Frame>,
     /// Readers of nodes with links of ROS 1 that have been lost or have ended: they did not get it.
-    pub(crate) left: Vec<(Guid, u64)>,
+    pub(crate) left: Vec<LeftReader>,
     /// The message is sent when this is dropped, unless another thread has sent it.
     pub(crate) unsent: Unsent<'a>,
 }
@@ -58,11 +58,16 @@ impl Rtps {
         self.resume(writer, reader, from, waiting);
     }
 
-    /// A link of ROS 1 to the node of this origin has ended: readers that were held for it get all from here.
+    /// A link of ROS 1 to the node of this origin has ended: readers that were held for it get all from here, and what is kept. What
+    /// is held for other readers has gone by the link.
     pub(crate) fn unlink(&self, writer: &Writer, origin: u64) {
         self.work_on(writer, |state, now| {
+            let from = match state.writer.last_number() {
+                Some(last) if !state.writer.keeps_for_late_joiners() => last.next(),
+                _ => SequenceNumber::FIRST,
+            };
             for reader in state.unlink(origin) {
-                state.writer.resume(now, stamp(), reader, SequenceNumber::FIRST, []);
+                state.writer.resume(now, stamp(), reader, from, []);
             }
         });
     }

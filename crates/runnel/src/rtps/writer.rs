@@ -13,6 +13,7 @@ use super::CdrFrame;
 use super::alternate_path::{Suspended, number};
 use super::origin::origin_in;
 use super::outbox::Outbox;
+use crate::frame::Frame;
 use crate::sync::{Class, Mutex, lock};
 
 /// See the module's documentation.
@@ -20,6 +21,14 @@ pub(crate) struct Writer {
     id: EntityId,
     pub(super) state: Mutex<State>,
     pub(super) outbox: Outbox<CdrFrame>,
+}
+
+/// A reader of a node with a link of ROS 1 that has been lost or has ended.
+pub(crate) struct LeftReader {
+    pub(crate) reader: Guid,
+    pub(crate) origin: u64,
+    /// What it is not known to have, with the numbers.
+    pub(crate) unacknowledged: Vec<(u64, Frame)>,
 }
 
 /// What is locked of a writer.
@@ -32,7 +41,7 @@ pub(super) struct State {
     /// Readers that get nothing by RTPS, since a link of ROS 1 carries what is for them.
     held: BTreeSet<Guid>,
     /// Readers of such nodes that have been lost or have ended, of which the links are still to be told.
-    pub(super) left: Vec<(Guid, u64)>,
+    pub(super) left: Vec<LeftReader>,
     /// When its timer goes off, if it has been set.
     pub(super) armed: Option<Instant>,
 }
@@ -97,8 +106,15 @@ impl Writer {
     }
 
     /// Readers of nodes with links of ROS 1 that have been lost or have ended, since this was last asked.
-    pub(crate) fn take_left(&self) -> Vec<(Guid, u64)> {
+    pub(crate) fn take_left(&self) -> Vec<LeftReader> {
         std::mem::take(&mut lock(&self.state).left)
+    }
+
+    /// Whether a reader is reliable and there is a link of ROS 1 to its node.
+    pub(crate) fn is_linked(&self, reader: Guid) -> bool {
+        let state = &*lock(&self.state);
+        state.writer.is_reliable(reader)
+            && state.origins.get(&reader).is_some_and(|origin| state.linked.contains_key(origin))
     }
 
     /// Whether a reader is held.
@@ -106,13 +122,21 @@ impl Writer {
         lock(&self.state).held.contains(&reader)
     }
 
-    /// A reader gets nothing more by RTPS, of what it has not acknowledged neither.
-    pub(crate) fn hold(&self, reader: Guid) {
-        lock(&self.state).hold(reader);
+    /// A reader gets nothing more by RTPS. Gives what it is not known to have, with the numbers.
+    pub(crate) fn hold(&self, reader: Guid) -> Vec<(u64, Frame)> {
+        let state = &mut *lock(&self.state);
+        let unacknowledged = state.unacknowledged_of(reader);
+        state.hold(reader);
+        unacknowledged
     }
 }
 
 impl State {
+    fn unacknowledged_of(&self, reader: Guid) -> Vec<(u64, Frame)> {
+        let unacknowledged = self.writer.unacknowledged_of(reader);
+        unacknowledged.map(|(at, frame)| (number(at), frame.0.clone())).collect()
+    }
+
     fn hold(&mut self, reader: Guid) {
         self.writer.hold(reader);
         self.held.insert(reader);
@@ -151,7 +175,11 @@ impl State {
         if let Some(reader) = update.unmatched() {
             let origin = self.origins.remove(&reader);
             let linked = origin.filter(|origin| self.linked.contains_key(origin));
-            self.left.extend(linked.map(|origin| (reader, origin)));
+            let left = linked.map(|origin| {
+                let unacknowledged = self.unacknowledged_of(reader);
+                LeftReader { reader, origin, unacknowledged }
+            });
+            self.left.extend(left);
             self.held.remove(&reader);
         }
         let acknowledged = update.acknowledged();

@@ -3,12 +3,13 @@
 //! A talker publishes numbered messages of many sizes, reliably and by best effort. Readers subscribe, some reliably beside best
 //! effort in one node. Sessions of shared memory end and come back, datagrams are cut off or lost, connections are reset, readers
 //! come, go, stand still and are killed: a few of these in a row, so that the second change begins during the first, and then
-//! everything gets well. What is published reliably comes once and in order to each subscription that keeps all. A connection that
+//! everything gets well. What is published reliably comes once and in order to each subscription that keeps all, also when leases
+//! end while nothing gets through by RTPS. A connection that
 //! is reset may cost what was under way, at one place of each subscription, which is counted. What comes by best effort comes in
 //! order, and again when everything is well.
 //!
 //! `SOAK_SEEDS=100` tries so many seeds, and `SOAK_FIRST=25` begins with that one. `SOAK_MINUTES=30` goes on for so long with one
-//! seed, and has leases end, too: `SOAK_MINUTES=30 cargo test -p runnel --test alone dual_soak -- --nocapture`.
+//! seed, and has leases end, too, by one change of a hundred, or by as many as `SOAK_SLOW=30` says: `SOAK_MINUTES=30 cargo test -p runnel --test alone dual_soak -- --nocapture`.
 
 mod account;
 mod change;
@@ -56,7 +57,7 @@ enum Length {
     For(Duration),
 }
 
-fn soak(seed: u64, length: Length) {
+fn soak(seed: u64, length: Length, slow: u32) {
     let (mut rng, mut scene) = (Rng::new(seed), Scene::new());
     let (began, mut rounds, mut changes) = (Instant::now(), 0, BTreeMap::<String, u32>::new());
     scene.settle();
@@ -65,8 +66,7 @@ fn soak(seed: u64, length: Length) {
         Length::For(time) => began.elapsed() >= time,
     };
     while !is_over(rounds) {
-        let is_long = matches!(length, Length::For(_));
-        let burst: Vec<Change> = (0..=rng.below(4)).map(|_| Change::draw(&mut rng, is_long)).collect();
+        let burst: Vec<Change> = (0..=rng.below(4)).map(|_| Change::draw(&mut rng, slow)).collect();
         // Long enough for paths to change in peace, or not.
         scene.rest(rng.between(Duration::ZERO, Duration::from_millis(800)));
         println!("seed {seed}, round {rounds}, {:.1} s: {burst:?}", began.elapsed().as_secs_f32());
@@ -92,11 +92,13 @@ fn nodes_of_both_graphs_lose_and_double_nothing_while_their_paths_change() {
     let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().expect(name));
     let length = number("SOAK_MINUTES")
         .map_or(Length::Rounds(ROUNDS), |minutes| Length::For(Duration::from_secs(60 * minutes)));
+    let usual = if matches!(length, Length::For(_)) { 1 } else { 0 };
+    let slow = number("SOAK_SLOW").map_or(usual, |percent| percent.try_into().expect("percent"));
     let first = number("SOAK_FIRST").unwrap_or(0);
     for seed in first..first + number("SOAK_SEEDS").unwrap_or(1) {
         let host = Host::new();
         host.ip("link set lo multicast on");
         host.ip("route add 224.0.0.0/4 dev lo");
-        host.run(|| soak(seed, length));
+        host.run(|| soak(seed, length, slow));
     }
 }

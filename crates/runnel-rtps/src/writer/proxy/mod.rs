@@ -24,6 +24,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use asked_fragments::AskedFragments;
 use core::net::SocketAddr;
+use core::ops::RangeInclusive;
 use core::time::Duration;
 use flight::{Flight, Last};
 pub(crate) use gate::Gate;
@@ -180,6 +181,11 @@ impl ReaderProxy {
     /// The first sample that is not known to have arrived: one of best effort gets each once.
     pub(super) fn first_unacknowledged(&self) -> SequenceNumber {
         if self.spec.reliable { self.acked.next().max(self.start) } else { self.next }
+    }
+
+    /// The samples that are to reach it from here and that a reliable one has not acknowledged.
+    pub(super) fn unacknowledged<B>(&self, history: &History<B>) -> Option<RangeInclusive<SequenceNumber>> {
+        self.spec.reliable.then(|| self.first_unacknowledged()..=self.last_due(history))
     }
 
     /// Samples from this one on reach it by an alternate path.

@@ -45,6 +45,9 @@ pub(super) struct Link {
     token: Token,
     /// The session that the link goes over to once the connection has sent our header.
     wanted: Option<Arc<Sender>>,
+    /// How much it may hold, apart from what is sent again, which is under way to the queue.
+    usual: QueueBound,
+    pub(super) resends: bool,
     /// Messages that were copied for want of memory that the subscriber's process may hold.
     copied: u64,
     pub(super) subscriber: String,
@@ -73,6 +76,8 @@ impl Link {
             conn,
             token,
             wanted: None,
+            usual: bound,
+            resends: false,
             copied: 0,
             subscriber,
             origin,
@@ -101,6 +106,11 @@ impl Link {
             return self.wait_in_line(reactor, frame, sent);
         }
         0
+    }
+
+    /// A message is dropped.
+    pub(super) fn leave_out(&self) {
+        self.stats.count_dropped(1);
     }
 
     /// Whether both ends understand statements.
@@ -146,6 +156,9 @@ impl Link {
         while (!self.queue.is_empty() || self.has_statements_waiting()) && !self.failed && self.send_batch() {
         }
         self.watch(reactor, !self.queue.is_empty());
+        if self.queue.bound() != self.usual && self.waiting() == 0 && !self.resends {
+            self.widen_to(self.usual);
+        }
         if self.queue.preamble_left() == 0
             && !self.has_statements_waiting()
             && let Some(sender) = self.wanted.take()
@@ -297,9 +310,32 @@ impl Link {
         self.copied + self.memory.as_ref().map_or(0, |memory| memory.copied())
     }
 
+    /// Of what is sent again it may hold more.
     pub(super) fn set_bound(&mut self, bound: QueueBound) {
+        self.usual = bound;
+        self.widen_to(bound);
+    }
+
+    /// How much it may hold, apart from what is sent again.
+    pub(super) fn bound(&self) -> QueueBound {
+        self.usual
+    }
+
+    /// It may hold so much until nothing waits.
+    pub(super) fn widen_to(&mut self, bound: QueueBound) {
         self.queue.set_bound(bound);
         self.memory.iter_mut().for_each(|memory| memory.set_bound(bound));
+    }
+
+    /// What waits.
+    pub(super) fn waiting_bound(&self) -> QueueBound {
+        let in_memory = self.memory.as_ref().map_or(0, |memory| memory.waiting_bytes());
+        QueueBound { messages: self.waiting(), bytes: self.queue.bytes() + in_memory }
+    }
+
+    /// The number of the next message; 0 if they are not counted.
+    pub(super) fn next_number(&self) -> u64 {
+        self.numbers.as_ref().map_or(0, |numbers| numbers.next)
     }
 
     /// Messages that wait.

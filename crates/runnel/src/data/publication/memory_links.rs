@@ -73,6 +73,9 @@ impl Publication {
             Some((delivery, channel)) => {
                 let mut path = MemoryPath::new((key, channel), (delivery, bound));
                 path.life = state.lifespan_of(writer).map(Life::new);
+                if rtps.is_linked(reader) {
+                    path.share_with_link();
+                }
                 state.memory_links.push(MemoryLink { writer, reader, path });
             }
         }
@@ -99,6 +102,10 @@ impl Publication {
     /// A subscriber gets nothing more in memory, if it did.
     pub(crate) fn leave_memory(&self, pair: (EntityId, Guid)) {
         let state = &mut *lock(&self.state);
+        // If a link of ROS 1 serves it from now on, that brings what it has not read.
+        if let Some(writer) = state.writer_of(pair.0) {
+            self.readers_left(state, &writer, (writer.next_number(), writer.take_left()));
+        }
         state.end_memory_link(pair, &mut Unread::default());
         self.count_memory_links(state);
     }
@@ -169,11 +176,28 @@ impl State {
     /// What a subscriber had by a session it gets by the network again, if it had.
     pub(super) fn end_memory_link(&mut self, pair: (EntityId, Guid), unread: &mut Unread) {
         let index = self.memory_links.iter().position(|link| link.is_of(pair));
-        let Some(link) = index.map(|index| self.memory_links.swap_remove(index)) else { return };
+        let Some(mut link) = index.map(|index| self.memory_links.swap_remove(index)) else { return };
+        let undrained = link.path.take_undrained();
         let ended = link.path.end(unread);
+        // The writer holds those until they are acknowledged, and sends them if that is asked for.
+        let undrained = undrained.into_iter().filter(|(number, _)| *number < ended.from);
+        let undrained = undrained.map(|(number, frame)| (number, None, frame));
         if let Some(writer) = self.writer_of(pair.0) {
-            writer.resume(pair.1, ended.from, ended.messages);
+            writer.resume(pair.1, ended.from, undrained.chain(ended.messages).collect());
         }
+    }
+
+    /// A subscriber gets nothing more by a session, if it did. Gives what it is not known to have read, with the numbers.
+    pub(super) fn take_memory_link(&mut self, pair: (EntityId, Guid)) -> Vec<(u64, Frame)> {
+        let index = self.memory_links.iter().position(|link| link.is_of(pair));
+        let Some(mut link) = index.map(|index| self.memory_links.swap_remove(index)) else {
+            return Vec::new();
+        };
+        let mut unread = link.path.session().peek_unread();
+        let mut returned = link.path.take_undrained();
+        let messages = link.path.end(&mut unread).messages;
+        returned.extend(messages.into_iter().map(|(number, _, frame)| (number, frame)));
+        returned
     }
 
     /// The subscriber by a session for which one more message of a writer may push out another: how long it is, nobody knows

@@ -44,6 +44,9 @@ pub(super) struct MemoryPath {
     /// Messages that went in pieces and are not known to be read, with where each ends in the session. Of the first the
     /// subscriber may have read some pieces when the session ends: the others alone are no message.
     in_pieces: VecDeque<(u64, Numbered<Frame>)>,
+    /// While the subscriber waits for the network, what it has read but may not have given to its user: a link of ROS 1 that serves
+    /// it next brings that.
+    undrained: Option<Vec<(u64, Frame)>>,
     /// What is still to be stated.
     skip: Option<Statement>,
     /// What is to be stated of subscriptions that share the link, before the message of the number that is with it.
@@ -134,9 +137,38 @@ fn policy(bound: QueueBound) -> QueuePolicy {
 impl MemoryPath {
     pub(super) fn new((token, channel): (Token, Channel), (delivery, bound): (Delivery, QueueBound)) -> Self {
         let (life, stats, tally) = (None, None, Tally::default());
-        let (begun, in_pieces, skip, end) = (None, VecDeque::new(), None, None);
-        let statements = VecDeque::new();
-        Self { token, channel, tally, life, stats, bound, delivery, begun, in_pieces, skip, statements, end }
+        Self {
+            token,
+            channel,
+            tally,
+            life,
+            stats,
+            bound,
+            delivery,
+            begun: None,
+            in_pieces: VecDeque::new(),
+            undrained: None,
+            skip: None,
+            statements: VecDeque::new(),
+            end: None,
+        }
+    }
+
+    /// A link of ROS 1 may serve the subscriber instead.
+    pub(super) fn share_with_link(&mut self) {
+        self.undrained = self.delivery.0.awaits_reached().then(Vec::new);
+    }
+
+    /// What the subscriber has read but may not have given to its user.
+    pub(super) fn take_undrained(&mut self) -> Vec<(u64, Frame)> {
+        self.undrained.take().unwrap_or_default()
+    }
+
+    fn note_undrained(&mut self, message: &Numbered<Frame>) {
+        if let Some(undrained) = &mut self.undrained {
+            // The subscriber holds no slots of what waits either.
+            undrained.push((message.number, message.message.to_own()));
+        }
     }
 
     /// Whether it goes by this session.
@@ -299,6 +331,7 @@ impl MemoryPath {
             return false;
         }
         self.count(message.bytes);
+        self.note_undrained(&message);
         self.keep_until_read(message);
         true
     }
@@ -313,6 +346,7 @@ impl MemoryPath {
         match sent {
             Some(sent) if sent == message.bytes => {
                 self.count(sent);
+                self.note_undrained(&message);
                 if self.tally.in_pieces {
                     self.keep_until_read(message);
                 }
@@ -339,6 +373,7 @@ impl MemoryPath {
     /// The subscriber tells how far it is.
     pub(super) fn reached(&mut self, epoch: u32, next: u64) -> Result<(), ReachedError> {
         self.delivery.0.reached(epoch, next)?;
+        self.undrained.take_if(|_| !self.delivery.0.awaits_reached());
         self.flush();
         Ok(())
     }
@@ -346,6 +381,11 @@ impl MemoryPath {
     /// How many messages wait.
     pub(super) fn waiting(&self) -> usize {
         self.delivery.0.queue_len()
+    }
+
+    /// How many bytes they have.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.delivery.0.queue_bytes()
     }
 
     /// Whether one more message of so many bytes would push out another.

@@ -16,8 +16,9 @@ use runnel_rtps::wire::{EntityId, Guid};
 use super::link::Link;
 use super::{Offer, Publication, RtpsWriter, State};
 use crate::frame::{Frame, QueueBound};
-use crate::ipc::{self, Unread};
+use crate::ipc;
 use crate::linger::Unarrived;
+use crate::rtps::LeftReader;
 use crate::sync::lock;
 
 /// A reader that leaves a link: what is for it waits until the subscriber has all that came by the link.
@@ -30,11 +31,23 @@ pub(super) struct Leaving {
     waiting: Sender<Frame>,
 }
 
+impl Leaving {
+    pub(super) fn is_of(&self, pair: (EntityId, Guid)) -> bool {
+        (self.writer, self.reader) == pair
+    }
+
+    /// What waits, with the numbers.
+    pub(super) fn into_waiting(self) -> impl Iterator<Item = (u64, Frame)> {
+        let waiting = self.waiting.snapshot().messages;
+        waiting.into_iter().map(|message| (message.number, message.message))
+    }
+}
+
 fn number_of(entity: EntityId) -> u32 {
     u32::from_be_bytes(entity.0)
 }
 
-fn pair_of(writer: EntityId, reader: Guid) -> PairId {
+pub(super) fn pair_of(writer: EntityId, reader: Guid) -> PairId {
     PairId { writer: number_of(writer), reader: number_of(reader.entity) }
 }
 
@@ -51,7 +64,7 @@ fn waiting_sender(pair: PairId, first: u64, bound: QueueBound) -> Sender<Frame> 
 
 impl RtpsWriter {
     /// The number of the message that is written next.
-    fn next_number(&self) -> u64 {
+    pub(super) fn next_number(&self) -> u64 {
         self.last_number().unwrap_or(0) + 1
     }
 }
@@ -71,7 +84,11 @@ impl Publication {
         let Some(writer) = writer else { return Ok(()) };
         match *statement {
             Statement::Ask { .. } => self.asked(state, index, (&writer, pair))?,
-            Statement::Return { .. } => state.take_back(&self.reactor, index, (&writer, pair)),
+            Statement::Return { .. } => {
+                let lost = state.take_back(&self.reactor, index, (&writer, pair));
+                self.count_dropped(lost);
+                self.count_memory_links(state);
+            }
             Statement::Reached { epoch, next, .. } => {
                 let Some(shared) = &mut state.links[index].shared else { return Ok(()) };
                 let reached = shared.reached(pair, epoch, next).map_err(|error| error.to_string())?;
@@ -151,24 +168,26 @@ impl Publication {
     pub(super) fn tell_of_left(&self, offer: &Offer) {
         let state = &mut *lock(&self.state);
         if let Some(writer) = offer.writer() {
-            self.readers_left(state, writer, &writer.take_left());
+            self.readers_left(state, writer, (writer.next_number(), writer.take_left()));
         }
     }
 
-    pub(super) fn readers_left(&self, state: &mut State, writer: &RtpsWriter, left: &[(Guid, u64)]) {
-        for (reader, origin) in left {
-            let is_it = |leaving: &Leaving| (leaving.writer, leaving.reader) == (writer.id(), *reader);
-            self.count_dropped(state.forget_leaving(is_it));
-            // What it has not read there comes before what the link brings.
-            state.end_memory_link((writer.id(), *reader), &mut Unread::default());
-            let (pair, from) = (pair_of(writer.id(), *reader), writer.next_number());
-            for link in state.links.iter_mut().filter(|link| link.origin == Some(*origin)) {
-                link.share(&self.reactor, |shared| shared.serve(pair, from));
-            }
-            let links = state.datagram_links.iter_mut().filter(|link| link.origin == Some(*origin));
+    /// The first message that the links carry for them has the number `from`.
+    pub(super) fn readers_left(
+        &self,
+        state: &mut State,
+        writer: &RtpsWriter,
+        (from, left): (u64, Vec<LeftReader>),
+    ) {
+        let is_any = !left.is_empty();
+        for LeftReader { reader, origin, unacknowledged } in left {
+            let returned = state.take_returned((writer.id(), reader), unacknowledged);
+            let lost = state.serve_by_links(&self.reactor, origin, (writer, reader), (from, returned));
+            self.count_dropped(lost);
+            let links = state.datagram_links.iter_mut().filter(|link| link.origin == Some(origin));
             links.for_each(|link| link.standby.retain(|standby| *standby != writer.id()));
         }
-        if !left.is_empty() {
+        if is_any {
             self.count_memory_links(state);
             self.count_channels(state);
         }
@@ -232,24 +251,18 @@ impl State {
         self.wake_wanted(Some(leaving.reader));
     }
 
-    /// The subscriber has lost the writer of a reader, which the link serves from here on.
-    fn take_back(&mut self, reactor: &Reactor, index: usize, (writer, pair): (&RtpsWriter, PairId)) {
-        let link = &mut self.links[index];
-        let Some(origin) = link.origin else { return };
-        link.share(reactor, |shared| shared.serve(pair, writer.next_number()));
+    /// The subscriber has lost the writer of a reader, which the link serves from here on. How many messages are lost.
+    fn take_back(&mut self, reactor: &Reactor, index: usize, (writer, pair): (&RtpsWriter, PairId)) -> u64 {
+        let (link, from) = (&mut self.links[index], writer.next_number());
+        let Some(origin) = link.origin else { return 0 };
         let reader = writer.reader_of(origin, EntityId(pair.reader.to_be_bytes()));
-        let Some((reader, is_held)) = reader else { return };
-        if !is_held {
-            self.end_memory_link((writer.id(), reader), &mut Unread::default());
-            writer.hold(reader);
-        }
-        self.forget_leaving(|leaving| (leaving.writer, leaving.reader) == (writer.id(), reader));
-    }
-
-    /// How many messages are lost with readers that leave no longer.
-    fn forget_leaving(&mut self, is_meant: impl Fn(&Leaving) -> bool) -> u64 {
-        let gone = self.leaving.extract_if(.., |leaving| is_meant(leaving));
-        gone.map(|leaving| leaving.waiting.queue_len() as u64).sum()
+        let Some((reader, is_held)) = reader else {
+            link.share(reactor, |shared| shared.serve(pair, from));
+            return 0;
+        };
+        let unacknowledged = if is_held { Vec::new() } else { writer.hold(reader) };
+        let returned = self.take_returned((writer.id(), reader), unacknowledged);
+        self.serve_by_links(reactor, origin, (writer, reader), (from, returned))
     }
 
     /// A message that a writer has written waits for those that leave a link. How many were dropped for it.
@@ -331,7 +344,11 @@ impl Link {
     }
 
     /// What is to be stated of subscriptions is, if the link carries statements.
-    fn share(&mut self, reactor: &Reactor, change: impl FnOnce(&mut SharedLinkSender) -> Statement) {
+    pub(super) fn share(
+        &mut self,
+        reactor: &Reactor,
+        change: impl FnOnce(&mut SharedLinkSender) -> Statement,
+    ) {
         if let Some(shared) = &mut self.shared {
             let statement = change(shared);
             self.state(reactor, statement);

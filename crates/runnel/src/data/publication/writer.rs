@@ -10,7 +10,7 @@ use crate::data::frames::SHORT;
 use crate::error::Unfit;
 use crate::frame::Frame;
 use crate::linger::Unarrived;
-use crate::rtps::{Returned, Rtps, Suspended, Unsent, Writer, Written};
+use crate::rtps::{LeftReader, Returned, Rtps, Suspended, Unsent, Writer, Written};
 use crate::sync::lock;
 
 /// The writer of a topic in the ROS 2 graph.
@@ -49,19 +49,24 @@ impl RtpsWriter {
         self.writer.reader_of(origin, reader)
     }
 
+    /// Whether a reader is reliable and a link of ROS 1 can serve it.
+    pub(super) fn is_linked(&self, reader: Guid) -> bool {
+        self.writer.is_linked(reader)
+    }
+
     /// Whether a reader is held.
     pub(super) fn is_held(&self, reader: Guid) -> bool {
         self.writer.is_held(reader)
     }
 
     /// Readers of nodes with links of ROS 1 that have been lost or have ended, since this was last asked.
-    pub(super) fn take_left(&self) -> Vec<(Guid, u64)> {
+    pub(super) fn take_left(&self) -> Vec<LeftReader> {
         self.writer.take_left()
     }
 
-    /// A reader gets nothing more from here, of what it has not acknowledged neither.
-    pub(super) fn hold(&self, reader: Guid) {
-        self.writer.hold(reader);
+    /// A reader gets nothing more from here. Gives what it is not known to have, with the numbers.
+    pub(super) fn hold(&self, reader: Guid) -> Vec<(u64, Frame)> {
+        self.writer.hold(reader)
     }
 
     /// A reader is held no longer: these messages and all that follow go to it, and what is kept from the number `from` on.
@@ -180,7 +185,8 @@ impl Publication {
         let more = has_more.then(|| frame.clone());
         let Written { displaced, left, unsent } = writer.rtps.write(&writer.writer, frame);
         // The message that was written now is the first that the links carry for them.
-        self.readers_left(state, writer, &left);
+        let first = writer.last_number().unwrap_or(1);
+        self.readers_left(state, writer, (first, left));
         if let Some(frame) = more {
             self.send_in_memory(state, writer, &frame);
             self.count_dropped(state.wait_for_link(writer, &frame));

@@ -1,11 +1,13 @@
 //! What a subscription knows of the publisher that a message came from, by which it is read.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use runnel_core::wire::{Bytes, DecodeError, Encoding, Wire, cdr, decode_into, decode_view};
 use runnel_ros1::node::LinkStats;
+
+use super::pair_position::PairPosition;
 
 /// See the module's documentation. What each message touches comes first.
 #[derive(Debug, Default)]
@@ -21,8 +23,8 @@ pub(crate) struct LinkInfo {
     pub(crate) definition: String,
     /// By what the publisher's node is known in both graphs, if it is in both.
     pub(crate) origin: Option<u64>,
-    /// A link of ROS 1 of the same node serves the subscription instead.
-    pub(crate) served_by_link: Arc<AtomicBool>,
+    /// How far it is, where a link of ROS 1 of the same node can serve the subscription instead.
+    pub(crate) position: Arc<PairPosition>,
     /// How long its messages may wait for a callback.
     pub(crate) lifespan: Option<Duration>,
     /// The type hash of ROS 2; empty if the publisher does not tell.
@@ -43,7 +45,7 @@ impl LinkInfo {
             md5: self.md5.clone(),
             definition: self.definition.clone(),
             origin: self.origin,
-            served_by_link: Arc::clone(&self.served_by_link),
+            position: Arc::clone(&self.position),
             lifespan: self.lifespan,
             type_hash: self.type_hash.clone(),
             malformed: AtomicU64::new(self.malformed.load(Ordering::Relaxed)),
@@ -53,11 +55,11 @@ impl LinkInfo {
     /// Whether a link of ROS 1 of the same node serves the subscription instead.
     #[inline]
     pub(crate) fn is_served_by_link(&self) -> bool {
-        self.served_by_link.load(Ordering::Relaxed)
+        self.position.is_served_by_link()
     }
 
     pub(crate) fn set_served_by_link(&self, is_served: bool) {
-        self.served_by_link.store(is_served, Ordering::Relaxed);
+        self.position.set_served_by_link(is_served);
     }
 
     /// Reads one of its messages into a value.

@@ -8,6 +8,9 @@ use crate::frame::QueueBound;
 use crate::rtps::Rtps;
 use crate::sync::lock;
 
+/// So many times what there is room for may wait beside it.
+const BEYOND_ROOM: usize = 15;
+
 /// Who is asked for more when there is room again.
 #[derive(Default)]
 pub(super) struct Room {
@@ -39,10 +42,11 @@ impl SubscriptionCore {
     }
 
     /// What waits at most before the oldest is dropped. Publishers of other processes that were promised room find it, also if
-    /// those of this process have filled it meanwhile, or if they are gone and all that came of them is to be had.
+    /// those of this process have filled it meanwhile, or if they are gone and all that came of them is to be had. A link of ROS 1
+    /// does not wait for room, and may bring many at once that RTPS had not delivered.
     pub(super) fn most_waiting(&self) -> QueueBound {
         let QueueBound { messages, bytes } = self.options.bound;
-        let promised = if self.room.rtps.get().is_some() { messages } else { 0 };
+        let promised = if self.room.rtps.get().is_some() { messages.saturating_mul(BEYOND_ROOM) } else { 0 };
         QueueBound { messages: messages.saturating_add(promised), bytes }
     }
 

@@ -49,7 +49,7 @@ impl Ros2 {
 
 impl ReaderEnd {
     /// What decides the order of a writer's samples, if that is not RTPS.
-    pub(super) fn delivery_of(&self, writer: Guid) -> Option<Key> {
+    pub(in crate::driver) fn delivery_of(&self, writer: Guid) -> Option<Key> {
         self.deliveries.iter().find(|(of, _)| *of == writer).map(|(_, key)| *key)
     }
 

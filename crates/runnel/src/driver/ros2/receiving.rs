@@ -129,12 +129,12 @@ impl Driver {
             return self.ros2.name_publishers(from, &mut self.effects);
         }
         let Some(end) = self.ros2.readers.get_mut(&sample.reader) else { return };
+        let number = crate::rtps::number(sample.number);
         // What was written before a link of ROS 1 took over.
         if end.links.get(&sample.writer).is_some_and(|from| from.is_served_by_link()) {
             return;
         }
         if let Some(key) = end.delivery_of(sample.writer) {
-            let number = crate::rtps::number(sample.number);
             let bytes = match sample.payload {
                 SamplePayload::Own(bytes) => bytes,
                 SamplePayload::Here(place) => datagram.get(place).unwrap_or_default().to_vec(),
@@ -142,7 +142,7 @@ impl Driver {
             return self.deliver_rtps_sample(key, number, bytes);
         }
         let length = sample.payload.bytes(datagram).len();
-        if let Some(from) = end.links.get(&sample.writer) {
+        if let Some(from) = end.links.get(&sample.writer).filter(|from| from.position.take(number)) {
             match sample.payload {
                 SamplePayload::Own(bytes) => end.input.push(bytes, from),
                 SamplePayload::Here(place) => {
@@ -164,6 +164,7 @@ impl Driver {
             // What it brings meanwhile, and what is missing of that, was written for others.
             && !from.is_served_by_link()
         {
+            from.position.lose(count);
             end.input.lose(count, from);
         }
     }

@@ -145,17 +145,24 @@ impl Driver {
         self.settle_pair(key);
     }
 
-    /// A pair ends, or begins anew: what is held is the user's, whatever is missing before it.
+    /// A pair ends, or begins anew: what is held is the user's, whatever is missing before it. If a link of ROS 1 brings what is
+    /// missing, it brings what is held as well.
     pub(in crate::driver) fn finish_delivery(&mut self, key: Key) {
-        let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
-        let (rtps, pair) = (input.rtps.clone(), input.pair());
-        let Some(delivery) = &mut input.memory.delivery else { return };
-        let position = delivery.position;
-        delivery.skip_of_network(position);
-        self.take_delivered(key, true);
+        let Some(Entry::SampleInput(input)) = self.sessions.entries.get(key) else { return };
+        let (rtps, pair, origin) = (input.rtps.clone(), input.pair(), input.from.origin);
+        let comes_back = origin.is_some_and(|origin| self.has_link_for(origin, pair));
+        let Some(delivery) = self.delivery_of(key) else { return };
+        let mut end = delivery.position;
+        if comes_back {
+            self.take_delivered(key, true);
+            end = self.delivery_of(key).map_or(end, |delivery| delivery.receiver.next());
+        } else {
+            delivery.skip_of_network(end);
+            self.take_delivered(key, true);
+        }
         self.end_delivery(key);
         let mut brought = Brought::default();
-        rtps.note_received(pair, (1, position), &mut brought);
+        rtps.note_received(pair, (1, end), &mut brought);
         self.give_brought(brought, &[]);
     }
 
@@ -184,12 +191,14 @@ impl Driver {
         }
     }
 
-    fn take_delivered(&mut self, key: Key, ignores_room: bool) {
+    pub(in crate::driver) fn take_delivered(&mut self, key: Key, ignores_room: bool) {
         while let Some(action) = self.next_action(key, ignores_room) {
             let Some(Entry::SampleInput(input)) = self.sessions.entries.get_mut(key) else { return };
             let (reader, writer) = input.pair();
             match action {
-                ReceiveAction::Deliver { message, .. } => self.give_to_user(key, message),
+                ReceiveAction::Deliver { number, message } => {
+                    self.give_to_user(key, number.unwrap_or_default(), message);
+                }
                 ReceiveAction::Lost { count, .. } => self.samples_lost(reader, writer, count),
                 ReceiveAction::Reached { statement, .. } if input.memory.has_channel() => {
                     self.tell_reached(key, statement);
@@ -212,10 +221,10 @@ impl Driver {
         if has_room { receiver.poll_action() } else { receiver.poll_report() }
     }
 
-    fn give_to_user(&mut self, key: Key, message: Piece) {
+    fn give_to_user(&mut self, key: Key, number: u64, message: Piece) {
         let Some(Entry::SampleInput(input)) = self.sessions.entries.get(key) else { return };
         let (reader, _) = input.pair();
-        if input.from.is_served_by_link() {
+        if !input.from.position.take(number) {
             return;
         }
         let length = message.bytes().len();

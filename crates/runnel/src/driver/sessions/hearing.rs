@@ -242,8 +242,8 @@ impl Driver {
         match self.sockets.get(link) {
             Some(Socket::Served(_)) => self.sockets.requests(link, bytes, &mut self.effects),
             Some(Socket::Called(_)) => self.sockets.responses(link, bytes, &mut self.effects),
-            // The link is gone, which the peer is about to learn.
-            _ => {}
+            // It is gone, which the peer is about to learn.
+            _ => self.orphan_piece(link, None, bytes),
         }
     }
 

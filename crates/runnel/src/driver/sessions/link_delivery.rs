@@ -92,7 +92,8 @@ impl LinkPair {
     /// Whether all subscriptions get what comes next.
     #[inline]
     pub(super) fn delivers_to_all(&self) -> bool {
-        self.share.as_ref().is_none_or(|share| share.receiver.delivers_to_all())
+        let delivers = |share: &LinkShare| !share.returns.is_waiting() && share.receiver.delivers_to_all();
+        self.share.as_deref().is_none_or(delivers)
     }
 
     /// Does what is stated before the next message.
@@ -166,7 +167,7 @@ impl Input {
         let is_for_all = pair.delivers_to_all();
         match &mut pair.memory.delivery {
             None if is_for_all => self.topic.push(message, &self.from),
-            None => self.give_to_some(Piece::Own(message)),
+            None => self.give_to_some(number, Piece::Own(message)),
             Some(delivery) => {
                 delivery.message_of_network(number, message);
                 self.give_due()?;
@@ -210,17 +211,27 @@ impl Input {
         self.give_due()
     }
 
+    /// Gives a message to the subscriptions that the link serves, unless it is to wait.
+    fn give_to_some(&mut self, number: u64, message: Piece) {
+        let Some(message) = self.share().and_then(|share| share.defer(number, message)) else { return };
+        self.give_by_link(number, message);
+    }
+
     /// Gives a message to the subscriptions that the link serves.
-    fn give_to_some(&mut self, message: Piece) {
+    pub(super) fn give_by_link(&mut self, number: u64, message: Piece) {
+        let resent = self.share().and_then(|share| share.receiver.resent(number));
+        if let Some(resent) = resent {
+            return self.give_resent(resent, message);
+        }
         let Self { topic, from, pair, .. } = self;
         let Some(share) = pair.as_mut().and_then(|pair| pair.share.as_deref_mut()) else { return };
         topic.push_to(message.into_bytes(), from, |core| share.receiver.delivers(name_of(core)));
         share.receiver.note_message();
     }
 
-    fn give(&mut self, message: Piece) {
+    fn give(&mut self, number: u64, message: Piece) {
         if self.pair.as_ref().is_some_and(|pair| !pair.delivers_to_all()) {
-            return self.give_to_some(message);
+            return self.give_to_some(number, message);
         }
         match message {
             Piece::Lent(lent) => self.topic.push_lent(lent, &self.from),
@@ -240,7 +251,7 @@ impl Input {
     fn give_due(&mut self) -> Result<(), LinkFault> {
         while let Some(action) = self.next_action()? {
             match action {
-                ReceiveAction::Deliver { message, .. } => self.give(message),
+                ReceiveAction::Deliver { number, message } => self.give(number.unwrap_or_default(), message),
                 ReceiveAction::Lost { count, .. } => self.lose(count),
                 ReceiveAction::Reached { statement, .. } => {
                     self.pair.as_mut().into_iter().for_each(|pair| pair.memory.untold = Some(statement));
@@ -255,7 +266,9 @@ impl Input {
         }
         let Some(pair) = &mut self.pair else { return Ok(()) };
         pair.settle();
-        pair.advance_share()
+        pair.advance_share()?;
+        self.lose_for_good();
+        Ok(())
     }
 
     fn next_action(&mut self) -> Result<Option<ReceiveAction<Piece>>, LinkFault> {
@@ -272,6 +285,7 @@ impl Input {
             // It ends as it is.
             let _ = self.give_due();
         }
+        self.resume_to_the_end();
     }
 
     /// The link makes no sense: what is held of it while its connection owes something is lost.

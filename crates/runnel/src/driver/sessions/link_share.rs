@@ -9,6 +9,7 @@ use std::sync::Arc;
 use runnel_delivery::{LeftLink, PairId, ShareFault, SharedLinkReceiver, Statement};
 
 use super::link_delivery::LinkFault;
+use super::link_returns::LinkReturns;
 use crate::data::SubscriptionCore;
 use crate::driver::effect::Effect;
 use crate::driver::sockets::Input;
@@ -34,6 +35,7 @@ pub(in crate::driver) struct LinkShare {
     waiting: VecDeque<(u64, Statement)>,
     /// Pairs that have left the link, of which RTPS is still to be told.
     pub(in crate::driver) left: Vec<LeftLink>,
+    pub(in crate::driver) returns: LinkReturns,
     /// What the publisher is to be told and the connection has not taken.
     unsent: Vec<u8>,
 }
@@ -51,7 +53,7 @@ impl LinkShare {
     /// Does what is stated before the message of this number.
     pub(super) fn advance(&mut self, next: u64) -> Result<(), LinkFault> {
         while let Some((_, statement)) = self.waiting.pop_front_if(|(at, _)| *at <= next) {
-            self.left.extend(self.receiver.statement(&statement).map_err(LinkFault::Share)?);
+            self.state(statement)?;
         }
         Ok(())
     }
@@ -70,7 +72,9 @@ impl Input {
     /// Whether something has changed that RTPS or the publisher is to be told of.
     pub(in crate::driver) fn has_share_changed(&self) -> bool {
         let share = self.pair.as_ref().and_then(|pair| pair.share.as_ref());
-        share.is_some_and(|share| !share.left.is_empty() || share.receiver.has_statements())
+        share.is_some_and(|share| {
+            !share.left.is_empty() || share.receiver.has_statements() || share.returns.is_waiting()
+        })
     }
 
     /// Sends what the publisher is to be told, as far as the connection takes it. Whether all of it went, if the reactor is to know.

@@ -109,7 +109,8 @@ impl SampleInput {
     /// Whether the sample of this number, which the channel has brought, goes to the subscription at once.
     #[inline]
     pub(super) fn accepts_in_order(&mut self, number: u64) -> bool {
-        !self.from.is_served_by_link() && self.memory.accepts_in_order(number)
+        let position = &self.from.position;
+        position.takes(number) && self.memory.accepts_in_order(number) && position.take(number)
     }
 
     /// A sample of the channel went to the subscription.

@@ -101,6 +101,10 @@ impl Driver {
 
     /// A sample has come.
     pub(super) fn hear_sample(&mut self, key: Key, number: u64, piece: Piece) -> Result<(), SessionFault> {
+        if self.memory_input(key).is_none() && key.owner() == Owner::Sessions {
+            self.orphan_sample(key, number, piece);
+            return Ok(());
+        }
         match self.channel_for_sample(key, number)? {
             Some(_) => self.sample_is_whole(key, number, piece),
             None => Ok(()),
@@ -114,6 +118,10 @@ impl Driver {
         (number, len): (u64, u64),
         bytes: &[u8],
     ) -> Result<(), SessionFault> {
+        if self.memory_input(key).is_none() && key.owner() == Owner::Sessions {
+            self.orphan_piece(key, Some((number, len)), bytes);
+            return Ok(());
+        }
         let spare = self.spare(key);
         let Some(channel) = self.channel_for_sample(key, number)? else { return Ok(()) };
         channel.begun = number;

@@ -1,5 +1,7 @@
 //! Messages that a node of both graphs was sent by ROS 1, and that lie unread in its socket when RTPS could bring others.
 
+mod blackout;
+
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};

@@ -113,13 +113,32 @@ impl Sender {
             state.over = Some(BAD_POSITION);
         }
         let why = state.over.replace("the session is over");
-        let unread = if why.is_none() { self.unread(state, position) } else { Unread::default() };
+        let unread = if why.is_none() { self.unread(state, position, given_up) } else { Unread::default() };
         state.loans.end();
         (why, unread)
     }
 
+    /// What the peer has not read, which it may read all the same: the session goes on.
+    pub(crate) fn peek_unread(&self) -> Unread {
+        let state = &mut *lock(&self.state);
+        self.take_back_returned(state);
+        let position = self.inbox.position();
+        // What it did is known by the next that is sent.
+        if state.over.is_some() || state.ring.room(|| position).is_err() {
+            return Unread::default();
+        }
+        self.unread(state, position, |state, words| {
+            state.loans.slot(Lending::from_words(words).loan.into()).cloned()
+        })
+    }
+
     /// What the peer has not read of this process's ring: from a position on that can be.
-    fn unread(&self, state: &mut State, position: u64) -> Unread {
+    fn unread(
+        &self,
+        state: &mut State,
+        position: u64,
+        slot: impl Fn(&mut State, [u64; 2]) -> Option<Slot>,
+    ) -> Unread {
         let mut unread = Unread::default();
         let (ring, mut reader) = (self.outbox.ring(), RingReader::starting_at(RING, position));
         while reader.position() < state.ring.written()
@@ -142,7 +161,7 @@ impl Sender {
                 }
                 kind::SAMPLE_SLOT if let Some([number, first, second]) = reader.words(ring, &record) => {
                     // Whoever holds it longer is not to hold memory that is shared.
-                    let frame = given_up(state, [first, second]).map(|slot| Frame::Slot(slot).to_own());
+                    let frame = slot(state, [first, second]).map(|slot| Frame::Slot(slot).to_own());
                     if let Some(frame) = frame {
                         unread.sample(channel, number, frame.as_ref().len() as u64, frame);
                     }

@@ -49,9 +49,9 @@ const QUICK: [Change; 15] = [
 const SLOW: [Change; 2] = [KillReader, Blackout];
 
 impl Change {
-    /// One of those that are over at once, or seldom, if `slow` says so, one of the others.
-    pub fn draw(rng: &mut Rng, slow: bool) -> Self {
-        let changes: &[Self] = if slow && rng.percent(1) { &SLOW } else { &QUICK };
+    /// One of those that are over at once, or, as often as `slow` says in percent, one of the others.
+    pub fn draw(rng: &mut Rng, slow: u32) -> Self {
+        let changes: &[Self] = if slow > 0 && rng.percent(slow) { &SLOW } else { &QUICK };
         *rng.pick(changes).unwrap()
     }
 }
