@@ -22,6 +22,8 @@ pub struct SharedLinkReceiver<S> {
     names: u64,
     /// It has brought something.
     has_begun: bool,
+    /// Pairs that left the link before they were matched here, and that the publisher is asked to take back.
+    left_early: Vec<PairId>,
     subscriptions: Vec<Subscription<S>>,
     pub(super) pairs: Vec<Pair<S>>,
     /// Writers that the publisher was told that nobody needs, and as of which epoch.
@@ -118,6 +120,7 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
             writer: None,
             names: 0,
             has_begun: false,
+            left_early: Vec::new(),
             subscriptions: Vec::new(),
             pairs: Vec::new(),
             standby: Vec::new(),
@@ -150,6 +153,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let is_fresh = self.is_fresh(subscription);
         let index = self.index(id).unwrap_or_else(|| {
             let served_by = match self.has_begun {
+                _ if self.left_early.contains(&id) => ServedBy::Lost,
                 _ if is_standby && is_fresh => ServedBy::Nothing,
                 // That RTPS was first would have been stated. What it brings was sent to another reader of this node.
                 true => ServedBy::Link,
@@ -282,6 +286,9 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     fn leave(&mut self, id: PairId, epoch: u32, from: u64) -> Option<LeftLink> {
         let index = self.index(id);
         let Some(index) = index.filter(|index| self.pairs[*index].is_matched) else {
+            if index.is_none() && self.left_early.len() < MOST_WAITING {
+                self.left_early.push(id);
+            }
             if let Some(index) = index {
                 let pair = &mut self.pairs[index];
                 // All before has come by the link.
@@ -304,6 +311,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     fn serve(&mut self, id: PairId, from: u64) {
         self.run = None;
+        self.left_early.retain(|early| *early != id);
         // The publisher no longer heeds a Standby for the writer: from here on the link carries all of it.
         self.standby.retain(|(writer, _)| *writer != id.writer);
         self.renewed.retain(|writer| *writer != id.writer);
