@@ -163,11 +163,11 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let is_standby = self.is_standby(id.writer);
         let is_fresh = self.is_fresh(subscription);
         let index = self.index(id).unwrap_or_else(|| {
-            // Until the publisher has the Return, RTPS delivers what the link carries as well.
+            // Once the publisher has the Return, the link brings all that RTPS has for the pair.
             let is_returning = self.returned.contains(&id);
             self.returned.retain(|returned| *returned != id);
             let served_by = match self.has_begun {
-                _ if is_returning => ServedBy::Link,
+                _ if is_returning => ServedBy::Lost,
                 _ if is_standby && is_fresh => ServedBy::Nothing,
                 // That RTPS was first would have been stated. What it brings was sent to another reader of this node.
                 true => ServedBy::Link,

@@ -124,14 +124,16 @@ fn ended_writer_frees_what_was_remembered_of_it() {
 
 /// RTPS serves the pair before there is the link, and has matched it at the publisher alone.
 #[test]
-fn pair_that_matches_after_its_leave_takes_the_link_alone() {
+fn pair_that_matches_after_its_leave_waits_for_the_link() {
     let mut receiver = SharedLinkReceiver::default();
     receiver.add(SUBSCRIPTION, true);
     assert_eq!(receiver.statement(&leave(A, 1)), Ok(None));
     assert_eq!(statements(&mut receiver), [Statement::Return { id: A.id() }]);
     receiver.matched(A, SUBSCRIPTION);
     assert_eq!(statements(&mut receiver), [], "the Return comes first");
-    assert!(receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
+    receiver.statement(&Statement::Number { id: PairId { reader: 0, ..A }.id(), next: 1 }).unwrap();
+    assert!(!receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
     receiver.statement(&begin(A, 2)).unwrap();
+    assert!(receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
     assert_eq!(statements(&mut receiver), [Statement::Ask { id: A.id() }]);
 }
