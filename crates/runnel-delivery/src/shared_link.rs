@@ -23,13 +23,16 @@
 //! Where pairs of different writers share a link, the publisher names the writer before messages that are of another one
 //! ([`Statement::Number`]).
 
+mod fault;
+mod pair;
 mod receiver;
 mod resent;
 mod sender;
 
 use crate::statement::{Statement, StreamId};
 
-pub use receiver::{LeftLink, ShareFault, SharedLinkReceiver};
+pub use fault::ShareFault;
+pub use receiver::{LeftLink, SharedLinkReceiver};
 pub use resent::{Lost, Resent};
 pub use sender::{AskFault, PairMatch, SharedLinkSender};
 

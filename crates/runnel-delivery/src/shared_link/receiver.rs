@@ -2,15 +2,13 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use core::fmt;
 
+use super::fault::{MOST_WAITING, ShareFault};
+use super::pair::{Pair, ServedBy, Subscription};
 use super::resent::{Lost, Run};
 use super::{PairId, writer_id};
 use crate::limits::MAX_EPOCH_LEAP;
 use crate::statement::Statement;
-
-/// Statements that wait to be sent at most: a publisher can provoke answers without end.
-const MOST_WAITING: usize = 4096;
 
 /// Pairs that are remembered though RTPS has unmatched them: it may match them again. Each writer that ends leaves one.
 const MOST_UNMATCHED: usize = 64;
@@ -41,74 +39,6 @@ pub struct SharedLinkReceiver<S> {
     /// What neither RTPS nor the link brings.
     pub(super) lost: Vec<Lost<S>>,
 }
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Subscription<S> {
-    name: S,
-    /// It has received no message by the link.
-    is_fresh: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Pair<S> {
-    id: PairId,
-    pub(super) subscription: S,
-    is_matched: bool,
-    pub(super) served_by: ServedBy,
-    /// A Return was sent that no Begin has answered yet.
-    is_returning: bool,
-    /// The writer's history was requested.
-    has_asked_for_kept: bool,
-    /// The subscription has had, or has lost, all before this number; 0 if that is not known.
-    pub(super) next: u64,
-}
-
-/// The path by which a pair receives its messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum ServedBy {
-    /// The publisher has stated nothing: the link, unless RTPS matched the pair before there was the link.
-    Unstated,
-    /// The pair was matched while the link was on standby, and waits for RTPS.
-    Nothing,
-    Rtps,
-    /// The link. Samples that RTPS still delivers are older.
-    Link,
-    /// RTPS has unmatched the pair, and the publisher has not yet stated that the link carries it again.
-    Lost,
-    /// The link brings what RTPS may not have delivered.
-    Resent,
-}
-
-impl<S> Pair<S> {
-    pub(super) fn is_on_link(&self) -> bool {
-        matches!(self.served_by, ServedBy::Unstated | ServedBy::Link)
-    }
-}
-
-/// How the publisher violates the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ShareFault {
-    /// The epoch is too far beyond the last one.
-    EpochLeap(u32),
-    /// It provokes answers that it does not read.
-    TooManyAnswers,
-    /// It made a statement that only a subscriber makes.
-    OfSubscriber,
-}
-
-impl fmt::Display for ShareFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::EpochLeap(epoch) => write!(f, "epoch {epoch} is not plausible"),
-            Self::TooManyAnswers => {
-                write!(f, "more than {MOST_WAITING} of its statements wait for an answer")
-            }
-            Self::OfSubscriber => f.write_str("it made a statement that is a subscriber's to make"),
-        }
-    }
-}
-
-impl core::error::Error for ShareFault {}
 
 /// A pair that has left the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,7 +6,8 @@
 use alloc::vec::Vec;
 
 use super::PairId;
-use super::receiver::{ServedBy, SharedLinkReceiver};
+use super::pair::ServedBy;
+use super::receiver::SharedLinkReceiver;
 
 /// Messages in a row that are of one pair alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
