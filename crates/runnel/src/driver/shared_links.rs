@@ -51,14 +51,11 @@ impl Ros2 {
         self.pair(far_end, pair).map(|(.., from)| Arc::clone(&from.position))
     }
 
-    /// What puts a pair's messages in order, if that is not RTPS.
-    fn receiver_of_pair(&self, origin: u64, pair: PairId) -> Option<Key> {
+    /// What puts in order what is counted at this position, if that is not RTPS. Its participant may be lost already.
+    fn receiver_at(&self, pair: PairId, position: &Arc<PairPosition>) -> Option<Key> {
         let end = self.readers.get(&EntityId::from_number(pair.reader))?;
-        // Its participant may be lost already.
-        let is_meant = |(writer, from): &(&Guid, &Arc<LinkInfo>)| {
-            writer.entity.number() == pair.writer && from.origin == Some(origin)
-        };
-        end.links.iter().find(is_meant).and_then(|(writer, _)| end.receiver_of(*writer))
+        let (writer, _) = end.links.iter().find(|(_, from)| Arc::ptr_eq(&from.position, position))?;
+        end.receiver_of(*writer)
     }
 
     /// The writers of nodes of this origin with which RTPS has matched readers of a subscription.
@@ -119,16 +116,17 @@ impl Driver {
 
     /// Pairs come back to a link, which waits for that: what memory has brought of them goes to the user first, and RTPS gives
     /// nothing more.
-    fn settle_returned(&mut self, key: Key) {
+    pub(super) fn settle_returned(&mut self, key: Key) {
         loop {
             let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
             if let Err(fault) = input.resume_link() {
                 return self.sockets.misbehaved(key, fault.to_string(), &mut self.effects);
             }
-            let (origin, share) = (input.from.origin, input.share());
-            let unsettled = share.and_then(|share| share.returns.first_unsettled());
-            let (Some(pair), Some(origin)) = (unsettled, origin) else { return };
-            if let Some(receiver) = self.ros2.receiver_of_pair(origin, pair) {
+            let Some((pair, position)) = input.share().and_then(|share| share.returns.first_unsettled())
+            else {
+                return;
+            };
+            if let Some(receiver) = self.ros2.receiver_at(pair, &position) {
                 self.deliver_all(receiver);
             }
             self.sessions.end_orphan(key, pair);
@@ -158,7 +156,7 @@ impl Driver {
             |input| input.from.origin == Some(origin) && input.topic.any(|of| Arc::ptr_eq(of, &core)),
             |share, (ros2, far_end)| {
                 let position = ros2.position_of(far_end, pair);
-                position.into_iter().for_each(|position| share.returns.follow(pair, position));
+                position.into_iter().for_each(|position| share.follow(pair, position));
                 share.receiver.matched(pair, name_of(&core));
             },
         );
@@ -170,7 +168,11 @@ impl Driver {
         let pair = pair_id(writer.entity, reader);
         self.change_shares(
             |input| input.from.origin == Some(origin),
-            |share, _| {
+            |share, (ros2, far_end)| {
+                // It may be the writer of another participant, which names its origin and its writer alike.
+                if ros2.pair(far_end, pair).is_some_and(|(_, of_link, _)| of_link != writer) {
+                    return;
+                }
                 share.receiver.note_position(pair, share.returns.next(pair));
                 share.receiver.unmatched(pair);
             },
@@ -280,7 +282,7 @@ impl Driver {
 fn add_matched(share: &mut LinkShare, ros2: &Ros2, (far_end, name): (FarEnd, Name)) {
     for pair in ros2.pairs_of(far_end.origin, name) {
         let position = ros2.position_of(far_end, pair);
-        position.into_iter().for_each(|position| share.returns.follow(pair, position));
+        position.into_iter().for_each(|position| share.follow(pair, position));
         share.receiver.matched(pair, name);
     }
 }

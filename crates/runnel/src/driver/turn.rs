@@ -335,6 +335,7 @@ impl Driver {
     /// The connection of a link has ended. What came by another way before that counts.
     pub(super) fn link_ended(&mut self, key: Key, why: Option<String>) {
         self.drain_session_of(key);
+        self.settle_returned(key);
         self.sockets.finish(key, why, &mut self.effects);
     }
 }

@@ -145,11 +145,10 @@ impl Writer {
         std::mem::take(&mut lock(&self.state).left)
     }
 
-    /// Whether a reader is reliable and there is a link of ROS 1 to its node.
-    pub(crate) fn is_linked(&self, reader: Guid) -> bool {
+    /// Whether a reader is reliable and its node may have a link of ROS 1, now or later.
+    pub(crate) fn may_be_linked(&self, reader: Guid) -> bool {
         let state = &*lock(&self.state);
-        state.writer.is_reliable(reader)
-            && state.origins.get(&reader).is_some_and(|matched| state.linked.contains_key(&matched.origin))
+        state.writer.is_reliable(reader) && state.origins.contains_key(&reader)
     }
 
     /// Whether a reader is held.

@@ -74,7 +74,7 @@ impl Publication {
             Some((delivery, channel)) => {
                 let mut path = MemoryPath::new((key, channel), (delivery, bound), Encoding::Xcdr1);
                 path.life = state.lifespan_of(writer).map(Life::new);
-                if rtps.is_linked(reader) {
+                if rtps.may_be_linked(reader) {
                     path.share_with_link();
                 }
                 state.memory_links.push(MemoryLink { writer, reader, path });

@@ -78,9 +78,9 @@ impl RtpsWriter {
         address.is_some_and(|address| self.rtps.is_at(reader, address))
     }
 
-    /// Whether a reader is reliable and a link of ROS 1 can serve it.
-    pub(super) fn is_linked(&self, reader: Guid) -> bool {
-        self.writer.is_linked(reader)
+    /// Whether a reader is reliable and a link of ROS 1 can serve it, now or later.
+    pub(super) fn may_be_linked(&self, reader: Guid) -> bool {
+        self.writer.may_be_linked(reader)
     }
 
     /// Whether a reader is held.

@@ -33,7 +33,8 @@ impl PairPosition {
     #[inline]
     pub(crate) fn take(&self, number: u64) -> bool {
         let takes = self.takes(number);
-        if takes {
+        // What is lost behind it may have been counted before.
+        if takes && number >= self.next() {
             self.next.store(number.saturating_add(1), Ordering::Relaxed);
         }
         takes

@@ -38,8 +38,10 @@ impl Ros2 {
         }
         let end = self.readers.get_mut(&sample.reader)?;
         let number = crate::rtps::number(sample.number);
-        // What was written before a link of ROS 1 took over.
+        // What was written before a link of ROS 1 took over. RTPS has counted its room all the same.
         if end.links.get(&sample.writer).is_some_and(|from| from.is_served_by_link()) {
+            let length = sample.payload.bytes(datagram).len();
+            self.note_room_taken(sample.reader, length, effects);
             return None;
         }
         if let Some(pair) = end.receiver_of(sample.writer) {

@@ -112,9 +112,8 @@ impl Sessions {
             let input = self.sample_input(pair)?;
             match input.next_action(has_room(input.reader))? {
                 ReceiveAction::Deliver { number, message } => {
-                    if let Some(length) = input.deliver(number.unwrap_or_default(), message) {
-                        return Some((input.reader, length));
-                    }
+                    let length = input.deliver(number.unwrap_or_default(), message);
+                    return Some((input.reader, length));
                 }
                 ReceiveAction::Lost { count, .. } => input.lose(count),
                 ReceiveAction::Reached { statement, .. } if input.memory.has_channel() => {

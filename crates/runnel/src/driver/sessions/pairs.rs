@@ -80,12 +80,13 @@ impl SampleInput {
         if has_room { receiver.poll_action() } else { receiver.poll_report() }
     }
 
-    /// Gives the subscription a message, whose length is returned, unless a link of ROS 1 serves it instead.
-    pub(super) fn deliver(&self, number: u64, message: Piece) -> Option<usize> {
-        if !self.from.position.take(number) {
-            return None;
-        }
+    /// Gives the subscription a message, unless a link of ROS 1 serves it instead. Returns its length, for which room was promised
+    /// in either case.
+    pub(super) fn deliver(&self, number: u64, message: Piece) -> usize {
         let length = message.bytes().len();
+        if !self.from.position.take(number) {
+            return length;
+        }
         match message {
             Piece::Lent(lent) => self.topic.push_lent(lent, &self.from),
             Piece::Own(bytes) => self.topic.push(bytes, &self.from),
@@ -93,7 +94,7 @@ impl SampleInput {
         if self.is_watched {
             self.rtps.sample_passed(self.pair());
         }
-        Some(length)
+        length
     }
 
     /// Messages did not come, and will not. What is missing while a link of ROS 1 serves the subscription was written for others.

@@ -165,7 +165,7 @@ impl Input {
         let is_for_all = pair.delivers_to_all();
         match &mut pair.memory.delivery {
             None if is_for_all => self.topic.push(message, &self.from),
-            None => self.give_to_some(number, Piece::Own(message)),
+            None => self.give_to_some(number, Piece::Own(message))?,
             Some(delivery) => {
                 delivery.message_of_network(number, message);
                 self.give_due()?;
@@ -210,9 +210,12 @@ impl Input {
     }
 
     /// Gives a message to the subscriptions that the link serves, unless it is to wait.
-    fn give_to_some(&mut self, number: u64, message: Piece) {
-        let Some(message) = self.share().and_then(|share| share.defer(number, message)) else { return };
-        self.give_by_link(number, message);
+    fn give_to_some(&mut self, number: u64, message: Piece) -> Result<(), LinkFault> {
+        let Some(share) = self.share() else { return Ok(()) };
+        if let Some(message) = share.defer(number, message)? {
+            self.give_by_link(number, message);
+        }
+        Ok(())
     }
 
     /// Gives a message to the subscriptions that the link serves.
@@ -227,7 +230,7 @@ impl Input {
         share.receiver.note_message();
     }
 
-    fn give(&mut self, number: u64, message: Piece) {
+    fn give(&mut self, number: u64, message: Piece) -> Result<(), LinkFault> {
         if self.pair.as_ref().is_some_and(|pair| !pair.delivers_to_all()) {
             return self.give_to_some(number, message);
         }
@@ -235,6 +238,7 @@ impl Input {
             Piece::Lent(lent) => self.topic.push_lent(lent, &self.from),
             Piece::Own(bytes) => self.topic.push(bytes, &self.from),
         }
+        Ok(())
     }
 
     /// Messages are lost for the subscriptions that the link serves.
@@ -249,7 +253,9 @@ impl Input {
     pub(super) fn give_due(&mut self) -> Result<(), LinkFault> {
         while let Some(action) = self.next_action()? {
             match action {
-                ReceiveAction::Deliver { number, message } => self.give(number.unwrap_or_default(), message),
+                ReceiveAction::Deliver { number, message } => {
+                    self.give(number.unwrap_or_default(), message)?
+                }
                 ReceiveAction::Lost { count, .. } => self.lose(count),
                 ReceiveAction::Reached { statement, .. } => {
                     self.pair.as_mut().into_iter().for_each(|pair| pair.memory.untold = Some(statement));

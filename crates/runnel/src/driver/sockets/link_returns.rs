@@ -1,7 +1,7 @@
 //! Pairs that RTPS has lost and that their link serves again: where RTPS stopped is to be known before what the link brings counts.
 //!
 //! Memory may have brought messages that wait for room with the user. So what the link brings from the first statement on that a
-//! pair comes back waits until the loop has given those, and RTPS nothing more. That is before anything else is received.
+//! pair comes back waits until the loop has given those, and RTPS nothing more. The loop does so once it settles.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,11 +17,17 @@ use crate::driver::sockets::Input;
 use crate::driver::table::Key;
 use crate::ipc::Piece;
 
+/// Messages, statements and bytes that wait at most: what one step of the loop reads, and a long message.
+const MOST_WAITING: usize = 1 << 16;
+const MOST_BYTES_WAITING: usize = 64 << 20;
+
 /// How far RTPS is with the pairs of a link, and what the link has brought that waits for that to be settled.
 #[derive(Default)]
 pub(in crate::driver) struct LinkReturns {
     positions: Vec<(PairId, Arc<PairPosition>)>,
     waiting: VecDeque<Waiting>,
+    /// Bytes of the messages that wait.
+    waiting_bytes: usize,
     pub(in crate::driver) late: LateSamples,
 }
 
@@ -33,12 +39,6 @@ enum Waiting {
 }
 
 impl LinkReturns {
-    /// RTPS has matched a pair, and counts there.
-    pub(in crate::driver) fn follow(&mut self, pair: PairId, position: Arc<PairPosition>) {
-        self.positions.retain(|(of, _)| *of != pair);
-        self.positions.push((pair, position));
-    }
-
     /// How far RTPS is with a pair.
     fn position(&self, pair: PairId) -> Option<&Arc<PairPosition>> {
         self.positions.iter().find(|(of, _)| *of == pair).map(|(_, position)| position)
@@ -62,16 +62,35 @@ impl LinkReturns {
         (!position.is_served_by_link() || self.late.has(pair)).then_some(pair)
     }
 
-    /// The pair that is to be settled before the link goes on.
-    pub(in crate::driver) fn first_unsettled(&self) -> Option<PairId> {
+    /// The pair that is to be settled before the link goes on, and where RTPS counts.
+    pub(in crate::driver) fn first_unsettled(&self) -> Option<(PairId, Arc<PairPosition>)> {
         match self.waiting.front()? {
-            Waiting::Statement(statement) => self.unsettled(statement),
+            Waiting::Statement(statement) => {
+                let pair = self.unsettled(statement)?;
+                self.position(pair).map(|position| (pair, Arc::clone(position)))
+            }
             Waiting::Message(..) => None,
         }
+    }
+
+    fn pop_waiting(&mut self) -> Option<Waiting> {
+        let waiting = self.waiting.pop_front()?;
+        if let Waiting::Message(_, message) = &waiting {
+            self.waiting_bytes -= message.bytes().len();
+        }
+        Some(waiting)
     }
 }
 
 impl LinkShare {
+    /// RTPS has matched a pair, and counts there. Pairs that the receiver has forgotten are forgotten here.
+    pub(in crate::driver) fn follow(&mut self, pair: PairId, position: Arc<PairPosition>) {
+        let Self { receiver, returns, .. } = self;
+        let is_known = |of: PairId| receiver.pairs().any(|(known, _)| known == of);
+        returns.positions.retain(|(of, _)| *of != pair && is_known(*of));
+        returns.positions.push((pair, position));
+    }
+
     /// The publisher has stated something, and all before it is with the subscriptions, or waits.
     pub(super) fn state(&mut self, statement: Statement) -> Result<(), LinkFault> {
         if self.returns.is_waiting() || self.returns.unsettled(&statement).is_some() {
@@ -90,12 +109,21 @@ impl LinkShare {
     }
 
     /// Keeps a message that is to wait.
-    pub(super) fn defer(&mut self, number: u64, message: Piece) -> Option<Piece> {
-        if !self.returns.is_waiting() {
-            return Some(message);
+    ///
+    /// # Errors
+    /// More would wait than a publisher may send before it is answered.
+    pub(super) fn defer(&mut self, number: u64, message: Piece) -> Result<Option<Piece>, LinkFault> {
+        let returns = &mut self.returns;
+        if !returns.is_waiting() {
+            return Ok(Some(message));
         }
-        self.returns.waiting.push_back(Waiting::Message(number, message.into_own()));
-        None
+        let bytes = returns.waiting_bytes.saturating_add(message.bytes().len());
+        if bytes > MOST_BYTES_WAITING || returns.waiting.len() >= MOST_WAITING {
+            return Err(LinkFault::TooMuch);
+        }
+        returns.waiting_bytes = bytes;
+        returns.waiting.push_back(Waiting::Message(number, message.into_own()));
+        Ok(None)
     }
 }
 
@@ -121,7 +149,7 @@ impl Input {
     pub(in crate::driver) fn resume_link(&mut self) -> Result<(), LinkFault> {
         while let Some(share) = self.share()
             && share.returns.first_unsettled().is_none()
-            && let Some(waiting) = share.returns.waiting.pop_front()
+            && let Some(waiting) = share.returns.pop_waiting()
         {
             match waiting {
                 Waiting::Statement(statement) => share.take_statement(&statement)?,
@@ -136,7 +164,7 @@ impl Input {
     pub(super) fn resume_to_the_end(&mut self) {
         while self.share().is_some_and(|share| share.returns.is_waiting()) {
             let unsettled = self.share().and_then(|share| share.returns.first_unsettled());
-            unsettled.into_iter().for_each(|pair| self.settle_pair(pair));
+            unsettled.into_iter().for_each(|(pair, _)| self.settle_pair(pair));
             // It ends as it is.
             let _ = self.resume_link();
         }

@@ -41,6 +41,7 @@ impl Driver {
                 {
                     sockets.read_all(key, effects);
                     self.drain_session_of(key);
+                    self.settle_returned(key);
                 }
                 self.sockets.close(engine, conn, &mut self.effects);
             }

@@ -14,12 +14,21 @@ impl Driver {
     /// The two have parted: what came before that counts.
     pub(in crate::driver) fn pair_parted(&mut self, local: EntityId, remote: Guid) {
         if let Some(pair) = self.ros2.take_pair(local, remote) {
-            self.end_pair(pair);
+            self.lose_pair(pair);
         }
     }
 
-    pub(super) fn end_pair(&mut self, pair: Key) {
+    /// RTPS has lost a pair. What memory still brings of it waits for the link that serves it next.
+    pub(super) fn lose_pair(&mut self, pair: Key) {
+        let has_channel = self.sessions.memory_input(pair).is_some_and(|memory| memory.has_channel());
         let known = self.sessions.receiver_of(pair).map(|(ends, _)| ends).zip(self.sessions.info_of(pair));
+        if let Some((ends, from)) = known.filter(|_| has_channel) {
+            self.orphan_pair(pair, ends, from);
+        }
+        self.end_pair(pair);
+    }
+
+    fn end_pair(&mut self, pair: Key) {
         self.take_rest_of_pair(pair);
         let comes_back = self.comes_back(pair);
         if self.sessions.begin_finish(pair, comes_back) {
@@ -27,9 +36,6 @@ impl Driver {
             let brought = self.sessions.finish(pair, &mut self.effects);
             self.note_receiver(pair);
             self.dispatch_rtps(brought, &[]);
-        }
-        if let Some((ends, from)) = known {
-            self.orphan_pair(pair, ends, from);
         }
         self.sessions.remove_pair(pair, &mut self.effects);
     }

@@ -168,7 +168,7 @@ impl Driver {
             }
             Event::ParticipantLost(participant) => {
                 let pairs = ros2.participant_lost(participant, effects);
-                pairs.into_iter().for_each(|pair| self.end_pair(pair));
+                pairs.into_iter().for_each(|pair| self.lose_pair(pair));
             }
             Event::EndpointLost(endpoint) => {
                 let ended = ros2.publisher_lost(endpoint);

@@ -1,0 +1,136 @@
+//! A link that goes over from its connection to memory, and back.
+
+use std::sync::Arc;
+
+use runnel_core::wire::{Encoding, NoMemory, try_append};
+use runnel_delivery::{Numbered, PathKind, ReachedError, Statement};
+use runnel_io::Reactor;
+use runnel_ros1::tcpros::length_of;
+
+use super::Link;
+use crate::data::publication::memory_path::{Delivery, Ended, LeftOff, MemoryPath};
+use crate::data::way::Channel;
+use crate::frame::Frame;
+use crate::ipc::{Sender, Unread};
+
+impl Link {
+    /// Goes over to a session, where the link is known by `token`; false if that cannot be now. The driver is woken when it can:
+    /// by the peer once there is room, or once our header is sent. A message that the connection has begun ends there.
+    pub(in crate::data::publication) fn go_over(
+        &mut self,
+        reactor: &Reactor,
+        sender: &Arc<Sender>,
+        token: u128,
+    ) -> bool {
+        self.flush(reactor);
+        if self.failed || self.memory.is_some() {
+            return true;
+        }
+        let Some(numbers) = &self.numbers else { return true };
+        if self.queue.preamble_left() > 0 || !numbers.statements.is_empty() {
+            self.wanted = Some(Arc::clone(sender));
+            return false;
+        }
+        let (bound, unsent) = (self.queue.bound(), self.first_unsent(numbers));
+        let numbered = |(number, message): (u64, &Frame)| {
+            let (bytes, message) = (message.as_ref().len(), message.clone());
+            Numbered { number, bytes, message }
+        };
+        let left_off = LeftOff {
+            network: PathKind::Tcpros,
+            epoch: numbers.epoch,
+            reached: numbers.reached,
+            unsent,
+            waiting: (unsent..).zip(self.queue.iter_unsent()).map(numbered).collect(),
+            next: numbers.next,
+        };
+        let switched = Delivery::switch_to_memory(numbers.id.stream, left_off, bound, false);
+        // The machine refuses no path of a link.
+        let Some((delivery, begin)) = switched else { return true };
+        let Some(number) = sender.open_samples(token, numbers.reached, &begin) else { return false };
+        let channel = Channel { sender: Arc::clone(sender), number };
+        self.queue.forget_unsent();
+        self.state_skip(unsent);
+        let mut memory = MemoryPath::new((self.token, channel), (delivery, bound), Encoding::Ros1);
+        memory.stats = Some(Arc::clone(&self.stats));
+        if let Some(numbers) = &mut self.numbers {
+            numbers.epoch = memory.epoch();
+            // The subscriber may read memory before it has read these on the connection.
+            let stated = self.shared.iter().flat_map(|shared| shared.restate());
+            memory.statements = stated.map(|statement| (unsent, statement)).collect();
+        }
+        self.memory = Some(Box::new(memory));
+        self.stats.set_by_memory(true);
+        self.flush(reactor);
+        true
+    }
+
+    /// Goes back to the connection, if the link had gone over to this session. `unread` has what the subscriber did not
+    /// read of each channel. Without memory for that, the link ends and is made anew.
+    pub(in crate::data::publication) fn fall_back(
+        &mut self,
+        reactor: &Reactor,
+        sender: &Arc<Sender>,
+        unread: &mut Unread,
+    ) {
+        let Some(memory) = self.memory.take_if(|memory| memory.is_of(sender)) else { return };
+        self.stats.set_by_memory(false);
+        self.copied += memory.copied();
+        if self.go_on(memory.end(unread)).is_err() {
+            // What is missing cannot be stated. The reactor tells of its end.
+            self.failed = true;
+            let _ = self.stream.shutdown();
+        }
+        self.flush(reactor);
+    }
+
+    /// The connection goes on with what did not get to the subscriber. What memory had taken of it is not dropped.
+    fn go_on(&mut self, ended: Ended) -> Result<(), NoMemory> {
+        let Ended { begin, taken, messages, unread_statements, statements, .. } = ended;
+        let (Some(numbers), Some(begin)) = (&mut self.numbers, begin) else { return Ok(()) };
+        if let Statement::Begin { epoch, from, .. } = begin {
+            (numbers.epoch, numbers.stated) = (epoch, from);
+        }
+        let mut first = begin.encode_frame().to_vec();
+        let (sent, waiting): (Vec<_>, Vec<_>) =
+            messages.into_iter().partition(|(number, ..)| *number < taken);
+        let mut unread_statements = unread_statements.into_iter().peekable();
+        for (number, _, frame) in sent {
+            while let Some((_, statement)) = unread_statements.next_if(|(after, _)| *after < number) {
+                try_append(&mut first, &statement.encode_frame())?;
+            }
+            numbers.append_skip(&mut first, number)?;
+            try_append(&mut first, &length_of(frame.as_ref()))?;
+            try_append(&mut first, frame.as_ref())?;
+            numbers.stated = number + 1;
+        }
+        for (_, statement) in unread_statements {
+            try_append(&mut first, &statement.encode_frame())?;
+        }
+        numbers.statements = statements;
+        numbers.append_skip(&mut first, numbers.next - waiting.len() as u64)?;
+        let completed = self.queue.put_first(&first)?;
+        self.stats.count(completed, 0);
+        for (.., frame) in waiting {
+            self.queue.push(frame, 0);
+        }
+        Ok(())
+    }
+
+    /// The subscriber tells how far it is.
+    pub(in crate::data::publication) fn reached(
+        &mut self,
+        epoch: u32,
+        next: u64,
+    ) -> Result<(), ReachedError> {
+        let Some(numbers) = &mut self.numbers else { return Ok(()) };
+        match &mut self.memory {
+            Some(memory) => memory.reached(epoch, next)?,
+            None if epoch > numbers.epoch => return Err(ReachedError::UnknownEpoch(epoch)),
+            None if next > numbers.next => return Err(ReachedError::NotPublished(next)),
+            None => {}
+        }
+        numbers.reached = numbers.reached.max(next);
+        Ok(())
+    }
+}
