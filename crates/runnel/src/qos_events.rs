@@ -17,8 +17,8 @@ macro_rules! counted {
 
         impl $name {
             pub(crate) fn add(&mut self, count: u64) {
-                self.total_count += count;
-                self.total_count_change += count;
+                self.total_count = self.total_count.saturating_add(count);
+                self.total_count_change = self.total_count_change.saturating_add(count);
             }
 
             /// The status as it is to be told, after which nothing has changed since.
@@ -85,8 +85,8 @@ pub struct IncompatibleQoS {
 impl IncompatibleQoS {
     /// So many more, the last time because of this.
     pub(crate) fn add(&mut self, count: u64, policy: Option<Policy>) {
-        self.total_count += count;
-        self.total_count_change += count;
+        self.total_count = self.total_count.saturating_add(count);
+        self.total_count_change = self.total_count_change.saturating_add(count);
         self.last_policy_kind = policy.or(self.last_policy_kind);
     }
 

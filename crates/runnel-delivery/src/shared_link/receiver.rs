@@ -12,6 +12,7 @@ use crate::statement::Statement;
 
 /// Pairs that are remembered though RTPS has unmatched them: it may match them again. Each writer that ends leaves one.
 const MOST_UNMATCHED: usize = 64;
+const MOST_RETURNING: usize = 4096;
 
 /// See the module's documentation. `S` names a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -93,11 +94,13 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let is_standby = self.is_standby(id.writer);
         let is_fresh = self.is_fresh(subscription);
         let index = self.index(id).unwrap_or_else(|| {
-            // Once the publisher has the Return, the link brings all that RTPS has for the pair.
+            // Once the publisher has the Return, the link brings what it has of RTPS for the pair. What the link has brought meanwhile
+            // must not come twice.
             let is_returning = self.returned.contains(&id);
             self.returned.retain(|returned| *returned != id);
             let served_by = match self.has_begun {
-                _ if is_returning => ServedBy::Lost,
+                _ if is_returning && is_fresh => ServedBy::Lost,
+                _ if is_returning => ServedBy::Link,
                 _ if is_standby && is_fresh => ServedBy::Nothing,
                 // That RTPS was first would have been stated. What it brings was sent to another reader of this node.
                 true => ServedBy::Link,
@@ -153,12 +156,15 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         self.returned.push_back(id);
     }
 
+    /// Of pairs that the link is about to bring something for, more are remembered: many can be lost at once.
     fn forget_unmatched(&mut self) {
-        let unmatched = self.pairs.iter().filter(|pair| !pair.is_matched).count();
-        if unmatched > MOST_UNMATCHED
-            && let Some(oldest) = self.pairs.iter().position(|pair| !pair.is_matched)
-        {
-            self.pairs.remove(oldest);
+        for (most, is_returning) in [(MOST_UNMATCHED, false), (MOST_RETURNING, true)] {
+            let is_meant = |pair: &Pair<S>| !pair.is_matched && pair.is_returning == is_returning;
+            if self.pairs.iter().filter(|pair| is_meant(pair)).count() > most
+                && let Some(oldest) = self.pairs.iter().position(is_meant)
+            {
+                self.pairs.remove(oldest);
+            }
         }
     }
 
@@ -295,6 +301,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         if pair.is_matched {
             self.unsent.push_back(Statement::Ask { id: id.id() });
         }
+        self.forget_unmatched();
     }
 
     /// States for which writers the link is needed or on standby, where that has changed.

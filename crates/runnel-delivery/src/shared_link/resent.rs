@@ -86,6 +86,11 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         pair.next = pair.next.max(resent.number + 1);
     }
 
+    /// Whether messages that come now may be of one pair alone.
+    pub fn is_in_run(&self) -> bool {
+        self.run.is_some()
+    }
+
     /// What is lost for good, since this was last asked: the publisher does not have it any more.
     pub fn take_lost(&mut self) -> Vec<Lost<S>> {
         core::mem::take(&mut self.lost)

@@ -47,6 +47,8 @@ impl Publication {
         if state.reserved.iter_mut().any(|reserved| !sender.give(reserved.segments())) {
             return false;
         }
+        // If the reader was lost meanwhile, a link of ROS 1 brings what it has not read.
+        self.readers_left(state, &rtps, (rtps.next_number(), rtps.take_left()));
         state.end_memory_link((writer, reader), &mut Unread::default());
         if rtps.is_held(reader) {
             // A link of ROS 1 carries what is for it. The driver is woken when that is over.
@@ -96,6 +98,9 @@ impl Publication {
         state.forget_wanted(pair.1, Some(sender));
         let link = state.memory_links.iter().find(|link| link.is_of(pair));
         if link.is_some_and(|link| link.path.is_of(sender)) {
+            if let Some(writer) = state.writer_of(pair.0) {
+                self.readers_left(state, &writer, (writer.next_number(), writer.take_left()));
+            }
             state.end_memory_link(pair, unread);
         }
         self.count_memory_links(state);

@@ -55,7 +55,8 @@ impl State {
         (from, returned): (u64, Returned),
     ) -> u64 {
         let pair = pair_id(writer.id(), reader.entity);
-        let takes = |link: &Link| link.origin == Some(origin) && link.has_statements();
+        let is_meant = |link: &Link| writer.is_meant(reader, origin, link);
+        let takes = |link: &Link| is_meant(link) && link.has_statements();
         let (mut translated, mut lost) = (Vec::new(), 0);
         if self.links.iter().any(takes) {
             for (number, frame) in returned {
@@ -65,7 +66,7 @@ impl State {
                 }
             }
         }
-        for link in self.links.iter_mut().filter(|link| link.origin == Some(origin)) {
+        for link in self.links.iter_mut().filter(|link| is_meant(link)) {
             lost += link.resend(reactor, pair, &translated);
             link.share(reactor, |shared| shared.serve(pair, from));
         }
@@ -111,7 +112,7 @@ impl Link {
         let most = |usual: usize, wanted: usize| wanted.min(usual.saturating_mul(MOST_WIDENED)).max(usual);
         let waiting = self.waiting_bound();
         self.widen_to(QueueBound {
-            messages: most(bound.messages, bound.messages + waiting.messages + messages.len()),
+            messages: most(bound.messages, bound.messages.saturating_add(waiting.messages + messages.len())),
             bytes: most(bound.bytes, bound.bytes.saturating_add(waiting.bytes + bytes)),
         });
     }

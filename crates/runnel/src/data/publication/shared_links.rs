@@ -24,6 +24,12 @@ impl RtpsWriter {
     pub(super) fn next_number(&self) -> u64 {
         self.last_number().unwrap_or(0) + 1
     }
+
+    /// Whether a reader is the one that a link means by its id. Another participant may claim the origin of the link's node.
+    pub(super) fn is_meant(&self, reader: Guid, origin: u64, link: &Link) -> bool {
+        let by_link = || self.reader_of(origin, reader.entity, link.address);
+        link.origin == Some(origin) && by_link().is_none_or(|by_link| by_link.guid == reader)
+    }
 }
 
 impl Publication {
@@ -105,7 +111,7 @@ impl Publication {
         let Some(reader) = writer.reader(origin, reader) else { return };
         let pair = pair_id(writer.id(), reader.guid.entity);
         if !reader.is_held {
-            return state.served_by_rtps(&self.reactor, origin, pair);
+            return state.served_by_rtps(&self.reactor, origin, (&writer, reader.guid));
         }
         let mut was_asked = None;
         for (index, link) in state.links.iter_mut().enumerate() {
@@ -234,7 +240,7 @@ impl State {
                 self.offers.iter().filter_map(|offer| offer.writer()).cloned().collect();
             for writer in writers {
                 for reader in writer.unlink(origin, address) {
-                    self.served_by_rtps(reactor, origin, pair_id(writer.id(), reader.entity));
+                    self.served_by_rtps(reactor, origin, (&writer, reader));
                 }
             }
             self.wake_wanted(None);
@@ -242,13 +248,14 @@ impl State {
         lost
     }
 
-    /// RTPS serves a pair of a node, whose links carry it no longer.
-    fn served_by_rtps(&mut self, reactor: &Reactor, origin: u64, pair: PairId) {
-        let links = self.links.iter_mut().filter(|link| link.origin == Some(origin));
+    /// RTPS serves a reader of a node, whose links carry nothing for it any longer.
+    fn served_by_rtps(&mut self, reactor: &Reactor, origin: u64, (writer, reader): (&RtpsWriter, Guid)) {
+        let pair = pair_id(writer.id(), reader.entity);
+        let links = self.links.iter_mut().filter(|link| writer.is_meant(reader, origin, link));
         links.for_each(|link| link.left_already(reactor, pair));
-        let writer = EntityId::from_number(pair.writer);
+        let id = writer.id();
         let others = self.datagram_links.iter_mut().filter(|link| link.origin == Some(origin));
-        others.filter(|link| !link.standby.contains(&writer)).for_each(|link| link.standby.push(writer));
+        others.filter(|link| !link.standby.contains(&id)).for_each(|link| link.standby.push(id));
     }
 
     /// A reader gets nothing more by RTPS or its memory: its link carries all from the next message on.

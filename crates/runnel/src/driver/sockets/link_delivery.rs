@@ -241,9 +241,12 @@ impl Input {
         Ok(())
     }
 
-    /// Messages are lost for the subscriptions that the link serves.
+    /// Messages are lost for the subscriptions that the link serves. What is lost of one pair alone is known by its numbers.
     fn lose(&mut self, count: u64) {
         let share = self.pair.as_ref().and_then(|pair| pair.share.as_deref());
+        if share.is_some_and(|share| share.receiver.is_in_run()) {
+            return;
+        }
         let is_served =
             |core: &Arc<SubscriptionCore>| share.is_none_or(|share| share.receiver.delivers(name_of(core)));
         self.topic.lose_for(count, &self.from, is_served);

@@ -104,6 +104,10 @@ impl LinkShare {
         if let Some(pair) = PairId::of(statement) {
             self.receiver.note_position(pair, self.returns.next(pair));
         }
+        if let (Statement::Begin { .. }, Some(pair)) = (statement, PairId::of(statement)) {
+            // What memory still brings of it has been sent again.
+            drop(self.returns.late.take(pair));
+        }
         self.left.extend(self.receiver.statement(statement).map_err(LinkFault::Share)?);
         Ok(())
     }
