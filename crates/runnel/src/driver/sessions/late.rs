@@ -116,11 +116,6 @@ impl Sessions {
         self.owed.push((link, clock::monotonic()));
     }
 
-    /// It owes nothing.
-    pub(in crate::driver) fn forget_owed(&mut self, link: Key) {
-        self.owed.retain(|(owing, _)| *owing != link);
-    }
-
     /// It still does, since then.
     pub(in crate::driver) fn owe_since(&mut self, link: Key, since: Instant, effects: &mut Effects) {
         self.owed.push((link, since));

@@ -103,14 +103,3 @@ fn session_whose_peer_has_gone_on_is_not_read_within_itself() {
     driver.receive_rtps();
     assert!(!driver.sessions.standing.contains(&session));
 }
-
-#[test]
-fn link_whose_session_ended_is_not_waited_for() {
-    let scene = Scene::new();
-    let driver = &mut *scene.listener.inner.driver();
-    let link = *driver.sessions.links.values().next().unwrap();
-    let session = driver.sessions.session_of(link).unwrap();
-    driver.sessions.owed.push((link, clock::monotonic()));
-    driver.end_session(session, None);
-    assert!(driver.sessions.owed.is_empty());
-}

@@ -210,11 +210,7 @@ impl Driver {
     /// Nothing more comes by the channel of a link or a pair: the network carries on.
     pub(super) fn channel_closed(&mut self, link: Key) {
         match link.owner() {
-            Owner::Sockets => {
-                // The connection says anew what it brings, and is not waited for.
-                self.sessions.forget_owed(link);
-                self.sockets.channel_closed(link, &mut self.effects);
-            }
+            Owner::Sockets => self.sockets.channel_closed(link, &mut self.effects),
             Owner::Sessions => {
                 if let Some(brought) = self.sessions.channel_closed(link) {
                     self.deliver_pair(link);
