@@ -17,6 +17,9 @@
 //! pair alone ([`Resent`](Statement::Resent)). From Begin on the link carries all. The subscriber takes nothing from RTPS behind
 //! the first of these statements, and leaves out what it has had. What the publisher has no longer is lost.
 //!
+//! RTPS may serve a pair before there is the link, which then states Leave at once. Where the subscriber has not matched the pair,
+//! it asks to have it [back](Statement::Return), and delivers nothing of it before that is sent again.
+//!
 //! The link carries a writer's messages unless the subscriber has said that no subscription needs them
 //! ([`Standby`](Statement::Standby)). A Standby holds only if the subscriber had seen every change that the publisher has stated.
 //! It is answered when the link carries them again ([`Needed`](Statement::Needed), then a Begin without reader).

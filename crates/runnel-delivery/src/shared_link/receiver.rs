@@ -25,6 +25,10 @@ pub struct SharedLinkReceiver<S> {
     /// It has brought something.
     has_begun: bool,
     subscriptions: Vec<Subscription<S>>,
+    /// Their readers.
+    readers: Vec<(u32, S)>,
+    /// Pairs that RTPS had lost before there was the link, and the number before which it had brought all.
+    pub(super) had: Vec<(PairId, u64)>,
     pub(super) pairs: Vec<Pair<S>>,
     /// Writers for which a Standby was sent, and its epoch.
     standby: Vec<(u32, u32)>,
@@ -58,6 +62,8 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
             names: 0,
             has_begun: false,
             subscriptions: Vec::new(),
+            readers: Vec::new(),
+            had: Vec::new(),
             pairs: Vec::new(),
             standby: Vec::new(),
             renewed: Vec::new(),
@@ -71,15 +77,29 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
 }
 
 impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
-    /// Adds a subscription; `is_fresh` if it has received no message by the link. The caller then adds the pairs that RTPS
-    /// has matched ([`matched`](Self::matched)), and calls [`review`](Self::review).
+    /// Adds a subscription; `is_fresh` if it has received no message by the link. The caller then adds its
+    /// [readers](Self::add_reader) and the pairs that RTPS has matched ([`matched`](Self::matched)), and calls
+    /// [`review`](Self::review).
     pub fn add(&mut self, name: S, is_fresh: bool) {
         self.subscriptions.push(Subscription { name, is_fresh });
+    }
+
+    /// A subscription has a reader, with which the publisher's node may match a writer before this end does.
+    pub fn add_reader(&mut self, reader: u32, subscription: S) {
+        self.readers.retain(|(of, _)| *of != reader);
+        self.readers.push((reader, subscription));
+    }
+
+    /// Of a pair that RTPS had lost before there was the link: the subscription has had what it gets of it before this number.
+    /// What lies between that and the link may have come by another link.
+    pub fn add_lost_pair(&mut self, id: PairId, next: u64) {
+        self.had.push((id, next));
     }
 
     /// Removes a subscription that has ended, with its readers.
     pub fn remove(&mut self, name: S) {
         self.subscriptions.retain(|subscription| subscription.name != name);
+        self.readers.retain(|(_, subscription)| *subscription != name);
         for pair in self.pairs.extract_if(.., |pair| pair.subscription == name) {
             if pair.is_matched && !pair.is_returning && pair.served_by != ServedBy::Rtps {
                 // The publisher would remember that it was asked for.
@@ -263,15 +283,20 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     }
 
     fn leave(&mut self, id: PairId, epoch: u32, from: u64) -> Option<LeftLink> {
-        let Some(index) = self.index(id) else {
+        let Some(index) = self.index(id).or_else(|| self.add_unmatched(id)) else {
             self.return_unknown(id);
             return None;
         };
         if !self.pairs[index].is_matched {
             let pair = &mut self.pairs[index];
             // All before has come by the link. What follows waits with the publisher, which sends it by the link once it has the Return.
-            (pair.served_by, pair.next) = (ServedBy::Lost, pair.next.max(from));
+            pair.served_by = ServedBy::Lost;
+            // At 1 RTPS was first, and it is not known what has come by links before.
+            if from > 1 {
+                pair.next = pair.next.max(from);
+            }
             self.return_pair(index);
+            self.forget_unmatched();
             return None;
         }
         let is_fresh = self.is_fresh(self.pairs[index].subscription);
@@ -284,6 +309,21 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let next = if is_fresh { 1 } else { from };
         self.unsent.push_back(Statement::Reached { id: id.id(), epoch, next });
         (!is_fresh).then_some(LeftLink { pair: id, before: from })
+    }
+
+    /// A pair that is matched at the publisher alone, if its reader is known.
+    fn add_unmatched(&mut self, id: PairId) -> Option<usize> {
+        let (_, subscription) = *self.readers.iter().find(|(reader, _)| *reader == id.reader)?;
+        self.pairs.push(Pair {
+            id,
+            subscription,
+            is_matched: false,
+            served_by: ServedBy::Unstated,
+            is_returning: false,
+            has_asked_for_kept: false,
+            next: 0,
+        });
+        Some(self.pairs.len() - 1)
     }
 
     fn serve(&mut self, id: PairId, from: u64) {

@@ -72,7 +72,8 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let run = self.run?;
         let number = run.number_of(on_link)?;
         let pair = self.index(run.pair).map(|index| &self.pairs[index]);
-        let due = pair.filter(|pair| pair.served_by == ServedBy::Resent && number >= pair.next);
+        let has_had = self.had.iter().any(|(id, next)| *id == run.pair && number < *next);
+        let due = pair.filter(|pair| pair.served_by == ServedBy::Resent && number >= pair.next && !has_had);
         Some(Resent { pair: run.pair, number, subscription: due.map(|pair| pair.subscription) })
     }
 
@@ -84,6 +85,8 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
             self.lost.push(Lost { subscription: pair.subscription, count: resent.number - pair.next });
         }
         pair.next = pair.next.max(resent.number + 1);
+        // What the writer had kept was among them.
+        pair.has_asked_for_kept = true;
     }
 
     /// Whether messages that come now may be of one pair alone.

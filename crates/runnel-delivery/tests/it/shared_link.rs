@@ -9,6 +9,8 @@ use runnel_delivery::{
 
 use crate::random::Random;
 
+mod killed;
+
 const WRITERS: u32 = 2;
 const SUBSCRIPTIONS: u32 = 3;
 
@@ -22,6 +24,8 @@ enum Trouble {
     BlackoutsWithDepth(usize),
     /// The link's queue drops messages besides.
     BlackoutsWithSlowLink,
+    /// The link's connection is reset besides.
+    BlackoutsWithKilledLinks,
 }
 
 /// What the link carries. A message has its number there.
@@ -45,8 +49,12 @@ struct Pair {
     unacknowledged: VecDeque<u64>,
     /// RTPS owes nothing before.
     floor: u64,
+    /// RTPS owes nothing before since it matched the pair.
+    since: u64,
     /// The number after the last that RTPS has given.
     position: u64,
+    /// The link is told of it, since RTPS has matched the pair while the link stands.
+    is_followed: bool,
 }
 
 struct Scene {
@@ -68,6 +76,8 @@ struct Scene {
     trouble: Trouble,
     /// The number of the next message on the link.
     on_link: u64,
+    is_linked: bool,
+    is_killed: bool,
     resent: u64,
 }
 
@@ -98,6 +108,8 @@ impl Scene {
             counted: 0,
             trouble,
             on_link: 1,
+            is_linked: true,
+            is_killed: false,
             resent: 0,
         }
     }
@@ -113,7 +125,7 @@ impl Scene {
     fn publish(&mut self, writer: u32) {
         self.published[writer as usize - 1] += 1;
         let number = self.published[writer as usize - 1];
-        if self.sender.carries(writer) {
+        if self.is_linked && self.sender.carries(writer) {
             self.down.extend(self.sender.before_message(writer).map(Frame::Statement));
             self.send_by_link(writer, number);
         }
@@ -125,6 +137,7 @@ impl Scene {
                     pair.under_way.push_back(number);
                     pair.unacknowledged.push_back(number);
                 }
+                None if !self.is_linked => *self.lost.entry(id).or_default() += 1,
                 None => {}
             }
             self.keep_depth(id);
@@ -173,8 +186,11 @@ impl Scene {
 
     /// The writer serves the reader no longer.
     fn give_back(&mut self, id: PairId) {
-        let is_cut_off = self.random.is(2);
+        let (is_cut_off, next) = (self.random.is(2), self.next(id));
         let pair = &mut self.pairs[index(id)];
+        if pair.is_active {
+            pair.since = pair.unacknowledged.front().copied().unwrap_or(next);
+        }
         let mut returned = std::mem::take(&mut pair.unacknowledged);
         returned.extend(pair.waiting.take().into_iter().flatten());
         pair.is_active = false;
@@ -196,7 +212,15 @@ impl Scene {
     }
 
     fn match_at_writer(&mut self, id: PairId) {
-        if !std::mem::replace(&mut self.pairs[index(id)].at_writer, true) && self.sender.matched(id) {
+        let next = self.next(id);
+        let pair = &mut self.pairs[index(id)];
+        if std::mem::replace(&mut pair.at_writer, true) {
+            return;
+        }
+        pair.since = next;
+        if !self.is_linked {
+            pair.is_active = true;
+        } else if self.sender.matched(id) {
             self.leave(id);
         }
     }
@@ -213,6 +237,7 @@ impl Scene {
         {
             return;
         }
+        self.pairs[index(id)].is_followed |= is_matched;
         match is_matched {
             true => self.receiver.matched(id, id.reader),
             false => {
@@ -227,6 +252,7 @@ impl Scene {
             return;
         }
         self.receiver.add(subscription, true);
+        self.receiver.add_reader(subscription, subscription);
         for writer in 1..=WRITERS {
             let id = PairId { writer, reader: subscription };
             if self.pairs[index(id)].is_compatible && !self.random.is(3) {
@@ -249,7 +275,7 @@ impl Scene {
         match if before { self.down_before.pop_front() } else { self.down.pop_front() } {
             Some(Frame::Statement(statement)) => {
                 let id = PairId::of(&statement).unwrap();
-                if id.reader > 0 {
+                if id.reader > 0 && self.pairs[index(id)].is_followed {
                     self.receiver.note_position(id, self.pairs[index(id)].position);
                 }
                 if let Some(LeftLink { pair, before }) = self.receiver.statement(&statement).unwrap() {
@@ -307,7 +333,9 @@ impl Scene {
                     let waiting = pair.waiting.take().unwrap();
                     // What is kept comes before.
                     let first = waiting.first().copied().unwrap_or(next);
-                    pair.under_way = if from == 1 { (1..first).collect() } else { VecDeque::new() };
+                    // A link that was killed may have brought it.
+                    let kept = if self.is_killed { pair.since } else { 1 };
+                    pair.under_way = if from == 1 { (kept..first).collect() } else { VecDeque::new() };
                     pair.under_way.extend(waiting);
                     pair.unacknowledged = pair.under_way.clone();
                     pair.is_active = true;
@@ -356,6 +384,7 @@ impl Scene {
             10 => self.acknowledge(id),
             11 if self.trouble == Trouble::BlackoutsWithSlowLink && self.random.is(8) => self.drop_on_link(),
             12 if self.random.is(4) => self.switch_path(),
+            13 if self.trouble == Trouble::BlackoutsWithKilledLinks && self.random.is(10) => self.kill_link(),
             _ => self.read_rtps(id),
         }
         self.up.extend(std::iter::from_fn(|| self.receiver.poll_statement()));
@@ -405,9 +434,14 @@ fn run(seed: u64, trouble: Trouble) -> u64 {
         assert_eq!(all, (last + 1..=last + 5).collect::<Vec<_>>(), "seed {seed} {id:?}");
         let missing = heard.windows(2).map(|pair| pair[1] - pair[0] - 1).sum::<u64>();
         let lost = scene.lost.get(&id).copied().unwrap_or(0);
-        assert!(missing <= lost, "seed {seed} {id:?}: {missing} are missing, {lost} were lost: {heard:?}");
+        // What was under way on both is lost with the link.
+        let may_lose = trouble == Trouble::BlackoutsWithKilledLinks;
+        assert!(
+            may_lose || missing <= lost,
+            "seed {seed} {id:?}: {missing} are missing, {lost} were lost: {heard:?}"
+        );
     }
-    if !matches!(trouble, Trouble::BlackoutsWithDepth(_) | Trouble::BlackoutsWithSlowLink) {
+    if matches!(trouble, Trouble::None | Trouble::Blackouts) {
         assert_eq!(scene.counted, 0, "seed {seed}: nothing is counted lost that is not");
     }
     let is_needed =

@@ -137,3 +137,26 @@ fn pair_that_matches_after_its_leave_waits_for_the_link() {
     assert!(receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
     assert_eq!(statements(&mut receiver), [Statement::Ask { id: A.id() }]);
 }
+
+/// The reader's node knows to which subscription it belongs, so what the link carries before it has the Return comes once.
+#[test]
+fn pair_that_left_before_it_was_matched_gets_nothing_before_it_has_come_back() {
+    let mut receiver = SharedLinkReceiver::default();
+    receiver.add(SUBSCRIPTION, true);
+    receiver.add_reader(A.reader, SUBSCRIPTION);
+    assert_eq!(receiver.statement(&leave(A, 1)), Ok(None));
+    assert_eq!(statements(&mut receiver), [Statement::Return { id: A.id() }]);
+    receiver.statement(&Statement::Number { id: PairId { reader: 0, ..A }.id(), next: 1 }).unwrap();
+    assert!(!receiver.delivers(SUBSCRIPTION), "the publisher sends it again");
+    receiver.matched(A, SUBSCRIPTION);
+    assert_eq!(statements(&mut receiver), [], "the Return comes first");
+    assert!(!receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
+    receiver.statement(&Statement::Resent { id: A.id(), at: 2, number: 9 }).unwrap();
+    let resent = receiver.resent(2).unwrap();
+    assert_eq!((resent.number, resent.subscription), (9, Some(SUBSCRIPTION)));
+    receiver.note_resent(resent);
+    receiver.statement(&Statement::Begin { id: A.id(), epoch: 2, from: 10, is_settled: false }).unwrap();
+    assert!(receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
+    assert_eq!(receiver.take_lost(), [], "nothing was due before");
+    assert_eq!(statements(&mut receiver), [Statement::Ask { id: A.id() }]);
+}

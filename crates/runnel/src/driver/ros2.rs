@@ -8,6 +8,7 @@ mod inbox;
 mod links;
 mod matching;
 mod neighbours;
+mod parted;
 mod qos;
 mod receiving;
 mod sight;
@@ -38,6 +39,7 @@ use graph::Graph;
 pub(super) use inbox::ANNOUNCEMENTS;
 use inbox::Inbox;
 use neighbours::Neighbours;
+use parted::PartedWriters;
 
 /// What is further off than that need not be done to the microsecond: no fragment waits so long for its turn.
 const AT_LEISURE: Duration = Duration::from_millis(3);
@@ -91,6 +93,8 @@ pub(super) struct ReaderEnd {
     /// Publishers have told its type.
     any: bool,
     pub(super) links: BTreeMap<Guid, Arc<LinkInfo>>,
+    /// Writers of nodes in both graphs that it has lost.
+    pub(super) parted: PartedWriters,
     /// Publishers that do not say any more that they live.
     lapsed: BTreeSet<Guid>,
     /// How many messages more there is room for, if publishers are to wait for it.

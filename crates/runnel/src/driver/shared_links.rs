@@ -77,6 +77,7 @@ impl Driver {
         let (topic, far_end) = (Arc::clone(&input.topic), input.far_end());
         let (Some(share), Some(far_end)) = (input.share(), far_end) else { return };
         topic.for_each(|core| share.receiver.add(name_of(core), true));
+        topic.for_each(|core| add_readers(share, ros2, (far_end, name_of(core))));
         topic.for_each(|core| add_matched(share, ros2, (far_end, name_of(core))));
     }
 
@@ -190,6 +191,7 @@ impl Driver {
             // What was kept of it, it has got, unless that may be outdated.
             let is_fresh = !latching || share.receiver.stands_by();
             share.receiver.add(name, is_fresh);
+            add_readers(share, ros2, (far_end, name));
             add_matched(share, ros2, (far_end, name));
             share.receiver.review();
             self.effects.push_back(Effect::LinkShared { key });
@@ -275,6 +277,17 @@ impl Driver {
             _ => false,
         };
         self.sockets.keys().into_iter().filter(is_shared).collect()
+    }
+}
+
+/// The readers of a subscription, and how far RTPS was with what they have lost.
+fn add_readers(share: &mut LinkShare, ros2: &Ros2, (far_end, name): (FarEnd, Name)) {
+    let of_subscription = ros2.readers.iter().filter(|(_, end)| end.core.as_ptr() as usize == name);
+    for (reader, end) in of_subscription {
+        share.receiver.add_reader(reader.number(), name);
+        for (writer, position) in end.parted.of_node(far_end.origin) {
+            share.receiver.add_lost_pair(pair_id(writer, *reader), position.next());
+        }
     }
 }
 

@@ -219,7 +219,7 @@ impl State {
 
     /// Takes in what the participant has found out.
     pub(super) fn update(&mut self, participant: &mut Participant, now: Instant, update: WriterUpdate) {
-        let mut held = None;
+        let (mut held, mut lost) = (None, None);
         if let Some(reader) = update.matched() {
             let origin = participant.endpoint(reader).and_then(|endpoint| origin_in(&endpoint.user_data));
             let known = self.origins.remove(&reader);
@@ -241,12 +241,15 @@ impl State {
                 let unacknowledged = self.unacknowledged_of(reader);
                 LeftReader { guid: reader, origin, matching, unacknowledged }
             });
+            lost = left.is_some().then_some(reader);
             self.left.extend(left);
             self.held.remove(&reader);
         }
         let acknowledged = update.acknowledged();
         let corrections = self.writer.handle_update(now, update);
         held.into_iter().for_each(|reader| self.hold(reader));
+        // What it had not got goes by the link, which may have ended when it comes back.
+        lost.into_iter().for_each(|reader| self.writer.forget_left(reader));
         if let Some(reader) = acknowledged {
             participant.reader_corrected(self.writer.id(), reader, corrections);
         }

@@ -10,6 +10,7 @@ use runnel_ros1::told::told as as_logged;
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::endpoints::Owner;
+use super::parted::PartedWriters;
 use super::{ReaderEnd, Ros2};
 use crate::announced::Topic;
 use crate::data::{SubscriptionCore, TopicInput};
@@ -97,6 +98,7 @@ impl AnyEnd {
             type_hash: told.type_hash.clone(),
             any: true,
             links: BTreeMap::new(),
+            parted: PartedWriters::default(),
             lapsed: BTreeSet::new(),
             room: None,
             receivers: Vec::new(),

@@ -7,6 +7,7 @@ use runnel_core::qos::QoS;
 use runnel_rtps::announce::Role;
 use runnel_rtps::wire::EntityId;
 
+use super::parted::PartedWriters;
 use super::{ReaderEnd, Ros2, WriterEnd};
 use crate::announced::Topic;
 use crate::data::{Offer, RtpsWriter, SubscriptionCore, TopicInput};
@@ -69,6 +70,7 @@ impl Ros2 {
             type_hash: ros2.rihs01.clone(),
             any: false,
             links: BTreeMap::new(),
+            parted: PartedWriters::default(),
             lapsed: BTreeSet::new(),
             room: None,
             receivers: Vec::new(),

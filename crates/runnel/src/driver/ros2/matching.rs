@@ -48,6 +48,7 @@ impl Ros2 {
         let Some(end) = self.readers.get_mut(&local) else { return };
         if let Some(from) = end.links.remove(&remote) {
             end.input.leave(&from);
+            end.parted.note(remote.entity, &from);
             let lapsed = i64::from(end.lapsed.remove(&remote));
             end.tell_life(lapsed - 1, -lapsed);
         }

@@ -2,6 +2,7 @@
 
 mod blackout;
 mod forged;
+mod killed;
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU16, Ordering};

@@ -1,5 +1,7 @@
 //! A publisher in both graphs whose links and whose RTPS reader are those of one node: what goes by which.
 
+mod killed;
+
 use std::any::TypeId;
 use std::io::Read;
 use std::net::{IpAddr, TcpListener, TcpStream};

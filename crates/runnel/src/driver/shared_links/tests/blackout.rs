@@ -10,7 +10,7 @@ enum Loses {
     Both,
 }
 
-fn end_leases(node: &Node) {
+pub(super) fn end_leases(node: &Node) {
     let rtps = node.inner.driver().ros2.rtps.clone().unwrap();
     rtps.end_leases();
 }

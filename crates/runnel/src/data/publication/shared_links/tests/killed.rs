@@ -1,0 +1,34 @@
+//! Links that end soon after RTPS has lost their reader.
+
+use super::*;
+
+/// What RTPS had not delivered has gone by the link, and is not kept for the reader to come back.
+#[test]
+fn reader_that_comes_back_once_the_link_has_ended_does_not_go_on_where_it_was() {
+    let mut scene = Scene::new(153, RELIABLE);
+    let mut link = scene.link(1, HERE);
+    let reader = scene.reader();
+    scene.asks(&link, reader);
+    scene.publish();
+    assert_eq!(scene.reaches(&mut link, reader), 1);
+    scene.publish();
+    // It does not arrive.
+    for socket in scene.far.receivers() {
+        while socket.recv_from(&mut [0; 65536]).unwrap().is_some() {}
+    }
+    scene.rtps.end_leases();
+    let until = clock::monotonic() + LONG;
+    while !scene.writer.readers(NODE).is_empty() {
+        assert!(clock::monotonic() < until, "the reader is not lost");
+        turn(&scene.rtps);
+    }
+    scene.offer.left(reader);
+    assert!(matches!(link.next_change(), Statement::Begin { from: 3, .. }));
+    scene.publication.leave(link.conn);
+    while scene.writer.readers(NODE).is_empty() {
+        assert!(clock::monotonic() < until, "the reader does not come back");
+        turn(&scene.rtps);
+        turn(&scene.far);
+    }
+    assert_eq!(scene.writer.unacknowledged(), 0);
+}
