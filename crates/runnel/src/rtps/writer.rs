@@ -128,13 +128,6 @@ impl Writer {
         state.readers(origin).filter(|reader| !reader.is_held).map(|reader| reader.guid).collect()
     }
 
-    /// A link to that node has carried a message that was written before it stood.
-    pub(crate) fn note_kept_on_link(&self, origin: u64) {
-        if let Some(linked) = lock(&self.state).linked.get_mut(&origin) {
-            linked.since = 0;
-        }
-    }
-
     /// The matched readers of a node.
     pub(crate) fn readers(&self, origin: u64) -> Vec<NodeReader> {
         lock(&self.state).readers(origin).collect()

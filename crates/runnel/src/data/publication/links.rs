@@ -33,7 +33,6 @@ impl Publication {
         if let Some(latched) = state.latched.as_ref().filter(|_| state.carries_any(&link)) {
             link.before_message(&self.reactor, state.last_writer);
             self.count_dropped(link.offer(&self.reactor, &latched.frame));
-            state.note_kept_on_link(link.origin);
         }
         state.links.push(link);
         state.tell_count(&before);
@@ -69,10 +68,7 @@ impl Publication {
             too_long,
         };
         let latched = state.latched.as_ref().filter(|_| link.standby.is_empty());
-        let complaint = latched.and_then(|latched| {
-            state.note_kept_on_link(link.origin);
-            self.offer_datagrams(&mut link, latched.frame.as_ref())
-        });
+        let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.frame.as_ref()));
         state.datagram_links.push(link);
         state.tell_count(&before);
         drop(state);

@@ -307,14 +307,6 @@ impl State {
         self.wanted.extract_if(.., is_meant).for_each(|(_, sender)| sender.wake_driver());
     }
 
-    /// The message that was kept has gone by a link to the node of this origin.
-    pub(super) fn note_kept_on_link(&self, origin: Option<u64>) {
-        let writer = self.last_writer.and_then(|writer| self.writer_of(writer));
-        if let (Some(origin), Some(writer)) = (origin, writer) {
-            writer.note_kept_on_link(origin);
-        }
-    }
-
     /// Whether any link carries what is published with an offer.
     pub(super) fn has_carrying_link(&self, offer: &Offer) -> bool {
         let writer = offer.writer_id();

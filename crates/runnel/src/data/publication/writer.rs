@@ -40,11 +40,6 @@ impl RtpsWriter {
         self.writer.link(origin, address)
     }
 
-    /// Such a link has carried a message that was written before it stood.
-    pub(super) fn note_kept_on_link(&self, origin: u64) {
-        self.writer.note_kept_on_link(origin);
-    }
-
     /// Such a link has ended. Gives the readers that were held for it, and get all from here that it has not carried.
     pub(super) fn unlink(&self, origin: u64, address: Option<IpAddr>) -> Vec<Guid> {
         self.rtps.unlink(&self.writer, origin, address)
