@@ -65,8 +65,8 @@ pub(super) enum Effect {
     Unresolved { engine: Key, conn: ConnId, why: String },
     /// The connection of a link has ended, which still has its socket: what its session brings is to be taken first.
     LinkEnded { key: Key, why: Option<String> },
-    /// A link to a subscriber of a node in both graphs stands.
-    SubscriberJoined { key: Key, publication: Arc<Publication>, link: Box<SubscriberLink> },
+    /// A link to a subscriber of a node in both graphs stands. So often RTPS may still be read before it begins.
+    SubscriberJoined { key: Key, publication: Arc<Publication>, link: Box<SubscriberLink>, reads: usize },
     /// A link makes no sense.
     Misbehaved { link: Key, why: &'static str },
     /// What has come by a link is something that its publisher is to be told of.

@@ -278,8 +278,11 @@ impl Driver {
                 self.with_engine(engine, |engine, now| engine.verbs().handle_unresolved(now, conn, &why));
             }
             Effect::LinkEnded { key, why } => self.link_ended(key, why),
-            Effect::SubscriberJoined { key, publication, link } => {
+            Effect::SubscriberJoined { key, publication, link, reads: 0 } => {
                 self.begin_subscriber(key, &publication, *link);
+            }
+            Effect::SubscriberJoined { key, publication, link, reads } => {
+                self.read_before_join(key, publication, link, reads - 1);
             }
             Effect::Misbehaved { link, why } => {
                 self.sockets.misbehaved(link, why.to_owned(), &mut self.effects)

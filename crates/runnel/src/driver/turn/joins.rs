@@ -14,6 +14,9 @@ use crate::driver::sessions::OtherEnd;
 use crate::driver::table::Key;
 use crate::log_output::console;
 
+/// Ends of pairs before which RTPS is read on until a link begins: other nodes may part without end.
+const MOST_READS: usize = 64;
+
 impl Driver {
     /// A link to a publisher stands.
     pub(super) fn join_publisher(&mut self, engine: Key, mut link: PublisherLink) {
@@ -55,13 +58,24 @@ impl Driver {
         if link.origin.is_none() {
             return self.begin_subscriber(key, &publication, link);
         }
-        // A node that is in both graphs has announced its readers before it made the link, and ended the link before that. What
-        // RTPS has for them, the link need not bring: of what is kept, it has the last message alone.
-        self.receive_rtps();
+        self.read_before_join(key, publication, Box::new(link), MOST_READS);
+    }
+
+    /// A node that is in both graphs has announced its readers before it made the link, and ended the link before that. What RTPS
+    /// has for them, the link need not bring: of what is kept, it has the last message alone. So that is read first. Where RTPS ends
+    /// a pair, what is behind that is read once the loop has done it, so often at most.
+    pub(super) fn read_before_join(
+        &mut self,
+        key: Key,
+        publication: Arc<Publication>,
+        link: Box<SubscriberLink>,
+        reads: usize,
+    ) {
+        let reads = if self.receive_rtps() { 0 } else { reads };
         for other in self.sockets.links_to_subscriber(&publication, &link.subscriber) {
             self.readable(other);
         }
-        self.effects.push_back(Effect::SubscriberJoined { key, publication, link: Box::new(link) });
+        self.effects.push_back(Effect::SubscriberJoined { key, publication, link, reads });
     }
 
     /// All is read that may change what a link to a subscriber carries: it begins.
