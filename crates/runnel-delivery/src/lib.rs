@@ -137,6 +137,6 @@ pub use sender::{
     SwitchError,
 };
 pub use shared_link::{
-    AskFault, LeftLink, Lost, PairId, PairMatch, Resent, ShareFault, SharedLinkReceiver, SharedLinkSender,
+    SubscriberFault, LeftLink, Lost, PairId, PairMatch, Resent, PublisherFault, SharedLinkReceiver, SharedLinkSender,
 };
 pub use statement::{FRAME_BYTES, FRAME_MARK, STATEMENT_BYTES, Statement, StatementError, StreamId};

@@ -34,10 +34,10 @@ mod sender;
 
 use crate::statement::{Statement, StreamId};
 
-pub use fault::ShareFault;
+pub use fault::PublisherFault;
 pub use receiver::{LeftLink, SharedLinkReceiver};
 pub use resent::{Lost, Resent};
-pub use sender::{AskFault, PairMatch, SharedLinkSender};
+pub use sender::{SubscriberFault, PairMatch, SharedLinkSender};
 
 /// Marks ids of pairs and writers among those of links, of which 0 is that of the link itself.
 const PAIR: u16 = 1;

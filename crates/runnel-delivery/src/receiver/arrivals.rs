@@ -119,7 +119,7 @@ impl<M> Receiver<M> {
         }
         // A sender that is paced may exceed the bytes by one message.
         let bytes = if self.report_every > 0 { 1 } else { held.bytes() };
-        if ahead > 0 && !self.window.has_room(order, bytes, self.credit.bytes) {
+        if ahead > 0 && !self.window.has_capacity(order, bytes, self.credit.bytes) {
             let is_fault = order == Order::Fifo;
             return if is_fault {
                 Err(ReceiveError::CreditExceeded(number))

@@ -108,7 +108,7 @@ impl<M> Window<M> {
         if held.is_unordered { &mut self.unordered_bytes } else { &mut self.ordered_bytes }
     }
 
-    pub(super) fn has_room(&self, order: Order, bytes: usize, limit: usize) -> bool {
+    pub(super) fn has_capacity(&self, order: Order, bytes: usize, limit: usize) -> bool {
         let used = if order == Order::Fifo { self.ordered_bytes } else { self.unordered_bytes };
         used.saturating_add(bytes) <= limit
     }

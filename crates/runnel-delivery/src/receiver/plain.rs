@@ -148,13 +148,13 @@ impl<M> Receiver<M> {
     }
 
     /// Whether one more message without a number can wait. If not, a connection is not read further for now.
-    pub fn has_room_unnumbered(&self, path: PathId) -> bool {
+    pub fn has_capacity_unnumbered(&self, path: PathId) -> bool {
         let queue = if self.plain.current == Some(path) { &self.plain.ready } else { &self.plain.waiting };
         queue.messages.len() < self.credit.messages as usize && queue.bytes < self.credit.bytes
     }
 
     /// A message has come by a path without numbers. [`Accepted::Discarded`] if too many wait
-    /// ([`has_room_unnumbered`](Self::has_room_unnumbered)).
+    /// ([`has_capacity_unnumbered`](Self::has_capacity_unnumbered)).
     ///
     /// # Errors
     /// The path has numbers, or is not known.

@@ -55,7 +55,7 @@ impl<M> Receiver<M> {
             if let Some(ahead) = ahead
                 && ahead < u64::from(credit.messages)
                 && !receiver.window.holds(Some(ahead))
-                && receiver.window.has_room(Order::Fifo, bytes, credit.bytes)
+                && receiver.window.has_capacity(Order::Fifo, bytes, credit.bytes)
             {
                 receiver.window.insert(ahead, held);
             }

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::fault::{MOST_WAITING, ShareFault};
+use super::fault::{MOST_WAITING, PublisherFault};
 use super::pair::{Pair, ServedBy, Subscription};
 use super::resent::{Lost, Run};
 use super::{PairId, writer_id};
@@ -79,7 +79,7 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
 impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     /// Adds a subscription; `is_fresh` if it has received no message by the link. The caller then adds its
     /// [readers](Self::add_reader) and the pairs that RTPS has matched ([`matched`](Self::matched)), and calls
-    /// [`review`](Self::review).
+    /// [`update_standby`](Self::update_standby).
     pub fn add(&mut self, name: S, is_fresh: bool) {
         self.subscriptions.push(Subscription { name, is_fresh });
     }
@@ -106,7 +106,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
                 self.unsent.push_back(Statement::Return { id: pair.id.id() });
             }
         }
-        self.review();
+        self.update_standby();
     }
 
     /// RTPS has matched a reader of a subscription with a writer of the publisher's node.
@@ -155,7 +155,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
             }
             self.return_pair(index);
             self.forget_unmatched();
-            self.review();
+            self.update_standby();
         }
     }
 
@@ -216,7 +216,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     }
 
     /// Whether samples of a pair that RTPS delivers are accepted.
-    pub fn takes_rtps(&self, id: PairId) -> bool {
+    pub fn accepts_rtps(&self, id: PairId) -> bool {
         let refuses =
             |pair: &Pair<S>| matches!(pair.served_by, ServedBy::Link | ServedBy::Lost | ServedBy::Resent);
         self.index(id).is_none_or(|index| !refuses(&self.pairs[index]))
@@ -224,11 +224,11 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     /// The known pairs, and whether samples that RTPS delivers are accepted for each.
     pub fn pairs(&self) -> impl Iterator<Item = (PairId, bool)> {
-        self.pairs.iter().map(|pair| (pair.id, self.takes_rtps(pair.id)))
+        self.pairs.iter().map(|pair| (pair.id, self.accepts_rtps(pair.id)))
     }
 
     /// Whether the link is on standby for some writer: the last message that it carried may be long outdated.
-    pub fn stands_by(&self) -> bool {
+    pub fn is_on_standby(&self) -> bool {
         !self.standby.is_empty()
     }
 
@@ -236,10 +236,10 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     ///
     /// # Errors
     /// The statement violates the protocol, or too many answers wait because the publisher does not read them.
-    pub fn statement(&mut self, statement: &Statement) -> Result<Option<LeftLink>, ShareFault> {
+    pub fn statement(&mut self, statement: &Statement) -> Result<Option<LeftLink>, PublisherFault> {
         let Some(id) = PairId::of(statement) else { return Ok(None) };
         if self.unsent.len() >= MOST_WAITING {
-            return Err(ShareFault::TooManyAnswers);
+            return Err(PublisherFault::TooManyAnswers);
         }
         self.has_begun = true;
         let left = match *statement {
@@ -258,7 +258,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
             }
             Statement::Begin { epoch, from, .. } => {
                 if self.note_epoch(epoch)? {
-                    self.serve(id, from);
+                    self.return_to_link(id, from);
                 }
                 None
             }
@@ -266,16 +266,16 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
                 self.begin_run(Run { pair: id, at, number });
                 None
             }
-            _ => return Err(ShareFault::OfSubscriber),
+            _ => return Err(PublisherFault::SubscriberStatement),
         };
-        self.review();
+        self.update_standby();
         Ok(left)
     }
 
     /// False if the statement was handled before: the publisher states it on each path of the link that may be read first.
-    fn note_epoch(&mut self, epoch: u32) -> Result<bool, ShareFault> {
+    fn note_epoch(&mut self, epoch: u32) -> Result<bool, PublisherFault> {
         if epoch > self.epoch.saturating_add(MAX_EPOCH_LEAP) {
-            return Err(ShareFault::EpochLeap(epoch));
+            return Err(PublisherFault::EpochLeap(epoch));
         }
         let is_new = epoch > self.epoch;
         self.epoch = self.epoch.max(epoch);
@@ -326,7 +326,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         Some(self.pairs.len() - 1)
     }
 
-    fn serve(&mut self, id: PairId, from: u64) {
+    fn return_to_link(&mut self, id: PairId, from: u64) {
         self.run = None;
         // A Begin revokes the Standby for its writer: from here on the link carries all of its messages.
         self.standby.retain(|(writer, _)| *writer != id.writer);
@@ -345,7 +345,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     }
 
     /// States for which writers the link is needed or on standby, where that has changed.
-    pub fn review(&mut self) {
+    pub fn update_standby(&mut self) {
         let mut writers: Vec<u32> =
             self.pairs.iter().filter(|pair| !pair.is_on_link()).map(|pair| pair.id.writer).collect();
         writers.extend(self.standby.iter().map(|(writer, _)| *writer));

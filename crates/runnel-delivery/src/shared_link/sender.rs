@@ -52,15 +52,15 @@ pub enum PairMatch {
 
 /// The subscriber asks for too much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct AskFault;
+pub struct SubscriberFault;
 
-impl fmt::Display for AskFault {
+impl fmt::Display for SubscriberFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "more than {MOST_ASKED} readers are asked for that are not known")
     }
 }
 
-impl core::error::Error for AskFault {}
+impl core::error::Error for SubscriberFault {}
 
 impl SharedLinkSender {
     /// Whether the link carries messages of this writer.
@@ -112,7 +112,7 @@ impl SharedLinkSender {
     ///
     /// # Errors
     /// It has asked for too many that are not known here.
-    pub fn ask(&mut self, pair: PairId, is: PairMatch) -> Result<bool, AskFault> {
+    pub fn ask(&mut self, pair: PairId, is: PairMatch) -> Result<bool, SubscriberFault> {
         if is != PairMatch::Unmatched {
             self.asked.retain(|asked| *asked != pair);
         }
@@ -121,7 +121,7 @@ impl SharedLinkSender {
             PairMatch::OnRtps => Ok(false),
             PairMatch::OnLink => Ok(true),
             PairMatch::Unmatched if self.asked.contains(&pair) => Ok(false),
-            PairMatch::Unmatched if self.asked.len() >= MOST_ASKED => Err(AskFault),
+            PairMatch::Unmatched if self.asked.len() >= MOST_ASKED => Err(SubscriberFault),
             PairMatch::Unmatched => {
                 self.asked.push(pair);
                 Ok(false)
@@ -137,13 +137,13 @@ impl SharedLinkSender {
 
     /// A pair leaves the link: what is to be stated now. Its messages from `from` on wait for a Reached.
     pub fn leave(&mut self, pair: PairId, from: u64) -> Statement {
-        let statement = self.left_already(pair, from);
+        let statement = self.declare_on_rtps(pair, from);
         self.leaving.push(Leaving { pair, epoch: self.epoch, from });
         statement
     }
 
     /// RTPS carries a pair since before there was the link, or a part of that: what is to be stated now.
-    pub fn left_already(&mut self, pair: PairId, from: u64) -> Statement {
+    pub fn declare_on_rtps(&mut self, pair: PairId, from: u64) -> Statement {
         self.epoch = self.epoch.saturating_add(1);
         self.leaving.retain(|leaving| leaving.pair != pair);
         self.asked.retain(|asked| *asked != pair);
@@ -153,7 +153,7 @@ impl SharedLinkSender {
     }
 
     /// RTPS carries a pair no longer, and the link all from the next message on: what is to be stated now.
-    pub fn serve(&mut self, pair: PairId, from: u64) -> Statement {
+    pub fn return_to_link(&mut self, pair: PairId, from: u64) -> Statement {
         self.epoch = self.epoch.saturating_add(1);
         self.leaving.retain(|leaving| leaving.pair != pair);
         self.asked.retain(|asked| *asked != pair);
@@ -183,7 +183,7 @@ impl SharedLinkSender {
     }
 
     /// The subscriber says that no subscription needs the messages of a writer by the link. Whether that holds.
-    pub fn stand_by(&mut self, writer: u32, epoch: u32) -> bool {
+    pub fn standby(&mut self, writer: u32, epoch: u32) -> bool {
         let holds = epoch == self.epoch;
         self.confirm(epoch.min(self.epoch));
         if holds && self.carries(writer) && self.standby.len() < MOST_ASKED {
@@ -194,7 +194,7 @@ impl SharedLinkSender {
 
     /// The subscriber says that some subscription needs them: what is to be stated now. They come from the next message on.
     pub fn needed(&mut self, writer: u32, from: u64) -> Statement {
-        self.serve(PairId { writer, reader: 0 }, from)
+        self.return_to_link(PairId { writer, reader: 0 }, from)
     }
 
     /// A writer has ended: what its pairs waited for does not come.

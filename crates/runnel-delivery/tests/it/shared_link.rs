@@ -208,7 +208,7 @@ impl Scene {
             self.resent += 1;
         }
         let from = self.next(id);
-        self.down.push_back(Frame::Statement(self.sender.serve(id, from)));
+        self.down.push_back(Frame::Statement(self.sender.return_to_link(id, from)));
     }
 
     fn match_at_writer(&mut self, id: PairId) {
@@ -259,7 +259,7 @@ impl Scene {
                 self.set_at_reader(id, true);
             }
         }
-        self.receiver.review();
+        self.receiver.update_standby();
     }
 
     fn hear(&mut self, id: PairId, number: u64) {
@@ -321,7 +321,7 @@ impl Scene {
                 }
             }
             Statement::Return { .. } => self.give_back(id),
-            Statement::Standby { epoch, .. } => drop(self.sender.stand_by(id.writer, epoch)),
+            Statement::Standby { epoch, .. } => drop(self.sender.standby(id.writer, epoch)),
             Statement::Needed { .. } => {
                 let from = self.next(id);
                 self.down.push_back(Frame::Statement(self.sender.needed(id.writer, from)));
@@ -350,7 +350,7 @@ impl Scene {
         if let Some(number) = pair.under_way.pop_front()
             && pair.at_reader
             && number >= pair.floor
-            && self.receiver.takes_rtps(id)
+            && self.receiver.accepts_rtps(id)
         {
             pair.position = number + 1;
             self.hear(id, number);

@@ -34,7 +34,7 @@ fn pair_whose_leave_comes_unmatched_waits_for_the_link() {
     assert!(receiver.delivers(SUBSCRIPTION));
     assert_eq!(receiver.statement(&leave(A, 1)), Ok(None));
     assert_eq!(statements(&mut receiver), [Statement::Return { id: A.id() }], "once, and no Reached");
-    assert!(!receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
+    assert!(!receiver.delivers(SUBSCRIPTION) && !receiver.accepts_rtps(A));
     // The Begin answers the Return, and the pair can be asked for again.
     assert_eq!(receiver.statement(&begin(A, 2)), Ok(None));
     assert!(receiver.delivers(SUBSCRIPTION));
@@ -54,11 +54,11 @@ fn begin_of_writer_is_restated_on_another_path() {
 fn confirmed_statements_are_not_restated() {
     let mut sender = SharedLinkSender::default();
     sender.leave(A, 5);
-    let returned = sender.serve(PairId { reader: 3, ..A }, 5);
+    let returned = sender.return_to_link(PairId { reader: 3, ..A }, 5);
     assert_eq!(sender.restate().count(), 2);
     assert_eq!(sender.reached(A, 1, 5), Ok(Some(5)));
     assert!(sender.restate().eq([returned]));
-    assert!(sender.stand_by(A.writer, 2));
+    assert!(sender.standby(A.writer, 2));
     assert_eq!(sender.restate().count(), 0);
 }
 
@@ -66,7 +66,7 @@ fn confirmed_statements_are_not_restated() {
 fn unconfirmed_statements_are_bounded() {
     let mut sender = SharedLinkSender::default();
     for reader in 1..=5000 {
-        sender.serve(PairId { writer: 1, reader }, 1);
+        sender.return_to_link(PairId { writer: 1, reader }, 1);
     }
     assert_eq!(sender.restate().count(), 1024);
     assert_eq!(sender.restate().last(), Some(begin(PairId { writer: 1, reader: 5000 }, 5000)));
@@ -96,7 +96,7 @@ fn removed_subscription_takes_back_its_ask() {
     assert_eq!(sender.ask(A, PairMatch::Unmatched), Ok(false));
     receiver.remove(SUBSCRIPTION);
     assert_eq!(statements(&mut receiver), [Statement::Return { id: A.id() }]);
-    sender.serve(A, 1);
+    sender.return_to_link(A, 1);
     assert!(!sender.matched(A), "nobody asks for it any more");
 }
 
@@ -132,9 +132,9 @@ fn pair_that_matches_after_its_leave_waits_for_the_link() {
     receiver.matched(A, SUBSCRIPTION);
     assert_eq!(statements(&mut receiver), [], "the Return comes first");
     receiver.statement(&Statement::Number { id: PairId { reader: 0, ..A }.id(), next: 1 }).unwrap();
-    assert!(!receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
+    assert!(!receiver.delivers(SUBSCRIPTION) && !receiver.accepts_rtps(A));
     receiver.statement(&begin(A, 2)).unwrap();
-    assert!(receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
+    assert!(receiver.delivers(SUBSCRIPTION) && !receiver.accepts_rtps(A));
     assert_eq!(statements(&mut receiver), [Statement::Ask { id: A.id() }]);
 }
 
@@ -150,13 +150,13 @@ fn pair_that_left_before_it_was_matched_gets_nothing_before_it_has_come_back() {
     assert!(!receiver.delivers(SUBSCRIPTION), "the publisher sends it again");
     receiver.matched(A, SUBSCRIPTION);
     assert_eq!(statements(&mut receiver), [], "the Return comes first");
-    assert!(!receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
+    assert!(!receiver.delivers(SUBSCRIPTION) && !receiver.accepts_rtps(A));
     receiver.statement(&Statement::Resent { id: A.id(), at: 2, number: 9 }).unwrap();
     let resent = receiver.resent(2).unwrap();
     assert_eq!((resent.number, resent.subscription), (9, Some(SUBSCRIPTION)));
     receiver.note_resent(resent);
     receiver.statement(&Statement::Begin { id: A.id(), epoch: 2, from: 10, is_settled: false }).unwrap();
-    assert!(receiver.delivers(SUBSCRIPTION) && !receiver.takes_rtps(A));
+    assert!(receiver.delivers(SUBSCRIPTION) && !receiver.accepts_rtps(A));
     assert_eq!(receiver.take_lost(), [], "nothing was due before");
     assert_eq!(statements(&mut receiver), [Statement::Ask { id: A.id() }]);
 }

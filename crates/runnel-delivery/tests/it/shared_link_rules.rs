@@ -1,7 +1,7 @@
 //! What the ends of a shared link refuse, bound and leave out.
 
 use runnel_delivery::{
-    AskFault, Lost, PairId, PairMatch, ReachedError, ShareFault, SharedLinkReceiver, SharedLinkSender,
+    SubscriberFault, Lost, PairId, PairMatch, ReachedError, PublisherFault, SharedLinkReceiver, SharedLinkSender,
     Statement,
 };
 
@@ -15,8 +15,8 @@ fn a_publisher_refuses_what_a_subscriber_cannot_have_reached() {
     assert_eq!(sender.reached(A, 1, 8), Err(ReachedError::NotPublished(8)));
     assert_eq!(sender.reached(PairId { reader: 3, ..A }, 1, 7), Ok(None), "another is not waited for");
     assert_eq!((sender.reached(A, 1, 7), sender.reached(A, 1, 7)), (Ok(Some(7)), Ok(None)));
-    assert!(!sender.stand_by(1, 0), "it had not seen the last change");
-    assert!(sender.carries(1) && sender.stand_by(1, 1) && !sender.carries(1));
+    assert!(!sender.standby(1, 0), "it had not seen the last change");
+    assert!(sender.carries(1) && sender.standby(1, 1) && !sender.carries(1));
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn a_publisher_remembers_a_limited_number_of_asks() {
         sender.ask(PairId { writer: 1, reader }, PairMatch::Unmatched)
     };
     (0..1024).for_each(|reader| assert_eq!(ask(&mut sender, reader), Ok(false)));
-    assert_eq!((ask(&mut sender, 5), ask(&mut sender, 5000)), (Ok(false), Err(AskFault)));
+    assert_eq!((ask(&mut sender, 5), ask(&mut sender, 5000)), (Ok(false), Err(SubscriberFault)));
     assert!(sender.matched(PairId { writer: 1, reader: 5 }));
     assert_eq!(ask(&mut sender, 5000), Ok(false));
 }
@@ -35,12 +35,12 @@ fn a_publisher_remembers_a_limited_number_of_asks() {
 fn a_subscriber_returns_pairs_that_it_does_not_know_and_refuses_nonsense() {
     let mut receiver = SharedLinkReceiver::<u32>::default();
     let leave = |epoch| Statement::Leave { id: A.id(), epoch, from: 1 };
-    assert_eq!(receiver.statement(&leave(u32::MAX)), Err(ShareFault::EpochLeap(u32::MAX)));
-    assert_eq!(receiver.statement(&Statement::Ask { id: A.id() }), Err(ShareFault::OfSubscriber));
+    assert_eq!(receiver.statement(&leave(u32::MAX)), Err(PublisherFault::EpochLeap(u32::MAX)));
+    assert_eq!(receiver.statement(&Statement::Ask { id: A.id() }), Err(PublisherFault::SubscriberStatement));
     for epoch in 1..=4096 {
         assert_eq!(receiver.statement(&leave(epoch)), Ok(None));
     }
-    assert_eq!(receiver.statement(&leave(4097)), Err(ShareFault::TooManyAnswers));
+    assert_eq!(receiver.statement(&leave(4097)), Err(PublisherFault::TooManyAnswers));
     assert!(
         std::iter::from_fn(|| receiver.poll_statement())
             .all(|answer| answer == Statement::Return { id: A.id() })
@@ -59,7 +59,7 @@ fn what_comes_again_is_given_once_and_what_is_missing_is_counted() {
     let at = (1 << 32) - 2;
     let resent = Statement::Resent { id: A.id(), at: at as u32, number: 4 };
     receiver.statement(&resent).unwrap();
-    assert!(!receiver.takes_rtps(A) && !receiver.delivers_to_all());
+    assert!(!receiver.accepts_rtps(A) && !receiver.delivers_to_all());
     assert_eq!(receiver.resent(at - 1), None, "it was sent before");
     let number = |receiver: &SharedLinkReceiver<u32>, on_link| {
         let resent = receiver.resent(on_link).unwrap();

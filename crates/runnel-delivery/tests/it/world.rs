@@ -308,7 +308,7 @@ impl World {
 
     /// Whether the receiver reads this path.
     pub fn takes_more(&self, index: usize) -> bool {
-        self.lines[index].kind != Kind::Plain || self.receiver.has_room_unnumbered(Self::id(index))
+        self.lines[index].kind != Kind::Plain || self.receiver.has_capacity_unnumbered(Self::id(index))
     }
 
     pub fn read_to_end(&mut self, config: &Config, index: usize) -> Result<(), Fault> {

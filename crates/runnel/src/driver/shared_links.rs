@@ -142,9 +142,9 @@ impl Driver {
         let Self { sockets, ros2, .. } = self;
         let Some(Socket::Input(input)) = sockets.get_mut(key) else { return };
         let (Some(far_end), Some(share)) = (input.far_end(), input.share()) else { return };
-        for (pair, takes_rtps) in share.receiver.pairs() {
+        for (pair, accepts_rtps) in share.receiver.pairs() {
             if let Some((.., from)) = ros2.pair(far_end, pair) {
-                from.set_served_by_link(!takes_rtps);
+                from.set_served_by_link(!accepts_rtps);
             }
         }
     }
@@ -189,11 +189,11 @@ impl Driver {
             let (far_end, latching) = (input.far_end(), input.from.latching);
             let (Some(share), Some(far_end)) = (input.share(), far_end) else { continue };
             // What was kept of it, it has got, unless that may be outdated.
-            let is_fresh = !latching || share.receiver.stands_by();
+            let is_fresh = !latching || share.receiver.is_on_standby();
             share.receiver.add(name, is_fresh);
             add_readers(share, ros2, (far_end, name));
             add_matched(share, ros2, (far_end, name));
-            share.receiver.review();
+            share.receiver.update_standby();
             self.effects.push_back(Effect::LinkShared { key });
         }
     }
@@ -212,7 +212,7 @@ impl Driver {
         let on_standby = |key: Key| match self.sockets.get_mut(key)? {
             Socket::Input(input) => {
                 let origin = input.from.origin?;
-                input.share()?.receiver.stands_by().then_some(origin)
+                input.share()?.receiver.is_on_standby().then_some(origin)
             }
             _ => None,
         };

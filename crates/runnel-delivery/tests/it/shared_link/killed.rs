@@ -57,7 +57,7 @@ impl Scene {
                 self.receiver.matched(id, id.reader);
             }
             if pair.is_active {
-                self.down.push_back(Frame::Statement(self.sender.left_already(id, 1)));
+                self.down.push_back(Frame::Statement(self.sender.declare_on_rtps(id, 1)));
             }
         }
     }

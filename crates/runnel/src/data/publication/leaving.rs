@@ -98,7 +98,7 @@ impl State {
             // Other links of the node carry the pair no longer either.
             let origin = self.links.iter().find(|link| link.conn == conn).and_then(|link| link.origin);
             let others = self.links.iter_mut().filter(|link| link.origin == origin && link.conn != conn);
-            others.for_each(|link| link.left_already(reactor, pair));
+            others.for_each(|link| link.declare_on_rtps(reactor, pair));
         }
     }
 

@@ -68,7 +68,7 @@ impl State {
         }
         for link in self.links.iter_mut().filter(|link| is_meant(link)) {
             lost += link.resend(reactor, pair, &translated);
-            link.share(reactor, |shared| shared.serve(pair, from));
+            link.share(reactor, |shared| shared.return_to_link(pair, from));
         }
         translated.into_iter().for_each(|(_, frame)| self.give_back(frame));
         lost

@@ -62,7 +62,7 @@ impl Publication {
             }
             Statement::Standby { epoch, .. } => {
                 if let Some(shared) = &mut state.links[index].shared {
-                    shared.stand_by(pair.writer, epoch);
+                    shared.standby(pair.writer, epoch);
                 }
             }
             Statement::Needed { .. } => {
@@ -137,7 +137,7 @@ impl Publication {
             for reader in writer.link(origin, link.address) {
                 match writer.is_at(reader, link.address) {
                     true => drop(writer.hold(reader)),
-                    false => link.left_already(&self.reactor, pair_id(writer.id(), reader.entity)),
+                    false => link.declare_on_rtps(&self.reactor, pair_id(writer.id(), reader.entity)),
                 }
             }
         }
@@ -193,7 +193,7 @@ impl State {
         let Some(origin) = link.origin else { return };
         for writer in self.offers.iter().filter_map(|offer| offer.writer()) {
             for reader in writer.link(origin, link.address) {
-                link.left_already(reactor, pair_id(writer.id(), reader.entity));
+                link.declare_on_rtps(reactor, pair_id(writer.id(), reader.entity));
             }
         }
     }
@@ -252,7 +252,7 @@ impl State {
     fn served_by_rtps(&mut self, reactor: &Reactor, origin: u64, (writer, reader): (&RtpsWriter, Guid)) {
         let pair = pair_id(writer.id(), reader.entity);
         let links = self.links.iter_mut().filter(|link| writer.is_meant(reader, origin, link));
-        links.for_each(|link| link.left_already(reactor, pair));
+        links.for_each(|link| link.declare_on_rtps(reactor, pair));
         let id = writer.id();
         let others = self.datagram_links.iter_mut().filter(|link| link.origin == Some(origin));
         others.filter(|link| !link.standby.contains(&id)).for_each(|link| link.standby.push(id));
@@ -282,7 +282,7 @@ impl State {
         let reader = writer.reader_of(origin, EntityId::from_number(pair.reader), address);
         let Some(reader) = reader.filter(|reader| writer.is_at(reader.guid, address)) else {
             // Whoever it is: the link carries all, and the reader of another is not taken off RTPS.
-            link.share(reactor, |shared| shared.serve(pair, from));
+            link.share(reactor, |shared| shared.return_to_link(pair, from));
             return 0;
         };
         let unacknowledged = if reader.is_held { Vec::new() } else { writer.hold(reader.guid) };
@@ -348,12 +348,12 @@ impl Link {
     }
 
     /// RTPS serves a reader already, and owes all that it has for it.
-    pub(super) fn left_already(&mut self, reactor: &Reactor, pair: PairId) {
+    pub(super) fn declare_on_rtps(&mut self, reactor: &Reactor, pair: PairId) {
         let has_statements = self.has_statements();
-        self.share(reactor, |shared| shared.left_already(pair, 1));
+        self.share(reactor, |shared| shared.declare_on_rtps(pair, 1));
         if let Some(shared) = self.shared.as_mut().filter(|_| !has_statements) {
             let epoch = shared.epoch();
-            shared.stand_by(pair.writer, epoch);
+            shared.standby(pair.writer, epoch);
         }
     }
 
@@ -374,7 +374,7 @@ impl Link {
                 shared.reached(pair, epoch, next).map_err(|error| error.to_string())?;
             }
             Statement::Return { .. } | Statement::Needed { .. } => {
-                self.share(reactor, |shared| shared.serve(pair, 1));
+                self.share(reactor, |shared| shared.return_to_link(pair, 1));
             }
             Statement::Standby { .. } => {}
             _ => return Err(format!("a statement of a kind that is the publisher's: {statement:?}")),

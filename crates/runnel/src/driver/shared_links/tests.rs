@@ -208,10 +208,10 @@ fn rtps_brings_nothing_before_the_link_is_read() {
             scene.publish(1);
             scene.hears_nothing();
         }
-        assert!(!stands_by(&mut scene));
+        assert!(!is_on_standby(&mut scene));
         read(&scene.node, Interest::Read, is_of_ros1);
         scene.spin_until("ROS 2 brings something", is_carried_by_ros2);
-        scene.spin_until("the link stands by", stands_by);
+        scene.spin_until("the link stands by", is_on_standby);
         scene.check();
     }
 }
@@ -229,17 +229,17 @@ fn what_memory_brings_by_ros1_is_heard_before_what_it_brings_by_ros2() {
         scene.publish(1);
         comes_by_memory(scene)
     });
-    scene.spin_until("the link stands by", stands_by);
+    scene.spin_until("the link stands by", is_on_standby);
     scene.publish(BEFORE);
     scene.check();
 }
 
 /// The link brings nothing that anybody needs.
-fn stands_by(scene: &mut Scene) -> bool {
+fn is_on_standby(scene: &mut Scene) -> bool {
     let mut driver = scene.node.inner.driver();
     let driver = &mut *driver;
     driver.sockets.keys().into_iter().any(|key| match driver.sockets.get_mut(key) {
-        Some(Socket::Input(input)) => input.share().is_some_and(|share| share.receiver.stands_by()),
+        Some(Socket::Input(input)) => input.share().is_some_and(|share| share.receiver.is_on_standby()),
         _ => false,
     })
 }
@@ -291,9 +291,9 @@ fn a_listener_goes_over_while_nothing_is_published() {
     read(&scene.node, Interest::Read, is_rtps);
     scene.spin_until("ROS 2 has met it", is_met);
     scene.hears_nothing();
-    assert!(!stands_by(&mut scene));
+    assert!(!is_on_standby(&mut scene));
     read(&scene.node, Interest::Read, is_of_ros1);
-    scene.spin_until("it has gone over", stands_by);
+    scene.spin_until("it has gone over", is_on_standby);
     scene.publish(1);
     scene.check();
 }
@@ -393,16 +393,16 @@ fn lost_and_found(qos: QoS, ipc: bool) {
     scene.spin_until("the talker has lost it", |scene| !is_matched(scene));
     scene.publish(BEFORE);
     scene.spin_until("all is heard", |scene| scene.heard.lock().unwrap().len() as u32 == scene.next);
-    assert!(!stands_by(&mut scene));
+    assert!(!is_on_standby(&mut scene));
     read(&scene.node, Interest::Nothing, is_of_ros1);
     scene.publish(BEFORE);
     read(&scene.talker, Interest::Read, is_rtps);
     scene.spin_until("the talker has found it again", is_matched);
     scene.publish(BEFORE);
     // By memory it is read as ever.
-    assert!(ipc || !stands_by(&mut scene));
+    assert!(ipc || !is_on_standby(&mut scene));
     read(&scene.node, Interest::Read, is_of_ros1);
-    scene.spin_until("the link stands by", stands_by);
+    scene.spin_until("the link stands by", is_on_standby);
     scene.publish(BEFORE);
     if ipc {
         scene.spin_until("ROS 2 goes over to memory again", comes_by_memory);

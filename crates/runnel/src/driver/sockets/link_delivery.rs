@@ -16,7 +16,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use runnel_delivery::{PairId, PathKind, ReceiveAction, ShareFault, Statement, StreamId};
+use runnel_delivery::{PairId, PathKind, ReceiveAction, PublisherFault, Statement, StreamId};
 use runnel_ros1::tcpros::{FrameError, Part, STATEMENT};
 
 use super::Input;
@@ -47,7 +47,7 @@ pub(in crate::driver) enum LinkFault {
     /// It brought messages that are to come by memory.
     TooMuch,
     /// What is stated of subscriptions makes no sense.
-    Share(ShareFault),
+    Share(PublisherFault),
     /// A channel was opened that is older than another one of the link.
     OpenedTwice,
     /// A channel brought what its link does not have.

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use runnel_delivery::{LeftLink, PairId, ShareFault, SharedLinkReceiver, Statement};
+use runnel_delivery::{LeftLink, PairId, PublisherFault, SharedLinkReceiver, Statement};
 
 use super::Input;
 use super::link_delivery::LinkFault;
@@ -43,7 +43,7 @@ pub(in crate::driver) struct LinkShare {
 impl LinkShare {
     pub(super) fn add(&mut self, number: u64, statement: Statement) -> Result<(), LinkFault> {
         if self.waiting.len() >= MOST_WAITING {
-            return Err(LinkFault::Share(ShareFault::TooManyAnswers));
+            return Err(LinkFault::Share(PublisherFault::TooManyAnswers));
         }
         let place = self.waiting.partition_point(|(at, _)| *at <= number);
         self.waiting.insert(place, (number, statement));

@@ -25,7 +25,7 @@ fn lease_ends(loses: Loses, ipc: bool, qos: QoS) {
     if ipc {
         scene.spin_until("ROS 2 goes over to memory", comes_by_memory);
     }
-    scene.spin_until("the link stands by", stands_by);
+    scene.spin_until("the link stands by", is_on_standby);
     // What is acknowledged from here on the talker does not get to know.
     read(&scene.talker, Interest::Nothing, is_rtps);
     scene.publish(BEFORE);
@@ -49,7 +49,7 @@ fn lease_ends(loses: Loses, ipc: bool, qos: QoS) {
         read(node, Interest::Read, is_rtps);
     }
     scene.publish(BEFORE);
-    scene.spin_until("the link stands by", stands_by);
+    scene.spin_until("the link stands by", is_on_standby);
     scene.publish(BEFORE);
     scene.check();
 }
@@ -85,7 +85,7 @@ fn what_memory_brings_after_the_loss_is_heard_before_what_the_link_brings() {
         scene.publish(1);
         comes_by_memory(scene)
     });
-    scene.spin_until("the link stands by", stands_by);
+    scene.spin_until("the link stands by", is_on_standby);
     for node in [&scene.node, &scene.talker] {
         read(node, Interest::Nothing, is_rtps);
     }
@@ -124,7 +124,7 @@ fn what_history_holds_no_longer_is_counted_lost() {
         read(&scene.node, Interest::Read, is_meant);
     }
     scene.spin_until("ROS 2 carries", is_carried_by_ros2);
-    scene.spin_until("the link stands by", stands_by);
+    scene.spin_until("the link stands by", is_on_standby);
     scene.publish(1);
     let last = scene.next - 1;
     scene.spin_until("the last is heard", |scene| scene.heard.lock().unwrap().last() == Some(&last));

@@ -23,7 +23,7 @@ fn served_by_rtps() -> Scene {
         read(&scene.node, Interest::Read, interest);
     }
     scene.spin_until("ROS 2 brings something", is_carried_by_ros2);
-    scene.spin_until("the link stands by", stands_by);
+    scene.spin_until("the link stands by", is_on_standby);
     scene
 }
 

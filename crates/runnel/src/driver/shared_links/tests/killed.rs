@@ -36,7 +36,7 @@ fn link_ends(loses: Loses) {
         read(&scene.node, Interest::Read, is_meant);
     }
     scene.spin_until("ROS 2 carries", is_carried_by_ros2);
-    scene.spin_until("the link stands by", stands_by);
+    scene.spin_until("the link stands by", is_on_standby);
     // What is acknowledged from here on the talker does not get to know.
     read(&scene.talker, Interest::Nothing, is_rtps);
     scene.publish(BEFORE);
@@ -77,7 +77,7 @@ fn link_ends(loses: Loses) {
         read(node, Interest::Read, is_rtps);
     }
     scene.spin_until("ROS 2 has met it", is_met);
-    scene.spin_until("the link stands by", stands_by);
+    scene.spin_until("the link stands by", is_on_standby);
     scene.publish(BEFORE);
     scene.check();
 }
