@@ -1,26 +1,26 @@
-//! Limits on what a peer can make this end keep or believe.
+//! Limits on the state that a peer can make this end keep, and on the numbers that it accepts.
 
-/// The greatest number of a message: the greatest RTPS sequence number.
+/// Greatest message number: the greatest RTPS sequence number.
 pub const MAX_NUMBER: u64 = i64::MAX as u64;
 
-/// Most paths that one end of a pair knows at a time, those included that are down and not yet replaced.
+/// Maximum number of paths that one end of a pair knows at a time, including paths that are down and not yet replaced.
 pub const MAX_PATHS: usize = 16;
 
-/// Most changes of path of which a receiver still knows where they began.
+/// Maximum number of segments (changes of path) that a receiver remembers.
 pub const MAX_SEGMENTS: usize = 16;
 
-/// How far beyond the greatest known epoch a new one may lie.
+/// Maximum distance of a new epoch from the greatest known one.
 pub const MAX_EPOCH_LEAP: u32 = 1 << 20;
 
-/// How far beyond a path's position a number on it may lie.
+/// Maximum distance of a message number from the position of its path.
 pub const MAX_NUMBER_LEAP: u64 = 1 << 40;
 
-/// What a receiver may have to hold while a change of path is under way. Both ends of a pair use the same limits.
+/// Capacity of a receiver during a change of path. Both ends of a pair use the same limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Credit {
-    /// Most messages beyond the next one due.
+    /// Maximum number of messages beyond the next one due.
     pub messages: u32,
-    /// Most bytes of messages by paths that keep order, and as many again by paths that do not.
+    /// Maximum bytes of messages from paths that keep order, and as many again from paths that do not.
     pub bytes: usize,
 }
 

@@ -1,11 +1,11 @@
-//! Numbers of messages on a link that carries none: both ends count from the last statement.
+//! Message numbers on a link that carries none: both ends count from the last statement.
 //!
-//! Each end of a TCPROS connection keeps one [`LinkNumbering`], however many streams and subscriptions share the link. As
-//! long as messages of one stream follow each other without a gap, no statement is needed.
+//! Each end of a TCPROS connection keeps one [`LinkNumbering`], however many streams and subscriptions share the link.
+//! Consecutive messages of one stream need no statement.
 
 use crate::statement::{Statement, StreamId};
 
-/// See the module's documentation.
+/// Counter of message numbers at one end of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct LinkNumbering {
     /// The stream and the number of the next message.
@@ -13,12 +13,12 @@ pub struct LinkNumbering {
 }
 
 impl LinkNumbering {
-    /// A link on which nothing was stated yet.
+    /// Creates the counter of a link without statements.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A statement is written to the link, or was read from it. To be called for each one, before the next message.
+    /// Records a statement that was written to the link or read from it. Call it for each one, before the next message.
     pub fn note(&mut self, statement: &Statement) {
         let stream = statement.id().stream;
         match *statement {
@@ -29,14 +29,14 @@ impl LinkNumbering {
         }
     }
 
-    /// The writing end is about to write this message: the statement that must come before it, if any.
+    /// Counts a message at the writing end; returns the statement that must precede it, if any.
     pub fn before_message(&mut self, id: StreamId, number: u64) -> Option<Statement> {
         let is_expected = self.next == Some((id.stream, number));
         self.next = Some((id.stream, number.saturating_add(1)));
         (!is_expected).then_some(Statement::Number { id, next: number })
     }
 
-    /// The reading end has read a message: its stream and number, or `None` if nothing was stated yet.
+    /// Counts a message at the reading end; returns its stream and number, or `None` before the first statement.
     pub fn message(&mut self) -> Option<(u64, u64)> {
         let (stream, number) = self.next?;
         self.next = Some((stream, number.saturating_add(1)));
@@ -53,7 +53,7 @@ mod tests {
     const A: StreamId = StreamId { stream: 7, subscription: 0 };
     const B: StreamId = StreamId { stream: 8, subscription: 1 };
 
-    /// Writes messages at one end; what the other end takes them for.
+    /// Writes messages at one end; returns the numbers at the other end and the count of extra statements.
     fn carry(statements: &[Statement], messages: &[(StreamId, u64)]) -> (Vec<(u64, u64)>, usize) {
         let (mut writer, mut reader) = (LinkNumbering::new(), LinkNumbering::new());
         for statement in statements {
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_begin_and_reached_keep_the_count_right() {
+    fn repeated_begin_and_reached_keep_count() {
         let begin = Statement::Begin { id: A, epoch: 1, from: 5, is_settled: false };
         let reached = Statement::Reached { id: B, epoch: 1, next: 90 };
         let (read, extra) = carry(&[begin, reached, begin], &[(A, 8), (A, 9)]);

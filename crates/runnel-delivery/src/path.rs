@@ -1,12 +1,12 @@
-//! Paths by which messages travel, and what each kind can promise.
+//! Paths that carry messages, and the guarantees of each kind.
 
-/// Name of one path of a pair, chosen by the process that uses it. The two ends name the same path independently.
+/// Id of one path of a pair, chosen by the process that uses it. The two ends choose ids independently.
 ///
-/// A path that went down and comes up again gets a new name: a name is used once.
+/// An id is used once: a path that went down and comes up again gets a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathId(pub u32);
 
-/// The transports that a pair can use. The order is the rank: the first is preferred.
+/// Transport of a path. The order is the rank: the first is preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathKind {
     /// A reference handed over within one process.
@@ -15,7 +15,7 @@ pub enum PathKind {
     SharedMemory,
     /// A reliable RTPS writer and reader.
     RtpsReliable,
-    /// An RTPS writer and reader of which one is best effort.
+    /// An RTPS writer and reader, at least one of them best effort.
     RtpsBestEffort,
     /// A TCPROS connection.
     Tcpros,
@@ -25,50 +25,50 @@ pub enum PathKind {
     Relay,
 }
 
-/// Order in which a path brings messages, and whether it loses any while it lives.
+/// Order of the messages of a path, and whether it loses any while it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     /// First in, first out, nothing lost.
     Fifo,
-    /// In any order; what is lost is sent again until it is acknowledged.
+    /// Unordered; lost messages are sent again until they are acknowledged.
     Resent,
-    /// Loses messages. What arrives late is discarded.
+    /// Loses messages. Late ones are discarded.
     Lossy,
 }
 
-/// Who gives a message its number on a path.
+/// Source of the message numbers on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Numbering {
     /// The message carries its number.
     Explicit,
     /// Both ends count from the last statement ([`LinkNumbering`](crate::LinkNumbering)).
     Counted,
-    /// Nobody: the receiver knows the order of arrival alone.
+    /// No numbers: the receiver knows only the order of arrival.
     Absent,
 }
 
-/// What a kind of path can promise.
+/// Guarantees of a kind of path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PathTraits {
     /// Order and loss while the path lives.
     pub order: Order,
-    /// Where message numbers come from.
+    /// Source of the message numbers.
     pub numbering: Numbering,
-    /// The path gives back what the peer has not received when it goes down.
+    /// The path returns the messages that the peer has not received when it goes down.
     pub returns_unreceived: bool,
 }
 
 /// One path as an end of the pair knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Path {
-    /// Its name at this end.
+    /// Id at this end.
     pub id: PathId,
-    /// Its transport.
+    /// Transport.
     pub kind: PathKind,
     /// The peer understands statements. False for other implementations of ROS, for older releases, and for UDPROS.
     pub has_statements: bool,
-    /// [`Close`](crate::SendAction::Close) is due when the pair has left this path for another. False for a path that stays
-    /// open as a standby.
+    /// [`Close`](crate::SendAction::Close) is due when the pair has left this path for another. False for a path that
+    /// stays open on standby.
     pub closes_when_left: bool,
 }
 
@@ -89,7 +89,7 @@ impl Path {
         Self { closes_when_left: true, ..self }
     }
 
-    /// What this path promises.
+    /// Returns the guarantees of this path.
     pub fn traits(&self) -> PathTraits {
         let order = match self.kind {
             PathKind::RtpsReliable => Order::Resent,
@@ -107,7 +107,7 @@ impl Path {
         PathTraits { order, numbering, returns_unreceived }
     }
 
-    /// Whether a receiver can tell the number of a message that comes by this path.
+    /// Returns whether a receiver knows the number of each message on this path.
     pub fn is_numbered(&self) -> bool {
         self.traits().numbering != Numbering::Absent
     }

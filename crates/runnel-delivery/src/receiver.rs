@@ -1,8 +1,7 @@
-//! Receiver: the subscriber's end of one pair. It puts messages of several paths into one order.
+//! Receiver: the subscriber's end of one pair. It merges messages of several paths into one order.
 //!
-//! There is one receiver for each stream and subscription. It delivers message `next` as soon as it is there, by whichever
-//! path it came. A missing message is counted as lost only when the path that owns it has passed it:
-//! [`segments`] say which path that is.
+//! Each stream and subscription has one receiver. It delivers message `next` as soon as it arrives, by any path. It
+//! counts a missing message as lost only when the path that owns it has passed it; [`segments`] record the owners.
 
 mod action;
 mod arrivals;
@@ -28,11 +27,11 @@ use plain::Plain;
 use segments::Segments;
 pub use snapshot::ReceiverSnapshot;
 
-/// See the module's documentation.
+/// The subscriber's end of one pair.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Receiver<M> {
-    /// What [`accept_in_order`](Self::accept_in_order) compares: the one path, if nothing is held, asked for or to be
-    /// reported, and the next message.
+    /// Operands of [`accept_in_order`](Self::accept_in_order): the only path, if no message is held and no drain or
+    /// report is due, and the next message.
     steady_path: Option<PathId>,
     steady_next: u64,
     /// The next message due; 0 before the first Begin.
@@ -44,22 +43,22 @@ pub struct Receiver<M> {
     paths: Vec<ReceiverPath>,
     segments: Segments,
     window: Window<M>,
-    /// A loss that is still to be reported, before `next`.
+    /// A loss before `next` that is not yet reported.
     lost: Option<(u64, u64)>,
     lost_count: u64,
     reached_due: bool,
-    /// A Reached was written that says that the newest path carries all.
+    /// A Reached was written which states that the newest path carries all messages.
     has_confirmed: bool,
-    /// Write a Reached after so many messages, also while nothing changes; 0 for never.
+    /// Interval of Reached in messages while nothing changes; 0 for never.
     report_every: u64,
     reported: u64,
-    /// Bytes delivered since then.
+    /// Bytes delivered since the last report.
     unreported_bytes: usize,
     plain: Plain<M>,
 }
 
 impl<M> Receiver<M> {
-    /// A receiver without a path.
+    /// Creates a receiver without a path.
     pub fn new(id: StreamId, credit: Credit) -> Self {
         Self {
             steady_path: None,
@@ -82,40 +81,40 @@ impl<M> Receiver<M> {
         }
     }
 
-    /// Number of the next message due; 0 before the first Begin. RTPS acknowledges no base beyond it.
+    /// Returns the number of the next message due; 0 before the first Begin. RTPS acknowledges no base beyond it.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// The greatest epoch seen; 0 before the first Begin.
+    /// Returns the greatest epoch seen; 0 before the first Begin.
     pub fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    /// Messages counted as lost.
+    /// Returns the number of messages counted as lost.
     pub fn lost(&self) -> u64 {
         self.lost_count
     }
 
-    /// Messages held until what precedes them has come.
+    /// Returns the number of messages that wait for earlier ones.
     pub fn held(&self) -> usize {
         self.window.held() + self.plain.held()
     }
 
-    /// Their bytes.
+    /// Returns the bytes of the held messages.
     pub fn held_bytes(&self) -> usize {
         self.window.bytes() + self.plain.bytes()
     }
 
-    /// Whether this message is held.
+    /// Returns whether a message is held.
     pub fn holds(&self, number: u64) -> bool {
         self.window.holds(number.checked_sub(self.next))
     }
 
-    /// A path is established, by which nothing comes until its Begin.
+    /// Adds an established path. It carries no message until its Begin.
     ///
     /// # Errors
-    /// There are too many, or one of this name.
+    /// The pair has too many paths, or one with this id.
     pub fn path_up(&mut self, path: Path) -> Result<(), PathError> {
         self.forget_paths();
         if self.paths.iter().any(|known| known.path.id == path.id) {
@@ -131,7 +130,7 @@ impl<M> Receiver<M> {
         Ok(())
     }
 
-    /// A path is dead or closed, and all that it brought was given to the receiver.
+    /// Records that a path is dead or closed, after the receiver got all messages that it carried.
     pub fn path_down(&mut self, path: PathId) {
         let Some(known) = self.path_mut(path) else { return };
         known.is_up = false;
@@ -141,9 +140,9 @@ impl<M> Receiver<M> {
         self.update_steady();
     }
 
-    /// All that had arrived by this path when [`ReceiveAction::DrainPath`] asked was given to the receiver.
+    /// Records that the receiver got all messages that had arrived when [`ReceiveAction::DrainPath`] requested them.
     pub fn path_drained(&mut self, path: PathId) {
-        let Some(known) = self.path_mut(path).filter(|known| known.drain == paths::Drain::Asked) else {
+        let Some(known) = self.path_mut(path).filter(|known| known.drain == paths::Drain::Requested) else {
             return;
         };
         known.drain = paths::Drain::Done;
@@ -151,10 +150,10 @@ impl<M> Receiver<M> {
         self.update_steady();
     }
 
-    /// The path's Begin has come. One that is repeated is answered and changes nothing.
+    /// Handles the Begin of a path. A repeated one is answered and changes nothing.
     ///
     /// # Errors
-    /// It is not plausible, or the path is not known.
+    /// Its numbers are not plausible, or the path is not known.
     pub fn begin(
         &mut self,
         path: PathId,
@@ -170,7 +169,7 @@ impl<M> Receiver<M> {
         if self.next > 0 && from > self.next.saturating_add(MAX_NUMBER_LEAP) {
             return Err(ReceiveError::NumberLeap(from));
         }
-        let known = self.living(path)?;
+        let known = self.live_path(path)?;
         if epoch <= known.epoch {
             self.reached_due = true;
             return Ok(());
@@ -186,7 +185,7 @@ impl<M> Receiver<M> {
     }
 
     fn do_begin(&mut self, path: PathId, epoch: u32, from: u64) {
-        let Ok(known) = self.living(path) else { return };
+        let Ok(known) = self.live_path(path) else { return };
         known.begin(epoch, from);
         if epoch > self.epoch {
             self.epoch = epoch;
@@ -201,9 +200,9 @@ impl<M> Receiver<M> {
         self.drain_superseded();
     }
 
-    /// By a path whose peer states nothing come messages from `from` on: the first that RTPS has for this reader. To be
-    /// called before its first message, and when the pair comes back to it. All other paths must be empty or dead;
-    /// those without numbers are read to their ends ([`ReceiveAction::DrainPath`]).
+    /// Begins a path whose peer makes no statements: it carries messages from `from` on, the first that RTPS has for
+    /// this reader. Call it before the first message, and when the pair returns to the path. All other paths must be
+    /// empty or dead; those without numbers are read to their ends ([`ReceiveAction::DrainPath`]).
     ///
     /// # Errors
     /// The number is not plausible, or the path is not known.
@@ -212,14 +211,14 @@ impl<M> Receiver<M> {
         self.begin(path, epoch, from, true)
     }
 
-    /// The path's Skip has come, or RTPS's notice (HEARTBEAT) that the writer has nothing before `to`.
+    /// Handles the Skip of a path, or an RTPS HEARTBEAT whose first number is `to`.
     ///
     /// # Errors
     /// The number is not plausible, or the path is not known.
     pub fn skip(&mut self, path: PathId, to: u64) -> Result<(), ReceiveError> {
         self.check_number(to)?;
         let next = self.next;
-        let known = self.living(path)?;
+        let known = self.live_path(path)?;
         known.check_leap(next, to)?;
         if !self.plain.defer_skip(path, to)
             && let Some(known) = self.path_mut(path)
@@ -230,8 +229,9 @@ impl<M> Receiver<M> {
         Ok(())
     }
 
-    /// RTPS's GAP: none of `from..to` comes by this path. False if it cannot be remembered, since it lies too far ahead or the
-    /// path's Begin has not come; it must not be acknowledged then, so that it comes again.
+    /// Handles an RTPS GAP: this path carries none of `from..to`. Returns false if the GAP cannot be remembered,
+    /// because it lies too far ahead or the path's Begin has not arrived; it must not be acknowledged then, so that the
+    /// writer repeats it.
     ///
     /// # Errors
     /// The numbers are not plausible, or the path is not known.
@@ -240,7 +240,7 @@ impl<M> Receiver<M> {
         self.check_number(to)?;
         let (next, credit) = (self.next, u64::from(self.credit.messages));
         let is_numbered = self.plain.is_idle();
-        let known = self.living(path)?;
+        let known = self.live_path(path)?;
         known.check_leap(next, to)?;
         if to <= from.max(next) {
             return Ok(true);
@@ -254,7 +254,7 @@ impl<M> Receiver<M> {
         Ok(is_kept)
     }
 
-    /// The next thing to do. To be called until it returns `None`, after each call that changes something.
+    /// Returns the next action. Call it until it returns `None`, after each call that changes the receiver.
     pub fn poll_action(&mut self) -> Option<ReceiveAction<M>> {
         if let Some(path) = self.take_drain() {
             return Some(ReceiveAction::DrainPath { path });
@@ -266,7 +266,7 @@ impl<M> Receiver<M> {
         if action.is_some() {
             return action;
         }
-        // A Begin that had waited may ask for more.
+        // A deferred Begin may request another drain.
         if let Some(path) = self.take_drain() {
             return Some(ReceiveAction::DrainPath { path });
         }

@@ -1,24 +1,24 @@
-//! Queue of one subscriber's messages that no path has taken yet.
+//! Send queue: messages of one subscriber that no path has taken yet.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// What happens to messages that wait.
+/// Policy for queued messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueuePolicy {
     /// Keep-last: beyond the depth the oldest is dropped.
     KeepLast {
-        /// Most messages, at least 1.
+        /// Maximum number of messages, at least 1.
         depth: usize,
     },
     /// Keep-all: beyond the limit a message is refused, so that its publisher waits.
     KeepAll {
-        /// Most messages, at least 1.
+        /// Maximum number of messages, at least 1.
         limit: usize,
     },
-    /// Best effort: as keep-last, and nothing waits for a path that does not exist or is sent a second time.
+    /// Best effort: as keep-last, but no message waits for a path or is sent twice.
     BestEffort {
-        /// Most messages, at least 1.
+        /// Maximum number of messages, at least 1.
         depth: usize,
     },
 }
@@ -33,19 +33,19 @@ impl QueuePolicy {
 /// A message, its number and its size in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Numbered<M> {
-    /// Its number in the stream.
+    /// Number in the stream.
     pub number: u64,
-    /// Its bytes, as they count against limits.
+    /// Size that counts against limits.
     pub bytes: usize,
     /// The message, or a handle to it.
     pub message: M,
 }
 
-/// See the module's documentation.
+/// Queue of one subscriber.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SendQueue<M> {
     policy: QueuePolicy,
-    /// Most bytes; a single message may have more.
+    /// Maximum bytes; a single message may have more.
     max_bytes: usize,
     messages: VecDeque<Numbered<M>>,
     bytes: usize,
@@ -86,7 +86,7 @@ impl<M> SendQueue<M> {
         self.messages.iter()
     }
 
-    /// Whether one more message of this size exceeds the depth or the bytes.
+    /// Returns whether one more message of this size exceeds the depth or the bytes.
     fn is_full(&self, bytes: usize) -> bool {
         self.messages.len() >= self.policy.depth() || self.is_beyond_bytes(bytes)
     }
@@ -95,12 +95,12 @@ impl<M> SendQueue<M> {
         !self.messages.is_empty() && self.bytes.saturating_add(bytes) > self.max_bytes
     }
 
-    /// Whether a message of this size is refused.
+    /// Returns whether a message of this size is refused.
     pub(crate) fn refuses(&self, bytes: usize) -> bool {
         matches!(self.policy, QueuePolicy::KeepAll { .. }) && self.is_full(bytes)
     }
 
-    /// Adds a message at the end; how many were dropped for it. To be called if [`refuses`](Self::refuses) is false.
+    /// Appends a message; returns how many were dropped. Call it only if [`refuses`](Self::refuses) is false.
     pub(crate) fn push(&mut self, message: Numbered<M>) -> u64 {
         let before = self.dropped;
         if self.is_full(message.bytes) {
@@ -111,8 +111,8 @@ impl<M> SendQueue<M> {
         self.dropped - before
     }
 
-    /// Drops the oldest. What a dead path gave back may exceed the depth; that excess is worked off by one more with each
-    /// message, not all at once.
+    /// Drops the oldest messages. Messages that a dead path returned may exceed the depth; each push removes one of
+    /// that excess, so that the cost is spread.
     fn make_space(&mut self, bytes: usize) {
         let excess = self.messages.len().saturating_sub(self.policy.depth() - 1);
         for _ in 0..excess.min(2) {
@@ -129,7 +129,7 @@ impl<M> SendQueue<M> {
         }
     }
 
-    /// Puts the first message back that a path did not take.
+    /// Puts back the first message, which a path did not take.
     pub(crate) fn push_front(&mut self, message: Numbered<M>) {
         self.bytes = self.bytes.saturating_add(message.bytes);
         self.messages.push_front(message);
@@ -141,7 +141,7 @@ impl<M> SendQueue<M> {
         Some(first)
     }
 
-    /// Forgets messages before this number, which the subscriber has.
+    /// Removes messages before this number, which the subscriber has.
     pub(crate) fn forget_before(&mut self, number: u64) {
         while self.front().is_some_and(|first| first.number < number) {
             self.pop();
@@ -160,7 +160,7 @@ impl<M> SendQueue<M> {
         self.dropped = self.dropped.saturating_add(count);
     }
 
-    /// Puts back what a dead path did not deliver. It may exceed the depth, by no more than the path held.
+    /// Puts back messages that a dead path did not deliver. They may exceed the depth, by no more than the path held.
     pub(crate) fn put_back(&mut self, mut returned: Vec<Numbered<M>>) {
         returned.extend(self.messages.drain(..));
         returned.sort_by_key(|message| message.number);
@@ -169,7 +169,7 @@ impl<M> SendQueue<M> {
         self.messages = returned.into();
     }
 
-    /// Its messages, in order.
+    /// Returns the messages, in order.
     pub(crate) fn into_messages(self) -> Vec<Numbered<M>> {
         self.messages.into()
     }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_limit_drops_or_refuses_but_admits_one_long_message() {
+    fn byte_limit_admits_one_long_message() {
         let mut last = queue(QueuePolicy::KeepLast { depth: 9 }, 25, 4);
         assert_eq!((numbers(&last), last.dropped()), (vec![3, 4], 2));
         last.push(message(5, 1000));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn excess_of_returned_messages_is_worked_off() {
+    fn excess_of_returned_messages_is_dropped_gradually() {
         let mut queue = queue(QueuePolicy::KeepLast { depth: 1 }, usize::MAX, 4);
         queue.put_back(vec![message(1, 10), message(2, 10), message(3, 10), message(4, 10)]);
         assert_eq!((numbers(&queue), queue.dropped()), (vec![1, 2, 3, 4], 3));

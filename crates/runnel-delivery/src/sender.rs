@@ -1,7 +1,7 @@
-//! Sender: the publisher's end of one pair. It alone decides by which path messages go.
+//! Sender: the publisher's end of one pair. Only it decides which path carries a message.
 //!
-//! There is one sender for each stream and subscription. Its send queue lies above the paths; a message leaves it when a
-//! path takes it. The rules of a change of path are in [`changes`].
+//! Each stream and subscription has one sender. Its send queue is above the paths; a message leaves it when a path
+//! takes it. The rules of a change of path are in [`changes`].
 
 mod action;
 mod changes;
@@ -21,7 +21,7 @@ pub use changes::{PathError, SwitchError};
 use paths::SenderPath;
 pub use snapshot::SenderSnapshot;
 
-/// See the module's documentation.
+/// The publisher's end of one pair.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sender<M> {
     id: StreamId,
@@ -35,22 +35,22 @@ pub struct Sender<M> {
     state: SenderState,
     /// The Begin of the current epoch is still to be written.
     begin_due: bool,
-    /// No message before the current Begin comes by any other path.
+    /// No other path still carries a message before the current Begin.
     is_settled: bool,
     /// The subscriber has all before this number.
     reached: u64,
     paths: Vec<SenderPath>,
-    /// Some path that is not the active one has a Skip or a Close due.
+    /// An inactive path has a Skip or a Close due.
     has_left_paths: bool,
-    /// While draining, or paced: what was sent from `reached` on, by number, with its bytes.
+    /// While draining or paced: the messages sent from `reached` on, by number, with their bytes.
     unreached: VecDeque<(u64, usize)>,
     unreached_bytes: usize,
-    /// The credit limits what is sent also while a path is active.
+    /// The credit also applies while a path is active.
     is_paced: bool,
 }
 
 impl<M> Sender<M> {
-    /// A sender without a path.
+    /// Creates a sender without a path.
     pub fn new(options: SenderOptions) -> Self {
         let SenderOptions { id, first, policy, max_bytes, credit } = options;
         let first = first.clamp(1, MAX_NUMBER);
@@ -73,64 +73,64 @@ impl<M> Sender<M> {
         }
     }
 
-    /// The subscriber holds messages until its user takes them, and reports how far that is
-    /// ([`Receiver::report_every`](crate::Receiver::report_every)): from now on the credit limits what is sent also while a path
-    /// is active. One message may exceed the bytes.
+    /// Enables flow control: the subscriber holds messages until its user takes them, and reports its position
+    /// ([`Receiver::report_every`](crate::Receiver::report_every)). From now on the credit also applies while a path is
+    /// active. One message may exceed the bytes.
     pub fn pace(&mut self) {
         self.is_paced = true;
     }
 
-    /// By which path messages go.
+    /// Returns the current state and path.
     pub fn state(&self) -> SenderState {
         self.state
     }
 
-    /// The greatest epoch begun; 0 before the first.
+    /// Returns the greatest epoch begun; 0 before the first.
     pub fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    /// The number after the last published one.
+    /// Returns the number after the last published one.
     pub fn next_number(&self) -> u64 {
         self.next_number
     }
 
-    /// The subscriber is known to have all before this number.
+    /// Returns the number before which the subscriber is known to have all messages.
     pub fn highest_reached(&self) -> u64 {
         self.reached
     }
 
-    /// Number of messages that wait.
+    /// Returns the number of queued messages.
     pub fn queue_len(&self) -> usize {
         self.queue.len()
     }
 
-    /// Bytes that wait.
+    /// Returns the bytes of queued messages.
     pub fn queue_bytes(&self) -> usize {
         self.queue.bytes()
     }
 
-    /// The numbers of the messages that wait.
+    /// Returns the numbers of the queued messages.
     pub fn queued(&self) -> impl Iterator<Item = u64> {
         self.queue.iter().map(|message| message.number)
     }
 
-    /// Messages that this sender dropped.
+    /// Returns the number of messages that this sender dropped.
     pub fn dropped(&self) -> u64 {
         self.queue.dropped()
     }
 
-    /// Changes what happens to messages that wait, from the next one on.
+    /// Changes the queue policy, from the next message on.
     pub fn set_policy(&mut self, policy: QueuePolicy, max_bytes: usize) {
         self.queue.set_policy(policy, max_bytes);
     }
 
-    /// Whether [`publish`](Self::publish) refuses a message of this size now.
+    /// Returns whether [`publish`](Self::publish) refuses a message of this size now.
     pub fn is_full(&self, bytes: usize) -> bool {
         self.queue.refuses(bytes)
     }
 
-    /// Takes a message for the subscriber; how many older ones were dropped for it. Numbers ascend, gaps are allowed.
+    /// Queues a message for the subscriber; returns how many older ones were dropped. Numbers ascend; gaps are allowed.
     ///
     /// # Errors
     /// The queue is full and keeps all, or the number is out of order.
@@ -150,11 +150,11 @@ impl<M> Sender<M> {
         Ok(self.queue.push(Numbered { number, bytes, message }))
     }
 
-    /// A message goes by this path already, for another subscription of the same link or by one RTPS write for all readers.
-    /// True if that is this sender's next message and path, so that it has nothing more to do for it.
+    /// Records that a path already carries a message: for another subscription of the same link, or by one RTPS write
+    /// for all readers. Returns true if it is this sender's next message and path; the sender then does not send it.
     pub fn carried(&mut self, path: PathId, number: u64) -> bool {
         let is_next = self.queue.front().is_some_and(|first| first.number == number);
-        // Its Begin and Skip go first.
+        // The Begin and Skip go first.
         let is_stated = !self.begin_due && self.path(path).is_some_and(|known| known.stated == number);
         let is_due = self.state.path() == Some(path) && is_next && is_stated;
         if !is_due || !self.may_send_first() || self.awaits_settled_begin(path) {
@@ -164,8 +164,9 @@ impl<M> Sender<M> {
         true
     }
 
-    /// All messages before `next` went by this path in one RTPS write for all readers, without [`publish`](Self::publish).
-    /// False if this sender is not active on the path with nothing left to send or to state: then it must be given each message.
+    /// Records that one RTPS write for all readers carried all messages before `next` on this path, without
+    /// [`publish`](Self::publish). Returns false unless the sender is active on the path with nothing left to send or
+    /// state; then publish each message.
     #[inline]
     pub fn carried_until(&mut self, path: PathId, next: u64) -> bool {
         if !self.is_steady(path) || next < self.next_number || next > MAX_NUMBER + 1 {
@@ -178,24 +179,24 @@ impl<M> Sender<M> {
         true
     }
 
-    /// The steady state: this path is active, without limit, with nothing left to send or to state. A message may go by it
-    /// without [`publish`](Self::publish), of which [`carried_until`](Self::carried_until) tells.
+    /// Steady state: returns true if this path is active, without limit, with nothing left to send or state. It may
+    /// then carry messages without [`publish`](Self::publish); record them with [`carried_until`](Self::carried_until).
     #[inline]
     pub fn is_steady(&self, path: PathId) -> bool {
         let is_idle = self.state == SenderState::Active { path } && self.queue.len() == 0 && !self.is_paced;
         is_idle && self.path(path).is_some_and(|active| active.stated >= self.next_number)
     }
 
-    /// Drops what waits and has a number below this one: its lifespan is over. Returns how many messages that were, which do not
-    /// count as dropped.
+    /// Removes queued messages below this number, whose lifespan has ended. Returns their number; they do not count as
+    /// dropped.
     pub fn expire_before(&mut self, number: u64) -> usize {
         let before = self.queue.len();
         self.queue.forget_before(number);
         before - self.queue.len()
     }
 
-    /// The path has taken nothing of the last [`SendAction::Send`]: the message waits again, before all others, and the path
-    /// takes no more for now.
+    /// Puts the message of the last [`SendAction::Send`] back, of which the path took nothing. It is the first in the
+    /// queue, and the path is blocked.
     pub fn return_unsent(&mut self, path: PathId, message: Numbered<M>) {
         let number = message.number;
         if let Some(active) = self.path_mut(path)
@@ -207,13 +208,13 @@ impl<M> Sender<M> {
         self.path_blocked(path);
     }
 
-    /// The path takes no more messages for now. A Begin is still handed out, at most one at a time, and so is a Skip for
-    /// RTPS: a GAP does not wait for the writer's window.
+    /// Records that the path takes no more messages for now. A Begin is still returned, at most one at a time, and so
+    /// is a Skip for RTPS: a GAP needs no capacity of the writer's window.
     pub fn path_blocked(&mut self, path: PathId) {
         self.set_blocked(path, true);
     }
 
-    /// The path takes more.
+    /// Records that the path takes messages again.
     pub fn path_writable(&mut self, path: PathId) {
         self.set_blocked(path, false);
     }
@@ -224,7 +225,7 @@ impl<M> Sender<M> {
         }
     }
 
-    /// The subscriber's Reached has come, by whichever path.
+    /// Handles a Reached of the subscriber, by any path.
     ///
     /// # Errors
     /// It cannot be true; it changes nothing.
@@ -249,18 +250,18 @@ impl<M> Sender<M> {
         Ok(())
     }
 
-    /// Whether the subscriber has yet to confirm the current epoch. As long as it is true, call [`repeat`](Self::repeat)
+    /// Returns whether the subscriber has not confirmed the current epoch. While true, call [`repeat`](Self::repeat)
     /// with back-off: a Begin or a Reached may be lost where they are datagrams.
     pub fn awaits_reached(&self) -> bool {
         matches!(self.state, SenderState::Draining { .. })
     }
 
-    /// Has the Begin of the current epoch written again, which the subscriber answers.
+    /// Schedules the Begin of the current epoch again, which the subscriber answers.
     pub fn repeat(&mut self) {
         self.begin_due |= self.awaits_reached();
     }
 
-    /// The next thing to do. To be called until it returns `None`, after each call that changes something.
+    /// Returns the next action. Call it until it returns `None`, after each call that changes the sender.
     pub fn poll_action(&mut self) -> Option<SendAction<M>> {
         if self.has_left_paths
             && let Some(action) = self.poll_left_paths()
@@ -294,7 +295,7 @@ impl<M> Sender<M> {
         self.take_first(path).map(|message| SendAction::Send { path, message })
     }
 
-    /// What is not to come any more is stated at once: that takes no credit.
+    /// States numbers that will not follow at once: that takes no credit.
     fn poll_skip(&mut self, path: PathId) -> Option<SendAction<M>> {
         let (id, first_unsent) = (self.id, self.first_unsent());
         let active = self.path_mut(path)?;
@@ -306,12 +307,13 @@ impl<M> Sender<M> {
         active.skip_action(id, from, first_unsent)
     }
 
-    /// The first message that no path has taken, or the next one to be published.
+    /// Returns the first message that no path has taken, or the next one to be published.
     fn first_unsent(&self) -> u64 {
         self.queue.front().map_or(self.next_number, |first| first.number)
     }
 
-    /// A datagram may overtake its Begin, which alone marks where a path without numbers ended: it waits for the answer.
+    /// Returns whether messages wait for the answer to a settled Begin. A datagram may overtake that Begin, and only it
+    /// marks the end of a path without numbers.
     fn awaits_settled_begin(&self, path: PathId) -> bool {
         let keeps_order = |known: &SenderPath| known.path.traits().order == Order::Fifo;
         self.is_settled && self.awaits_reached() && !self.path(path).is_some_and(keeps_order)
@@ -325,7 +327,7 @@ impl<M> Sender<M> {
             SenderState::Waiting { .. } | SenderState::Emptying { .. } => return false,
         };
         let order = self.path(path).map(|known| known.path.traits().order);
-        // Best effort waits for nobody: its receiver discards what it cannot hold.
+        // Best effort does not wait: its receiver discards messages that it cannot hold.
         if order == Some(Order::Lossy) || first.number == self.reached {
             return true;
         }
@@ -350,8 +352,8 @@ impl<M> Sender<M> {
         Some(message)
     }
 
-    /// No more entries than the credit has messages, since numbers beyond it are not sent while draining; those of lossy
-    /// paths are not limited by it and not counted.
+    /// Records a sent message. The list has no more entries than the credit has messages, since numbers beyond it are
+    /// not sent while draining; those of lossy paths are unlimited and not counted.
     fn count_unreached(&mut self, number: u64, bytes: usize) {
         if self.unreached.len() >= self.credit.messages as usize {
             return;

@@ -1,29 +1,31 @@
-//! Shared link: one ROS 1 link of a node that several of its subscriptions share, of which some are served by RTPS instead.
+//! Shared link: one ROS 1 link whose subscriptions are partly served by RTPS instead.
 //!
-//! The publisher's node and the subscriber's node are in both graphs. Each writer of the publication and each subscription that
-//! RTPS matches is a *pair*. A pair is on the link until the subscriber [asks](Statement::Ask) to have it on RTPS, so a
-//! subscriber that says nothing is served by the link. The change is *drained*, by causality: the publisher states
-//! [`Leave`](Statement::Leave) in order on the link and lets the pair's messages wait from there on. The subscriber reads the
-//! link as ever. Once it comes to the statement, all that came before is with the subscription, and it answers
-//! [`Reached`](Statement::Reached). Only then the publisher sends by RTPS: no message can overtake another.
+//! The publisher's node and the subscriber's node are in both graphs. Each writer of the publication and each
+//! subscription that RTPS matches form a *pair*. A pair is on the link until the subscriber [requests](Statement::Ask)
+//! RTPS for it, so the link serves a subscriber without statements. The change is *drained*: the publisher states
+//! [`Leave`](Statement::Leave) in order on the link and queues the pair's later messages. When the subscriber reads
+//! that statement, it has all earlier messages, and it answers [`Reached`](Statement::Reached). Only then does the
+//! publisher send by RTPS, so no message can overtake another.
 //!
 //! ```text
 //!                  Ask, then Leave              Reached
 //!   on the link ──────────────────► leaving ─────────────► on RTPS
-//!        ▲                             │                      │ the writer has lost the reader, or Return
+//!        ▲                             │                      │ the writer has unmatched the reader, or Return
 //!        └────── Resent, Begin ────────┴──────────────────────┘
 //! ```
-//! On the way back the publisher first sends by the link what RTPS is not known to have delivered, as far as it has it, for the
-//! pair alone ([`Resent`](Statement::Resent)). From Begin on the link carries all. The subscriber takes nothing from RTPS behind
-//! the first of these statements, and leaves out what it has had. What the publisher has no longer is lost.
+//! On the return to the link, the publisher first sends the messages that RTPS is not known to have delivered and that
+//! it still holds, only for the pair ([`Resent`](Statement::Resent)). From Begin on the link carries all messages.
+//! After the first of these statements the subscriber accepts nothing from RTPS, and it skips messages that it already
+//! has. Messages that the publisher no longer holds are lost.
 //!
-//! RTPS may serve a pair before there is the link, which then states Leave at once. Where the subscriber has not matched the pair,
-//! it asks to have it [back](Statement::Return), and delivers nothing of it before that is sent again.
+//! RTPS may serve a pair before the link exists; the publisher then states Leave at once. If the subscriber has not
+//! matched the pair, it requests the pair [back](Statement::Return) and delivers none of its messages until they are
+//! sent again.
 //!
-//! The link carries a writer's messages unless the subscriber has said that no subscription needs them
-//! ([`Standby`](Statement::Standby)). A Standby holds only if the subscriber had seen every change that the publisher has stated.
-//! It is answered when the link carries them again ([`Needed`](Statement::Needed), then a Begin without reader).
-//! Where pairs of different writers share a link, the publisher names the writer before messages that are of another one
+//! The link carries a writer's messages unless the subscriber has stated that no subscription needs them
+//! ([`Standby`](Statement::Standby)). A Standby holds only if the subscriber has seen every change that the publisher
+//! has stated. It ends with [`Needed`](Statement::Needed), which the publisher answers with a Begin without a reader.
+//! Where pairs of different writers share a link, the publisher names the writer whenever it changes
 //! ([`Statement::Number`]).
 
 mod fault;
@@ -39,27 +41,27 @@ pub use receiver::{LeftLink, SharedLinkReceiver};
 pub use resent::{Lost, Resent};
 pub use sender::{SubscriberFault, PairMatch, SharedLinkSender};
 
-/// Marks ids of pairs and writers among those of links, of which 0 is that of the link itself.
+/// `subscription` of ids of pairs and writers; 0 is the link itself.
 const PAIR: u16 = 1;
 
-/// A writer of the publisher's node and a reader of the subscriber's node, by their ids within their participants.
+/// Writer of the publisher's node and reader of the subscriber's node, by their entity ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PairId {
-    /// Id of the writer.
+    /// Entity id of the writer.
     pub writer: u32,
-    /// Id of the reader; 0 where a statement is about the writer alone.
+    /// Entity id of the reader; 0 in a statement about the writer only.
     pub reader: u32,
 }
 
 impl PairId {
-    /// The pair that a statement is about; `None` if it is about the link.
+    /// Returns the pair of a statement; `None` if the statement is about the link.
     pub fn of(statement: &Statement) -> Option<Self> {
         let StreamId { stream, subscription } = statement.id();
         let (writer, reader) = ((stream >> 32) as u32, stream as u32);
         (subscription == PAIR).then_some(Self { writer, reader })
     }
 
-    /// How statements name it.
+    /// Returns the id in statements.
     pub fn id(self) -> StreamId {
         StreamId { stream: u64::from(self.writer) << 32 | u64::from(self.reader), subscription: PAIR }
     }

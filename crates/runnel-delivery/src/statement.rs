@@ -1,4 +1,4 @@
-//! Statements: what the two ends of a pair say to each other about paths and numbers, and their bytes.
+//! Statements: the messages of the delivery protocol about paths and numbers, and their bytes.
 //!
 //! A statement is 24 bytes, little-endian:
 //! ```text
@@ -8,8 +8,8 @@
 //! │ u8   │ u8       │ u16          │ u32    │ u64     │ u64     │
 //! └──────┴──────────┴──────────────┴────────┴─────────┴─────────┘
 //! ```
-//! In a TCPROS connection it follows the length `0xFFFFFFFF`, which no message has. In shared memory it is a record of its
-//! own, in RTPS the body of a vendor-specific datagram. Reading never panics, whatever the bytes are.
+//! In a TCPROS connection it follows the length `0xFFFFFFFF`, which no message has. In shared memory it is a record of
+//! its own, in RTPS the body of a vendor-specific datagram. Parsing never panics, for any bytes.
 
 use core::fmt;
 
@@ -18,10 +18,10 @@ use crate::limits::MAX_NUMBER;
 /// Bytes of a statement.
 pub const STATEMENT_BYTES: usize = 24;
 
-/// The length that announces a statement in a TCPROS connection.
+/// Length that marks a statement in a TCPROS connection.
 pub const FRAME_MARK: u32 = u32::MAX;
 
-/// Bytes of a statement in a TCPROS connection.
+/// Bytes of a statement with its length in a TCPROS connection.
 pub const FRAME_BYTES: usize = 4 + STATEMENT_BYTES;
 
 const BEGIN: u8 = 1;
@@ -38,105 +38,106 @@ const RESENT: u8 = 10;
 /// Flag of a Begin. The other flags are 0 and ignored.
 const SETTLED: u8 = 1;
 
-/// The messages that a statement is about.
+/// Subject of a statement: a stream and a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId {
-    /// A random number for one writer group of a publication.
+    /// Random number of one writer group of a publication.
     pub stream: u64,
-    /// Which of several subscriptions that share one link; 0 if the link has one.
+    /// Index of the subscription on a shared link; 0 if the link has one.
     pub subscription: u16,
 }
 
-/// See the module's documentation.
+/// Statement of the delivery protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Statement {
-    /// From the publisher: messages from `from` on come by the path that brings this.
+    /// From the publisher: the path that carries this Begin carries messages from `from` on.
     Begin {
-        /// What it is about.
+        /// Stream and subscription.
         id: StreamId,
-        /// Greater with each change of path; from 1.
+        /// Epoch of the change of path, from 1 ascending.
         epoch: u32,
         /// Number of the first message.
         from: u64,
-        /// No earlier message is still to come by any path: the path before had no numbers.
+        /// No path still carries an earlier message: the path before had no numbers.
         is_settled: bool,
     },
-    /// From the publisher, in order with the messages of the path: none below `to` is still to come by it.
+    /// From the publisher, in order with the messages of the path: no message below `to` follows on it.
     Skip {
-        /// What it is about.
+        /// Stream and subscription.
         id: StreamId,
-        /// Number of the first message that may still come.
+        /// Number of the first message that may still follow.
         to: u64,
     },
     /// From the subscriber, by any path: all messages before `next` are delivered or counted as lost.
     Reached {
-        /// What it is about.
+        /// Stream and subscription.
         id: StreamId,
         /// The greatest epoch of which a Begin has arrived.
         epoch: u32,
         /// Number of the next message due.
         next: u64,
     },
-    /// From the publisher, on a path that counts messages: the next one has this number. It changes no position. On a link
-    /// that several subscriptions share, the messages that follow are of this writer.
+    /// From the publisher, on a path that counts messages: the next one has this number. It changes no position. On a
+    /// link that several subscriptions share, it names the writer of the messages that follow.
     Number {
-        /// What it is about.
+        /// Stream and subscription.
         id: StreamId,
         /// Number of the next message.
         next: u64,
     },
-    /// From the publisher, in order with the messages of a shared link: none of those that follow is for this pair. The messages
-    /// from `from` on come by another path once the subscriber has answered with a Reached of this epoch.
+    /// From the publisher, in order with the messages of a shared link: no later message on the link is for this pair.
+    /// Another path carries the messages from `from` on after the subscriber has answered with a Reached of this epoch.
     Leave {
         /// The pair.
         id: StreamId,
-        /// Greater with each change on this link.
+        /// Epoch of the change on this link, ascending.
         epoch: u32,
-        /// Number of the first message that comes by the other path.
+        /// Number of the first message on the other path.
         from: u64,
     },
-    /// From the subscriber: the pair is matched here, and can leave the shared link.
+    /// From the subscriber: the pair is matched here and can leave the shared link.
     Ask {
         /// The pair.
         id: StreamId,
     },
-    /// From the subscriber: the pair is matched here no longer, so that it needs the shared link.
+    /// From the subscriber: the pair is no longer matched here and needs the shared link.
     Return {
         /// The pair.
         id: StreamId,
     },
-    /// From the subscriber: no subscription needs the messages of this writer by the shared link, as of this epoch.
+    /// From the subscriber: no subscription needs the messages of this writer on the shared link, as of this epoch.
     Standby {
         /// The writer.
         id: StreamId,
         /// The greatest epoch of which a statement has arrived.
         epoch: u32,
     },
-    /// From the subscriber: some subscription needs the messages of this writer by the shared link.
+    /// From the subscriber: a subscription needs the messages of this writer on the shared link.
     Needed {
         /// The writer.
         id: StreamId,
     },
-    /// From the publisher, in order with the messages of a shared link: RTPS has lost the pair. The messages of the link from `at`
-    /// on, up to the next statement of this kind or Begin, are those that RTPS may not have delivered, for this pair alone.
+    /// From the publisher, in order with the messages of a shared link: RTPS has lost the pair. The messages of the
+    /// link from `at` on, up to the next Resent or Begin, are those that RTPS may not have delivered, and only for this
+    /// pair.
     Resent {
         /// The pair.
         id: StreamId,
-        /// The low 32 bits of the number that the first of them has on the link.
+        /// Low 32 bits of the number of the first of them on the link.
         at: u32,
-        /// The number that it has in RTPS. Those that follow have the numbers that follow.
+        /// RTPS number of the first of them. The others follow consecutively.
         number: u64,
     },
 }
 
-/// Why bytes are not a statement.
+/// Reason why bytes are not a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StatementError {
-    /// This many bytes where there must be [`STATEMENT_BYTES`], or [`FRAME_BYTES`] in a frame.
+    /// The length is not [`STATEMENT_BYTES`], or [`FRAME_BYTES`] in a frame.
     Length(usize),
     /// The frame begins with this length instead of [`FRAME_MARK`].
     NotMarked(u32),
-    /// The kind is not known. A later release may have written it; it can be ignored.
+    /// The kind is unknown. A later release may have written it; it can be ignored.
     UnknownKind(u8),
     /// The number is 0 or beyond [`MAX_NUMBER`].
     NumberOutOfRange(u64),
@@ -159,7 +160,7 @@ impl fmt::Display for StatementError {
 impl core::error::Error for StatementError {}
 
 impl Statement {
-    /// What it is about.
+    /// Returns the subject of the statement.
     pub fn id(&self) -> StreamId {
         match *self {
             Self::Begin { id, .. }
@@ -175,7 +176,7 @@ impl Statement {
         }
     }
 
-    /// Its bytes.
+    /// Encodes the statement.
     pub fn encode(&self) -> [u8; STATEMENT_BYTES] {
         let (kind, epoch, number) = match *self {
             Self::Begin { epoch, from, .. } => (BEGIN, epoch, from),
@@ -201,7 +202,7 @@ impl Statement {
         bytes
     }
 
-    /// Its bytes in a TCPROS connection.
+    /// Encodes the statement with its length, for a TCPROS connection.
     pub fn encode_frame(&self) -> [u8; FRAME_BYTES] {
         let mut bytes = [0; FRAME_BYTES];
         bytes[..4].copy_from_slice(&FRAME_MARK.to_le_bytes());
@@ -209,7 +210,7 @@ impl Statement {
         bytes
     }
 
-    /// Reads the 24 bytes of a statement.
+    /// Parses the 24 bytes of a statement.
     ///
     /// # Errors
     /// The bytes are not a statement.
@@ -244,7 +245,7 @@ impl Statement {
         Ok(statement)
     }
 
-    /// Reads a frame of a TCPROS connection, its length included.
+    /// Parses a frame of a TCPROS connection, including its length.
     ///
     /// # Errors
     /// The bytes are not a statement.

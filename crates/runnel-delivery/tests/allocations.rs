@@ -1,4 +1,4 @@
-//! While a path is active, neither end allocates for a message, and no statement is made.
+//! Allocation test: while a path is active, neither end allocates for a message or makes a statement.
 
 use runnel_delivery::{
     Credit, Path, PathId, PathKind, QueuePolicy, ReceiveAction, Receiver, SendAction, Sender, SenderOptions,
@@ -65,7 +65,7 @@ impl Pair {
         }
     }
 
-    /// Publishes a row of messages; how often it allocated.
+    /// Publishes a range of messages; returns the number of allocations.
     fn row(&mut self, numbers: std::ops::Range<u64>) -> u64 {
         let before = allocations_of_thread();
         for number in numbers {
@@ -90,7 +90,7 @@ fn active_path_costs_no_allocation_and_no_statement() {
 }
 
 #[test]
-fn fan_out_costs_a_sender_nothing() {
+fn shared_write_costs_sender_no_allocation() {
     let mut pair = Pair::new(PathKind::RtpsReliable);
     pair.row(1..10);
     let before = allocations_of_thread();

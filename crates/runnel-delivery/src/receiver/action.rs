@@ -1,60 +1,61 @@
-//! What a receiver asks its owner to do, and what it says of messages.
+//! Actions that a receiver requests from its owner, and its verdicts on messages.
 
 use core::fmt;
 
 use crate::path::PathId;
 use crate::statement::Statement;
 
-/// What the owner of a receiver has to do.
+/// Action for the owner of a receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ReceiveAction<M> {
-    /// Give this message to the subscription.
+    /// Pass this message to the subscription.
     Deliver {
-        /// Its number, or `None` if it came by a path without numbers.
+        /// Number of the message, or `None` if its path has no numbers.
         number: Option<u64>,
         /// The message.
         message: M,
     },
-    /// These messages will not come. What follows is after them.
+    /// These messages will not arrive. Messages after them follow.
     Lost {
-        /// The number of the first, as far as it is known.
+        /// Number of the first, if it is known.
         from: u64,
-        /// How many.
+        /// Number of lost messages.
         count: u64,
     },
-    /// Write this Reached to a path, this one if it still works.
+    /// Write this Reached to a path, preferably to this one.
     Reached {
         /// The path with the newest Begin, if it is up.
         path: Option<PathId>,
-        /// What.
+        /// The statement.
         statement: Statement,
     },
-    /// Read all that has arrived by this path and give it to the receiver, then call [`Receiver::path_drained`](super::Receiver::path_drained). A path that
-    /// loses or delays messages is given up to 100 ms before that; one of this host needs no wait.
+    /// Read all messages that have arrived on this path and pass them to the receiver, then call
+    /// [`Receiver::path_drained`](super::Receiver::path_drained). A path that loses or delays messages gets up to 100
+    /// ms before that; a path within this host needs no wait.
     DrainPath {
         /// The path.
         path: PathId,
     },
-    /// The pair has left this path, which is known here no longer.
+    /// The pair has left this path; the receiver has forgotten it.
     Close {
         /// The path.
         path: PathId,
     },
 }
 
-/// What became of a message.
+/// Verdict on a received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Accepted {
-    /// It is delivered or held. RTPS may acknowledge it.
+    /// The message is delivered or held. RTPS may acknowledge it.
     Taken,
-    /// The subscription has it, or it was counted as lost. RTPS may acknowledge it.
+    /// The subscription has the message, or it was counted as lost. RTPS may acknowledge it.
     Duplicate,
-    /// It is discarded: it lies beyond the credit, the bytes are used up, or another path is to bring it. RTPS must not
-    /// acknowledge it, so that it comes again.
+    /// The message is discarded: it lies beyond the credit in number or bytes, or another path will carry it. RTPS must
+    /// not acknowledge it, so that the writer sends it again.
     Discarded,
 }
 
-/// How the publisher's end misbehaves. What it sent is ignored.
+/// Protocol violation of the publisher's end. The statement or message is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReceiveError {
     /// The path is not known, or is down.
@@ -63,13 +64,13 @@ pub enum ReceiveError {
     EpochLeap(u32),
     /// The number is 0 or beyond [`MAX_NUMBER`](crate::MAX_NUMBER).
     NumberOutOfRange(u64),
-    /// The number is too far beyond what came before.
+    /// The number is too far beyond earlier ones.
     NumberLeap(u64),
-    /// More changes of path are under way than one pair can have.
+    /// More changes of path are pending than one pair can have.
     TooManyChanges,
-    /// More bytes came during a change of path than the credit allows. The message is discarded.
+    /// More bytes arrived during a change of path than the credit allows. The message is discarded.
     CreditExceeded(u64),
-    /// A message without number came by a path that has numbers, or the other way round.
+    /// A message without a number arrived on a path with numbers, or the reverse.
     WrongNumbering(PathId),
 }
 

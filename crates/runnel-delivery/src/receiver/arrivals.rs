@@ -1,4 +1,4 @@
-//! Arrivals: which messages that paths bring are taken.
+//! Arrivals: acceptance of received messages.
 
 use super::held::Held;
 use super::paths::ReceiverPath;
@@ -6,8 +6,8 @@ use super::{Accepted, ReceiveError, Receiver};
 use crate::path::{Numbering, Order, PathId};
 
 impl<M> Receiver<M> {
-    /// The steady state: true if this is the next message and comes by the only path, and nothing is held. The caller
-    /// delivers it itself. If false, [`message`](Self::message) decides.
+    /// Steady state: returns true if this is the next message, on the only path, and no message is held. The caller
+    /// then delivers it. If false, call [`message`](Self::message).
     #[inline]
     pub fn accept_in_order(&mut self, path: PathId, number: u64) -> bool {
         if number != self.steady_next || self.steady_path != Some(path) {
@@ -18,10 +18,10 @@ impl<M> Receiver<M> {
         true
     }
 
-    /// A message has come by a path with numbers.
+    /// Handles a message of a path with numbers.
     ///
     /// # Errors
-    /// Its number is not plausible, or it exceeds the credit, or the path is not known. The message is discarded.
+    /// Its number is not plausible, it exceeds the credit, or the path is not known. The message is discarded.
     pub fn message(
         &mut self,
         path: PathId,
@@ -31,7 +31,7 @@ impl<M> Receiver<M> {
     ) -> Result<Accepted, ReceiveError> {
         self.check_number(number)?;
         let next = self.next;
-        let known = self.living(path)?;
+        let known = self.live_path(path)?;
         if !known.path.is_numbered() {
             return Err(ReceiveError::WrongNumbering(path));
         }
@@ -48,13 +48,13 @@ impl<M> Receiver<M> {
         let number = held.number();
         let is_own = self.is_own(path, number);
         if order != Order::Resent && is_own {
-            // In order, so that nothing before it is still to come.
+            // The path keeps order, so no earlier message follows.
             self.move_position(path, number);
             self.advance();
         }
         let is_counted = self.is_counted(path);
-        let accepted = self.keep(path, (order, is_own), held);
-        // On a link that several share, what exceeds the credit of this one is not its own either.
+        let accepted = self.hold(path, (order, is_own), held);
+        // On a shared link, a message beyond the credit of this subscription is not its own either.
         let accepted = if is_counted { Ok(accepted.unwrap_or(Accepted::Discarded)) } else { accepted };
         if is_own && !(is_counted && accepted == Ok(Accepted::Discarded)) {
             self.move_position(path, number + 1);
@@ -63,12 +63,12 @@ impl<M> Receiver<M> {
         accepted
     }
 
-    /// Nothing before this number is still to come by this path; RTPS, which resends, states GAPs instead.
+    /// Records that no message before this number follows on this path. RTPS with resending sends GAPs instead.
     pub(super) fn move_position(&mut self, path: PathId, to: u64) {
         let is_in_order = |known: &&mut ReceiverPath| known.path.traits().order != Order::Resent;
         if let Some(known) = self.path_mut(path).filter(is_in_order) {
             known.position = known.position.max(to);
-            known.brought = known.brought.max(to);
+            known.highest_received = known.highest_received.max(to);
         }
     }
 
@@ -77,8 +77,8 @@ impl<M> Receiver<M> {
         known.is_some_and(|known| known.path.traits().numbering == Numbering::Counted)
     }
 
-    /// Whether a message was sent to this subscription: on a link that several share, others get messages that it passes
-    /// over. What its sender leaves out on such a link is stated by a Skip before the next message.
+    /// Returns whether a message was sent to this subscription: on a shared link it also reads messages of others. A
+    /// Skip precedes the next message where its sender leaves messages out.
     fn is_own(&self, path: PathId, number: u64) -> bool {
         let Some(known) = self.paths.iter().find(|known| known.path.id == path) else { return false };
         if !self.is_counted(path) {
@@ -90,13 +90,13 @@ impl<M> Receiver<M> {
         number == position
     }
 
-    /// Takes what was kept aside. What no longer fits is as lost as on a path that died.
+    /// Accepts a deferred message. One that no longer fits is as lost as on a path that died.
     pub(super) fn take_held(&mut self, held: Held<M>) {
         let _discarded = self.take(held.path(), held.order(), held);
     }
 
-    /// Holds a message, if it can be delivered later and is to come by this path.
-    fn keep(
+    /// Holds a message if it can be delivered later and this path is its owner.
+    fn hold(
         &mut self,
         path: PathId,
         (order, is_own): (Order, bool),

@@ -1,15 +1,15 @@
-//! Window: messages that cannot be delivered yet, and numbers of which RTPS said that they will not come.
+//! Window: messages that cannot be delivered yet, and numbers that an RTPS GAP declared irrelevant.
 
 use alloc::collections::VecDeque;
 
 use crate::path::{Order, PathId};
 
-/// A message that is held.
+/// Message in the window.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Held<M> {
     number: u64,
     bytes: usize,
-    /// By which path it came, and whether that keeps no order.
+    /// Path of arrival, and whether that path is unordered.
     path: PathId,
     is_unordered: bool,
     message: M,
@@ -41,17 +41,17 @@ impl<M> Held<M> {
     }
 }
 
-/// One number from the next one due on.
+/// State of one number at or after the next one due.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Slot<M> {
     Empty,
-    /// RTPS said that it does not come by this path.
+    /// An RTPS GAP declared it irrelevant on this path.
     Gap(PathId),
     Held(Held<M>),
 }
 
-/// See the module's documentation. Its slots are indexed by how far a number lies ahead of the next one due; there are no
-/// more than the credit has messages.
+/// Window of numbers from the next one due. A slot's index is its distance from that number; there are no more slots
+/// than the credit has messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Window<M> {
     slots: VecDeque<Slot<M>>,
@@ -83,7 +83,7 @@ impl<M> Window<M> {
         matches!(ahead.and_then(|ahead| self.slots.get(index(ahead))), Some(Slot::Held(_)))
     }
 
-    /// How far ahead the first one held is.
+    /// Returns the distance of the first held message.
     pub(super) fn first_held(&self) -> Option<u64> {
         if self.held == 0 {
             return None;
@@ -91,7 +91,7 @@ impl<M> Window<M> {
         self.slots.iter().position(|slot| matches!(slot, Slot::Held(_))).map(|index| index as u64)
     }
 
-    /// The messages held, in order.
+    /// Returns the held messages, in order.
     pub(super) fn into_held(self) -> impl Iterator<Item = Held<M>> {
         self.slots.into_iter().filter_map(|slot| match slot {
             Slot::Held(held) => Some(held),
@@ -99,7 +99,7 @@ impl<M> Window<M> {
         })
     }
 
-    /// Whether the next message due does not come by this path.
+    /// Returns whether this path has a GAP at the next message due.
     pub(super) fn is_gap(&self, path: PathId) -> bool {
         matches!(self.slots.front(), Some(Slot::Gap(of)) if *of == path)
     }
@@ -129,7 +129,7 @@ impl<M> Window<M> {
         }
     }
 
-    /// Remembers a GAP, as far as it lies within the credit. What is held stays.
+    /// Records the part of a GAP that lies within the credit. Held messages stay.
     pub(super) fn mark_gap(&mut self, path: PathId, from: u64, to: u64, credit: u64) {
         let to = to.min(credit);
         if from >= to {
@@ -142,7 +142,7 @@ impl<M> Window<M> {
         }
     }
 
-    /// Takes the next message due, if it is held.
+    /// Removes the next message due, if it is held.
     pub(super) fn pop_first(&mut self) -> Option<Held<M>> {
         match self.slots.pop_front_if(|slot| matches!(slot, Slot::Held(_)))? {
             Slot::Held(held) => {
@@ -155,13 +155,13 @@ impl<M> Window<M> {
         }
     }
 
-    /// So many numbers are lost, none of which is held.
+    /// Removes the first `count` numbers, which are lost; none of them is held.
     pub(super) fn skip(&mut self, count: u64) {
         let gone = index(count).min(self.slots.len());
         self.slots.drain(..gone);
     }
 
-    /// Gives memory back that only a change of path needed.
+    /// Frees memory that only a change of path needed.
     pub(super) fn release_memory(&mut self) {
         if self.slots.is_empty() {
             self.slots = VecDeque::new();

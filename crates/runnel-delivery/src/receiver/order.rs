@@ -1,4 +1,4 @@
-//! Order: which message is next, and when a missing one is counted as lost.
+//! Order: selection of the next message, and detection of losses.
 
 use super::{ReceiveAction, Receiver};
 use crate::limits::MAX_NUMBER;
@@ -21,7 +21,7 @@ impl<M> Receiver<M> {
         Some(ReceiveAction::Deliver { number: Some(number), message })
     }
 
-    /// Passes over what is lost, as far as that is known.
+    /// Counts messages as lost that are known not to arrive.
     pub(super) fn advance(&mut self) {
         while self.next > 0
             && !self.plain.has_replaced_numbered()
@@ -33,14 +33,14 @@ impl<M> Receiver<M> {
         self.release_segments();
     }
 
-    /// If the next message will not come: the number before which nothing comes either.
+    /// If the next message will not arrive, returns the first number after it that still may.
     pub(super) fn passed_until(&self) -> Option<u64> {
         let next = self.next;
         let owner = self.segments.owner(next)?;
         let path = self.paths.iter().find(|known| known.path.id == owner.path)?;
         let newer = self.segments.next_change(next, owner.epoch);
         let passed = match newer {
-            Some(newer) if path.is_over(owner.epoch) => newer,
+            Some(newer) if path.has_finished(owner.epoch) => newer,
             _ if self.window.is_gap(path.path.id) => next + 1,
             newer => path.passed(next).min(newer.unwrap_or(MAX_NUMBER)),
         };
@@ -58,7 +58,7 @@ impl<M> Receiver<M> {
         self.next = end;
     }
 
-    /// Forgets segments that are complete.
+    /// Forgets complete segments.
     pub(super) fn release_segments(&mut self) {
         if !self.segments.release(self.next) || self.has_confirmed {
             return;
@@ -68,12 +68,12 @@ impl<M> Receiver<M> {
         self.window.release_memory();
     }
 
-    /// What [`accept_in_order`](Self::accept_in_order) may accept from now on.
+    /// Updates the operands of [`accept_in_order`](Self::accept_in_order).
     pub(super) fn update_steady(&mut self) {
         let single = self.segments.single(self.next).filter(|path| !self.has_far_gap(*path));
         let is_quiet = self.window.is_empty() && self.lost.is_none() && self.plain.is_idle();
         let may_skip_checks = is_quiet && !self.reached_due && self.report_every == 0;
-        // Far below the end of the range, so that counting on never reaches it.
+        // Far below the end of the range, so that the counter never reaches it.
         self.steady_path = single.filter(|_| may_skip_checks && self.next <= MAX_NUMBER / 2);
         self.steady_next = self.next;
     }

@@ -1,7 +1,8 @@
 //! Paths whose messages have no numbers: TCPROS of other implementations and older releases, and UDPROS.
 //!
-//! The sender begins on such a path, or leaves it, only when the old path is empty. So the receiver reads the old path to its
-//! end first ([`DrainPath`](super::ReceiveAction::DrainPath)) and puts what comes by the new one behind it. A Begin waits
+//! The sender begins on such a path, or leaves it, only when the old path is empty. So the receiver reads the old path
+//! to its end first ([`DrainPath`](super::ReceiveAction::DrainPath)) and appends the messages of the new one. A Begin
+//! waits until all paths without numbers are read, which the owner does at once.
 //! until all paths without numbers are read, which the owner does at once.
 
 use alloc::collections::VecDeque;
@@ -43,32 +44,32 @@ impl<M> Unnumbered<M> {
     }
 }
 
-/// A Begin that waits, and what came by its path after it.
+/// A deferred Begin, and the messages of its path after it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Deferred<M> {
     path: PathId,
     epoch: u32,
     from: u64,
-    /// No message before `from` is still to come by any path.
+    /// No path still carries a message before `from`.
     is_settled: bool,
     /// The greatest Skip.
     position: u64,
-    /// Each with the greatest Skip before it. No more than the credit, as the sender keeps to it until the Begin is
-    /// answered.
+    /// Each message with the greatest Skip before it. Their number is limited by the credit, which the sender observes
+    /// until the Begin is answered.
     messages: Vec<(u64, Held<M>)>,
     bytes: usize,
 }
 
-/// See the module's documentation.
+/// State of the paths without numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Plain<M> {
-    /// The path by which messages come, and what came by it just now.
+    /// The path whose messages are delivered, and its messages that wait for a poll.
     current: Option<PathId>,
     ready: Unnumbered<M>,
-    /// The path that begins when all others are read to their ends, and what came by it.
+    /// The path that begins when all others are read to their ends, and its messages.
     successor: Option<PathId>,
     waiting: Unnumbered<M>,
-    /// The number that the first message without one has; 0 if that is not known.
+    /// The number of the first message without one; 0 if unknown.
     start: u64,
     delivered: u64,
     /// A Begin that waits until these paths are read to their ends.
@@ -101,12 +102,12 @@ impl<M> Plain<M> {
         self.current.is_none() && self.successor.is_none() && self.deferred.is_none()
     }
 
-    /// Whether messages with numbers belong to the past: the pair has gone on without.
+    /// Returns whether the pair has switched to a path without numbers, so that numbered messages are obsolete.
     pub(super) fn has_replaced_numbered(&self) -> bool {
         self.current.is_some()
     }
 
-    /// Keeps a message that came by the path of a Begin that waits; gives it back if it does not belong to it.
+    /// Queues a message of the path of a deferred Begin; returns it if it is of another path.
     pub(super) fn defer(&mut self, path: PathId, held: Held<M>, credit: Credit) -> Result<Accepted, Held<M>> {
         let Some(deferred) = self.deferred.as_mut().filter(|deferred| deferred.path == path) else {
             return Err(held);
@@ -121,21 +122,21 @@ impl<M> Plain<M> {
         Ok(Accepted::Taken)
     }
 
-    /// Keeps a Skip of the path of a Begin that waits; false if it does not belong to it.
+    /// Records a Skip of the path of a deferred Begin; false if it is of another path.
     pub(super) fn defer_skip(&mut self, path: PathId, to: u64) -> bool {
         let deferred = self.deferred.as_mut().filter(|deferred| deferred.path == path);
         deferred.map(|deferred| deferred.position = deferred.position.max(to)).is_some()
     }
 
-    /// The number of the next message, if each one delivered had one.
+    /// Returns the number of the next message, if the messages without numbers were counted from a known one.
     pub(super) fn counted_next(&self) -> Option<u64> {
         (self.current.is_some() && self.start > 0).then(|| self.start.saturating_add(self.delivered))
     }
 }
 
 impl<M> Receiver<M> {
-    /// The steady state of a path without numbers: true if messages come by it and nothing waits. The caller delivers it
-    /// itself. If false, [`message_unnumbered`](Self::message_unnumbered) decides.
+    /// Steady state of a path without numbers: returns true if it is the current one and nothing waits. The caller then
+    /// delivers the message. If false, call [`message_unnumbered`](Self::message_unnumbered).
     #[inline]
     pub fn accept_unnumbered(&mut self, path: PathId) -> bool {
         let plain = &mut self.plain;
@@ -147,13 +148,13 @@ impl<M> Receiver<M> {
         is_steady
     }
 
-    /// Whether one more message without a number can wait. If not, a connection is not read further for now.
+    /// Returns whether one more message without a number can wait. If not, the owner stops reading the connection.
     pub fn has_capacity_unnumbered(&self, path: PathId) -> bool {
         let queue = if self.plain.current == Some(path) { &self.plain.ready } else { &self.plain.waiting };
         queue.messages.len() < self.credit.messages as usize && queue.bytes < self.credit.bytes
     }
 
-    /// A message has come by a path without numbers. [`Accepted::Discarded`] if too many wait
+    /// Handles a message of a path without numbers. Returns [`Accepted::Discarded`] if too many wait
     /// ([`has_capacity_unnumbered`](Self::has_capacity_unnumbered)).
     ///
     /// # Errors
@@ -165,7 +166,7 @@ impl<M> Receiver<M> {
         bytes: usize,
     ) -> Result<Accepted, ReceiveError> {
         let credit = self.credit;
-        if self.living(path)?.path.is_numbered() {
+        if self.live_path(path)?.path.is_numbered() {
             return Err(ReceiveError::WrongNumbering(path));
         }
         if let Some(known) = self.path_mut(path)
@@ -194,7 +195,7 @@ impl<M> Receiver<M> {
         }
     }
 
-    /// Whether all that may come before the successor's messages was read.
+    /// Returns whether all paths are read that precede the successor.
     fn others_are_drained(&self, successor: PathId) -> bool {
         let current = self.plain.current;
         let mut others = self.paths.iter().filter(|known| known.path.id != successor);
@@ -204,7 +205,7 @@ impl<M> Receiver<M> {
         })
     }
 
-    /// Whether a Begin waits until all paths without numbers are read to their ends.
+    /// Defers a Begin until all paths without numbers are read to their ends. Returns whether it is deferred.
     pub(super) fn defer_begin(
         &mut self,
         path: PathId,
@@ -227,7 +228,7 @@ impl<M> Receiver<M> {
         if is_deferred {
             let (position, messages, bytes) = (from, Vec::new(), 0);
             self.plain.deferred = Some(Deferred { path, epoch, from, is_settled, position, messages, bytes });
-            // What came by this path before its Begin was read by that.
+            // The Begin was read from this path, so all earlier messages of it were read.
             if let Some(known) = self.path_mut(path).filter(|known| known.epoch > 0) {
                 known.drain = Drain::Done;
             }
@@ -235,7 +236,7 @@ impl<M> Receiver<M> {
         Ok(is_deferred)
     }
 
-    /// Goes on to the successor, or does the Begin that waits, if all that comes before was read and delivered.
+    /// Switches to the successor, or executes the deferred Begin, if all earlier messages were read and delivered.
     fn settle_plain(&mut self) -> bool {
         if !self.plain.ready.messages.is_empty() {
             return false;
@@ -277,7 +278,7 @@ impl<M> Receiver<M> {
         self.advance();
     }
 
-    /// Where the only path that is left has no numbers, nothing of what is missing comes any more.
+    /// Counts missing messages as lost if only a path without numbers is left, which cannot deliver them.
     fn give_up_missing(&mut self) -> bool {
         let mut numbered = self.paths.iter().filter(|known| known.path.is_numbered());
         let are_down = numbered.all(|known| !known.is_up);
@@ -291,7 +292,7 @@ impl<M> Receiver<M> {
         }
     }
 
-    /// What is held with numbers comes first; what is missing among it will not come.
+    /// Switches to the successor. Held numbered messages are delivered first; missing ones among them are lost.
     fn begin_successor(&mut self, successor: PathId) -> bool {
         if self.plain.current.is_none() && self.next > 0 {
             if let Some(ahead) = self.window.first_held() {
@@ -321,7 +322,7 @@ impl<M> Receiver<M> {
         }
     }
 
-    /// What is held and comes before a settled Begin is delivered first; what is missing among it will not come.
+    /// Delivers held messages before a settled Begin first; missing ones among them are lost.
     fn flush_before_settled(&mut self) -> bool {
         let settled = self.plain.deferred.as_ref().filter(|deferred| deferred.is_settled);
         let Some(from) = settled.map(|deferred| deferred.from) else { return false };
@@ -334,7 +335,7 @@ impl<M> Receiver<M> {
         }
     }
 
-    /// Nothing before `from` is still to come.
+    /// Counts all undelivered messages before `from` as lost.
     fn settle_before(&mut self, from: u64) {
         self.segments = Default::default();
         if self.plain.current.is_none() && (1..from).contains(&self.next) {
@@ -342,7 +343,7 @@ impl<M> Receiver<M> {
         }
     }
 
-    /// Messages have numbers again. If each one that came without had one, those missing are lost.
+    /// Returns to numbered messages. If the unnumbered ones were counted, the difference is lost.
     fn return_to_numbers(&mut self, from: u64) {
         let counted = self.plain.counted_next().unwrap_or(from);
         if self.plain.current.take().is_none() {

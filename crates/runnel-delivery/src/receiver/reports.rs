@@ -1,19 +1,19 @@
-//! Reports: how far the receiver is, told while nothing changes.
+//! Reports of the receiver's position while no path changes.
 
 use super::{ReceiveAction, Receiver};
 use crate::statement::Statement;
 
 impl<M> Receiver<M> {
-    /// Has a Reached written after this many messages, or a quarter of the credit's bytes, while nothing changes: for a path
-    /// that gives back all above it (relay), and for a sender that is paced by it ([`Sender::pace`](crate::Sender::pace)). 0, as
-    /// at first, for never.
+    /// Sets the interval of reports: a Reached after this many messages, or after a quarter of the credit's bytes,
+    /// while no path changes. A relay path needs them, which returns all messages above the report, and a paced sender
+    /// ([`Sender::pace`](crate::Sender::pace)). 0, the default, for never.
     pub fn report_every(&mut self, messages: u64) {
         self.report_every = messages;
         self.update_steady();
     }
 
-    /// The Reached of [`report_every`](Self::report_every), if it is due. It is all that is asked for while the user takes no
-    /// messages; otherwise [`poll_action`](Self::poll_action) gives it, too.
+    /// Returns the Reached of [`report_every`](Self::report_every), if it is due. Poll only this while the user takes
+    /// no messages; [`poll_action`](Self::poll_action) also returns it.
     pub fn poll_report(&mut self) -> Option<ReceiveAction<M>> {
         self.is_report_due().then(|| self.report())
     }

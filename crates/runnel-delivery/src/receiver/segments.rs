@@ -1,14 +1,14 @@
-//! Segments: which path owns which numbers.
+//! Segments: ranges of numbers and the path that owns each.
 //!
-//! Each Begin opens one. A number is owned by the segment of the greatest epoch that begins at or before it: the path of that
-//! segment brings it, or states that it will not come.
+//! Each Begin opens one. A number belongs to the segment of the greatest epoch that begins at or before it: the path of
+//! that segment carries it or states that it does not.
 
 use alloc::vec::Vec;
 
 use crate::limits::MAX_SEGMENTS;
 use crate::path::PathId;
 
-/// From `from` on messages come by `path`, unless a later epoch says otherwise.
+/// Messages from `from` on belong to `path`, unless a later epoch begins before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Segment {
     pub(super) epoch: u32,
@@ -16,7 +16,7 @@ pub(super) struct Segment {
     pub(super) path: PathId,
 }
 
-/// See the module's documentation. In order of epochs, and so of first numbers.
+/// Segments in order of epochs, and so of first numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Segments {
     all: Vec<Segment>,
@@ -27,7 +27,7 @@ impl Segments {
         self.all.len() < MAX_SEGMENTS
     }
 
-    /// A Begin has come. Begins of several paths may come out of their order.
+    /// Adds the segment of a Begin. Begins of several paths may arrive out of order.
     pub(super) fn add(&mut self, path: PathId, epoch: u32, from: u64) {
         let is_obsolete = self.all.iter().any(|other| other.epoch > epoch && other.from <= from);
         if is_obsolete {
@@ -42,13 +42,13 @@ impl Segments {
         self.all.iter().rev().find(|segment| segment.from <= number).copied()
     }
 
-    /// The first number beyond `number` that a later epoch owns.
+    /// Returns the first number beyond `number` that a later epoch owns.
     pub(super) fn next_change(&self, number: u64, epoch: u32) -> Option<u64> {
         let newer = self.all.iter().filter(|segment| segment.epoch > epoch && segment.from > number);
         newer.map(|segment| segment.from).min()
     }
 
-    /// Forgets those that end before `next`. True if one is left that owns all from there on.
+    /// Forgets segments that end before `next`. Returns true if one owns all numbers from there on.
     pub(super) fn release(&mut self, next: u64) -> bool {
         if let Some(owner) = self.owner(next) {
             self.all.retain(|segment| segment.epoch >= owner.epoch);
@@ -56,7 +56,7 @@ impl Segments {
         self.single(next).is_some()
     }
 
-    /// The path that owns all numbers from `next` on.
+    /// Returns the path that owns all numbers from `next` on.
     pub(super) fn single(&self, next: u64) -> Option<PathId> {
         match self.all.as_slice() {
             [one] if one.from <= next => Some(one.path),
@@ -68,7 +68,7 @@ impl Segments {
         self.all.iter().any(|segment| segment.path == path)
     }
 
-    /// Whether this path owns the next number, and another one numbers after it.
+    /// Returns whether this path owns the next number and another one owns the last segment.
     pub(super) fn is_superseded(&self, path: PathId, next: u64) -> bool {
         let is_owner = self.owner(next).is_some_and(|owner| owner.path == path);
         is_owner && self.all.last().is_some_and(|newest| newest.path != path)

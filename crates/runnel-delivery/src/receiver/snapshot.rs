@@ -1,4 +1,4 @@
-//! Snapshot of a receiver, by which its subscription goes on in another process or on another host.
+//! Snapshot of a receiver, from which its subscription continues in another process or on another host.
 
 use alloc::vec::Vec;
 
@@ -9,27 +9,27 @@ use crate::path::{Order, PathId};
 use crate::send_queue::Numbered;
 use crate::statement::StreamId;
 
-/// What a snapshot holds came by paths that are not known any more.
+/// Path id of messages in a snapshot, whose paths are gone.
 const NO_PATH: PathId = PathId(u32::MAX);
 
-/// All that the next process needs. Paths are not part of it: the next process has its own.
+/// State that the next process needs. It has its own paths, so none are included.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ReceiverSnapshot<M> {
     /// The stream and the subscription.
     pub id: StreamId,
-    /// Number of the next message due; 0 if nothing has begun.
+    /// Number of the next message due; 0 before the first Begin.
     pub next: u64,
     /// The greatest epoch seen.
     pub epoch: u32,
     /// Messages counted as lost.
     pub lost: u64,
-    /// What is held until what precedes it has come, by number.
+    /// Messages that wait for earlier ones, by number.
     pub messages: Vec<Numbered<M>>,
 }
 
 impl<M> Receiver<M> {
-    /// Ends this receiver. Call [`poll_action`](Receiver::poll_action) until it returns `None` first, and give it nothing
-    /// after that: what is still on its way goes to the next process.
+    /// Ends this receiver. Call [`poll_action`](Receiver::poll_action) until it returns `None` first, and pass no
+    /// message afterwards: the next process receives those in flight.
     pub fn snapshot(self) -> ReceiverSnapshot<M> {
         let next = self.plain.counted_next().unwrap_or(self.next);
         let Self { id, epoch, lost_count: lost, .. } = self;
@@ -42,7 +42,7 @@ impl<M> Receiver<M> {
         ReceiverSnapshot { id, next, epoch, lost, messages }
     }
 
-    /// The receiver that was, without a path: it delivers from `next` on. Messages beyond the credit are discarded.
+    /// Restores a receiver without a path. It delivers from `next` on and discards messages beyond the credit.
     pub fn resume(snapshot: ReceiverSnapshot<M>, credit: Credit) -> Self {
         let ReceiverSnapshot { id, next, epoch, lost, messages } = snapshot;
         let mut receiver = Self::new(id, credit);

@@ -1,4 +1,4 @@
-//! What a sender is made with, which state it is in, what it asks its owner to do and what it refuses.
+//! Options, states, actions and errors of a sender.
 
 use core::fmt;
 
@@ -7,22 +7,22 @@ use crate::path::PathId;
 use crate::send_queue::{Numbered, QueuePolicy};
 use crate::statement::{Statement, StreamId};
 
-/// What a sender is made with.
+/// Options of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SenderOptions {
     /// The stream and the subscription.
     pub id: StreamId,
     /// Number of the first message: the next one, or for a late joiner the oldest kept one that both depths allow.
     pub first: u64,
-    /// What happens to messages that wait.
+    /// Policy of the send queue.
     pub policy: QueuePolicy,
-    /// Most bytes that wait.
+    /// Maximum bytes in the send queue.
     pub max_bytes: usize,
-    /// What the receiver may have to hold during a change of path.
+    /// Capacity of the receiver during a change of path.
     pub credit: Credit,
 }
 
-/// By which path messages go.
+/// State of a sender: which path carries messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SenderState {
     /// No path is up. The next one begins at `from`.
@@ -30,19 +30,19 @@ pub enum SenderState {
         /// The first message that the subscriber may not have.
         from: u64,
     },
-    /// Messages go by one path, without limit and without statements.
+    /// One path carries messages, without limit and without statements.
     Active {
-        /// That path.
+        /// The path.
         path: PathId,
     },
-    /// Messages go by a new path within the credit, until the subscriber has all before `from`.
+    /// A new path carries messages within the credit, until the subscriber has all before `from`.
     Draining {
         /// The new path.
         path: PathId,
         /// The first message of the new path.
         from: u64,
     },
-    /// One of the two paths carries no statements, so the old one must be empty before the new one begins. Nothing is sent
+    /// One of the two paths has no statements, so the old one must be empty before the new one begins. Nothing is sent
     /// until [`Sender::path_empty`](super::Sender::path_empty). The old path may be dead.
     Emptying {
         /// The old path.
@@ -53,7 +53,7 @@ pub enum SenderState {
 }
 
 impl SenderState {
-    /// The path by which messages go, or went last.
+    /// Returns the path that carries messages, or carried the last one.
     pub fn path(self) -> Option<PathId> {
         match self {
             Self::Waiting { .. } => None,
@@ -62,43 +62,44 @@ impl SenderState {
     }
 }
 
-/// What the owner of a sender has to do.
+/// Action for the owner of a sender.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SendAction<M> {
-    /// Write this Begin to the path, before the messages that follow; also to one that takes no messages for now.
+    /// Write this Begin to the path, before the messages that follow, even if the path is blocked.
     Begin {
-        /// Where.
+        /// The path.
         path: PathId,
-        /// What.
+        /// The statement.
         statement: Statement,
     },
-    /// State in order on the path that none of these is still to come by it: the statement, or RTPS's GAP for those of
-    /// `from..to` that the writer does not hold for this reader.
+    /// State in order on the path that none of `from..to` follows on it: by the statement, or by an RTPS GAP for the
+    /// numbers that the writer does not hold for this reader.
     Skip {
-        /// Where.
+        /// The path.
         path: PathId,
-        /// The first number meant.
+        /// The first skipped number.
         from: u64,
-        /// The number after the last one meant.
+        /// The number after the last skipped one.
         to: u64,
-        /// The same as a statement.
+        /// The equivalent statement.
         statement: Statement,
     },
-    /// Send this message. A path that takes no more after it calls [`Sender::path_blocked`](super::Sender::path_blocked).
+    /// Send this message. If the path takes no more after it, call
+    /// [`Sender::path_blocked`](super::Sender::path_blocked).
     Send {
-        /// Where.
+        /// The path.
         path: PathId,
         /// The message.
         message: Numbered<M>,
     },
-    /// The pair has left this path, which is known here no longer.
+    /// The pair has left this path; the sender has forgotten it.
     Close {
         /// The path.
         path: PathId,
     },
 }
 
-/// Why a message was not published.
+/// Reason why a message was not published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PublishError {
     /// The queue is full and keeps all: the publisher has to wait.
@@ -118,12 +119,12 @@ impl fmt::Display for PublishError {
 
 impl core::error::Error for PublishError {}
 
-/// How the subscriber's Reached is wrong.
+/// Error of a subscriber's Reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReachedError {
     /// It names an epoch that this sender has not begun.
     UnknownEpoch(u32),
-    /// It claims messages that are not published yet.
+    /// It claims messages that are not yet published.
     NotPublished(u64),
 }
 

@@ -1,9 +1,9 @@
-//! Changes of path: one that comes up, one that goes down, and a change by choice.
+//! Changes of path: a path comes up, goes down, or is selected.
 //!
-//! A change by choice is made only in [`Active`](SenderState::Active): the old path is told that nothing more comes by it,
-//! the new one begins at the first message not sent yet. The death of a path is answered at once: the best path that lives
-//! begins anew at the first message that the dead one may not have delivered. What the dead path gave back goes by it; the
-//! rest is skipped, and the receiver counts as lost what it does not have.
+//! A requested change is made only in [`Active`](SenderState::Active): a Skip ends the old path, and the new one begins
+//! at the first unsent message. The sender answers the death of a path at once: the best living path begins at the
+//! first message that the dead one may not have delivered. It carries the messages that the dead path returned; the
+//! rest is skipped, and the receiver counts the missing ones as lost.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -13,14 +13,14 @@ use crate::limits::MAX_PATHS;
 use crate::path::{Path, PathId};
 use crate::send_queue::{Numbered, QueuePolicy};
 
-/// Why a path was not added.
+/// Reason why a path was not added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PathError {
-    /// There are [`MAX_PATHS`] already.
+    /// The pair already has [`MAX_PATHS`].
     TooMany,
-    /// There is one of this name.
+    /// The pair already has a path with this id.
     Exists(PathId),
-    /// There is one without numbers already: the order of what two of them bring cannot be told.
+    /// The pair already has a path without numbers: the order of messages of two such paths is unknown.
     SecondWithoutNumbers,
 }
 
@@ -36,14 +36,14 @@ impl fmt::Display for PathError {
 
 impl core::error::Error for PathError {}
 
-/// Why the path was not changed.
+/// Reason why the path was not changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SwitchError {
     /// The last change is not complete.
     Busy,
-    /// There is no such path.
+    /// The pair has no such path.
     Unknown(PathId),
-    /// Messages go by it already.
+    /// The path is already active.
     AlreadyActive,
 }
 
@@ -60,11 +60,11 @@ impl fmt::Display for SwitchError {
 impl core::error::Error for SwitchError {}
 
 impl<M> Sender<M> {
-    /// A path is established. The first one carries messages at once; a further one once [`switch_path`](Self::switch_path)
-    /// says so or the active one goes down.
+    /// Adds an established path. The first one carries messages at once; a further one after
+    /// [`switch_path`](Self::switch_path) or when the active one goes down.
     ///
     /// # Errors
-    /// There are too many, or one of this name.
+    /// The pair has too many paths, or one with this id.
     pub fn path_up(&mut self, path: Path) -> Result<(), PathError> {
         if self.path(path.id).is_some() {
             return Err(PathError::Exists(path.id));
@@ -82,7 +82,7 @@ impl<M> Sender<M> {
         Ok(())
     }
 
-    /// The path that ranks before the active one and all others, if there is such a one.
+    /// Returns the path that ranks before the active one and all others, if any.
     pub fn preferred_path(&self) -> Option<PathId> {
         let best = self.best_path()?;
         (self.state.path() != Some(best)).then_some(best)
@@ -93,11 +93,11 @@ impl<M> Sender<M> {
         self.paths.iter().min_by_key(rank).map(|known| known.path.id)
     }
 
-    /// Has messages go by another path, from the first one not sent yet. Where one of the two carries no statements, they
-    /// wait until [`path_empty`](Self::path_empty) says that the old path is empty.
+    /// Switches to another path from the first unsent message on. Where one of the two paths has no statements,
+    /// messages wait until [`path_empty`](Self::path_empty).
     ///
     /// # Errors
-    /// The last change is not complete, or there is nothing to change.
+    /// The last change is not complete, the path is not known, or it is already active.
     pub fn switch_path(&mut self, to: PathId) -> Result<(), SwitchError> {
         let SenderState::Active { path } = self.state else { return Err(SwitchError::Busy) };
         if path == to {
@@ -116,10 +116,11 @@ impl<M> Sender<M> {
         Ok(())
     }
 
-    /// All that was sent by the old path of [`Emptying`](SenderState::Emptying) has arrived, or the time to wait for that is
-    /// over (1 s). If the path is dead, or another one died before: the peer has had time to notice that.
+    /// Records that all messages on the old path of [`Emptying`](SenderState::Emptying) have arrived, or that the wait
+    /// for them is over (1 s). If that path or an earlier one is dead, the peer must have had time to notice.
     ///
-    /// A path without numbers that begins too early may overtake what the subscriber still reads from a dead one.
+    /// A path without numbers that begins too early may overtake messages that the subscriber still reads from a dead
+    /// one.
     pub fn path_empty(&mut self, empty: PathId) {
         if let SenderState::Emptying { path, to } = self.state
             && path == empty
@@ -132,7 +133,7 @@ impl<M> Sender<M> {
         }
     }
 
-    /// The last thing on the old path: nothing more comes by it.
+    /// Schedules the last Skip of the old path.
     fn leave(&mut self, path: PathId) {
         let first_unsent = self.first_unsent();
         if let Some(old) = self.path_mut(path)
@@ -144,8 +145,8 @@ impl<M> Sender<M> {
         }
     }
 
-    /// A path is dead or was closed. `returned` is what it took and did not deliver, as far as the path knows. What was
-    /// taken and is not given back is lost, unless the subscriber has it.
+    /// Removes a path that is dead or closed. `returned` holds the messages that it took and knows to be undelivered.
+    /// Other messages that it took are lost, unless the subscriber has them.
     pub fn path_down(&mut self, path: PathId, returned: impl IntoIterator<Item = Numbered<M>>) {
         let Some(index) = self.paths.iter().position(|known| known.path.id == path) else { return };
         let dead = self.paths.swap_remove(index);
@@ -175,12 +176,13 @@ impl<M> Sender<M> {
         }
     }
 
-    /// A path without numbers must not overtake what the subscriber may still read from the dead one.
+    /// Returns whether the path can begin at once: a path without numbers must not overtake messages that the
+    /// subscriber may still read from the dead one.
     fn takes_over_at_once(&self, next: PathId) -> bool {
         self.path(next).is_some_and(|next| next.path.is_numbered())
     }
 
-    /// The new path of [`SenderState::Emptying`] went down.
+    /// Handles that the new path of [`SenderState::Emptying`] went down.
     fn give_up_change(&mut self, old: PathId) {
         if self.path(old).is_some() {
             self.state = SenderState::Active { path: old };
@@ -193,13 +195,13 @@ impl<M> Sender<M> {
         }
     }
 
-    /// Nothing of what came before is worth waiting for.
+    /// Begins a path after the wait for earlier messages has ended.
     fn begin_settled(&mut self, path: PathId) {
         self.is_settled = true;
         self.begin_on(path, self.first_unsent());
     }
 
-    /// What a dead path gave back goes first by the next one, unless nothing is worth sending twice.
+    /// Queues the messages that a dead path returned first, unless the policy sends nothing twice.
     fn put_back(&mut self, returned: Vec<Numbered<M>>) {
         if matches!(self.queue.policy(), QueuePolicy::BestEffort { .. }) {
             self.queue.count_dropped(returned.len() as u64);
@@ -214,15 +216,15 @@ impl<M> Sender<M> {
         self.begin_due = false;
     }
 
-    /// Messages from `from` on go by this path. The greatest epoch of all is not exceeded: 4 billion changes of one pair.
+    /// Begins a path at `from`. The epoch saturates after 4 billion changes of one pair.
     fn begin_on(&mut self, path: PathId, from: u64) {
         if self.path(path).is_some_and(|new| !new.path.is_numbered()) {
-            // The receiver could not tell what it has already.
+            // The receiver could not recognise a duplicate.
             self.queue.drop_before(self.taken);
         }
         let (reached, first_unsent) = (self.reached, self.first_unsent());
         let Some(new) = self.path_mut(path) else { return };
-        // It was left before it stated what does not come by it: that is stated after this Begin.
+        // The path was left before it stated its last Skip: that is stated after this Begin.
         let from = if new.last_skip.is_some() { from.min(new.stated) } else { from };
         new.begin(from, reached);
         if !new.path.has_statements {
@@ -238,7 +240,7 @@ impl<M> Sender<M> {
         self.state = SenderState::Draining { path, from };
     }
 
-    /// The subscriber has all that went by other paths.
+    /// Completes a change: the subscriber has all messages of other paths.
     pub(super) fn is_drained(&mut self, path: PathId) {
         self.state = SenderState::Active { path };
         self.begin_due = false;

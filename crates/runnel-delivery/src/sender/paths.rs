@@ -1,25 +1,25 @@
-//! What a sender knows of each of its paths.
+//! State of each path at the sender.
 
 use super::{SendAction, Sender};
 use crate::path::{Order, Path, PathId};
 use crate::statement::{Statement, StreamId};
 
-/// See the module's documentation.
+/// State of one path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SenderPath {
     pub(super) path: Path,
-    /// It takes nothing for now.
+    /// It takes no messages for now.
     pub(super) is_blocked: bool,
-    /// The `from` of its last Begin; 0 before the first.
+    /// `from` of its last Begin; 0 before the first.
     pub(super) first: u64,
     /// Numbers from `first` up to here were sent or skipped since that Begin.
     pub(super) stated: u64,
-    /// What this path carried from here on is not known to have arrived. Not above `first`: a path may begin anew before
-    /// the subscriber has what it carried earlier.
+    /// Messages of this path from here on are not known to have arrived. Not above `first`: a path may begin again
+    /// before the subscriber has its earlier messages.
     pub(super) open: u64,
     /// The number after the highest that it ever carried or skipped.
     pub(super) highest: u64,
-    /// A change of path left it before it took the last Skip, up to here.
+    /// End of its last Skip, which it had not taken when the pair left it.
     pub(super) last_skip: Option<u64>,
     /// The pair has left it, and its Close is due.
     pub(super) is_left: bool,
@@ -31,7 +31,7 @@ impl SenderPath {
         Self { path, is_blocked: false, first, stated, open, highest, last_skip: None, is_left: false }
     }
 
-    /// Messages from `from` on go by it, of which the subscriber has all before `reached`.
+    /// Begins at `from`; the subscriber has all messages before `reached`.
     pub(super) fn begin(&mut self, from: u64, reached: u64) {
         self.open = if self.is_open(reached) { self.open.min(from) } else { from };
         self.first = from;
@@ -41,13 +41,13 @@ impl SenderPath {
         self.is_left = false;
     }
 
-    /// Whether it carried something that is not known to have arrived.
+    /// Returns whether it carried messages that are not known to have arrived.
     pub(super) fn is_open(&self, reached: u64) -> bool {
         self.highest > self.open.max(reached)
     }
 
-    /// Each message that is dropped may cost a Skip, so a full connection gets them when it takes more. The window of RTPS may
-    /// open only after a GAP, which takes no place in it.
+    /// Returns whether a Skip can be written. Each dropped message may cost a Skip, so a blocked connection gets them
+    /// when it is writable. The window of RTPS may open only after a GAP, which takes no capacity of it.
     pub(super) fn takes_skips(&self) -> bool {
         !self.is_blocked || self.path.traits().order == Order::Resent
     }
@@ -58,7 +58,7 @@ impl SenderPath {
         self.highest = self.highest.max(next);
     }
 
-    /// The statement or GAP that none of `from..to` is still to come by it; `None` if it has neither.
+    /// Returns the statement or GAP that skips `from..to`; `None` if the path has neither.
     pub(super) fn skip_action<M>(&self, id: StreamId, from: u64, to: u64) -> Option<SendAction<M>> {
         let path = self.path.id;
         let can_skip = self.path.has_statements || self.path.is_numbered();
@@ -76,7 +76,7 @@ impl<M> Sender<M> {
         self.paths.iter_mut().find(|known| known.path.id == id)
     }
 
-    /// What is still to be done for paths that the pair has left.
+    /// Returns pending actions for paths that the pair has left.
     pub(super) fn poll_left_paths(&mut self) -> Option<SendAction<M>> {
         let id = self.id;
         let due = |known: &SenderPath| known.last_skip.is_some() && known.takes_skips();

@@ -1,4 +1,4 @@
-//! Snapshot of a sender, by which its publication goes on in another process or on another host.
+//! Snapshot of a sender, from which its publication continues in another process or on another host.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,7 @@ use crate::limits::Credit;
 use crate::send_queue::{Numbered, QueuePolicy};
 use crate::statement::StreamId;
 
-/// All that the next process needs. Paths are not part of it: the next process has its own.
+/// State that the next process needs. It has its own paths, so none are included.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SenderSnapshot<M> {
     /// The stream and the subscription.
@@ -16,23 +16,23 @@ pub struct SenderSnapshot<M> {
     pub next_number: u64,
     /// The greatest epoch begun.
     pub epoch: u32,
-    /// The subscriber has all before this number.
+    /// The subscriber has all messages before this number.
     pub reached: u64,
-    /// The first number that the next path has to begin at.
+    /// The number at which the next path begins.
     pub from: u64,
     /// The number after the highest that any path took.
     pub taken: u64,
-    /// No message before `from` is still to come by any path.
+    /// No path still carries a message before `from`.
     pub is_settled: bool,
-    /// Messages dropped until now.
+    /// Number of dropped messages.
     pub dropped: u64,
-    /// What is still to be sent, by number.
+    /// Unsent messages, by number.
     pub messages: Vec<Numbered<M>>,
 }
 
 impl<M> Sender<M> {
-    /// Ends this sender. Call [`path_down`](Sender::path_down) for each path first, with what it gives back: what a path
-    /// holds that is still up counts as lost, unless the subscriber has it.
+    /// Ends this sender. Call [`path_down`](Sender::path_down) for each path first, with the messages that it returns:
+    /// those on a path that is still up count as lost, unless the subscriber has them.
     pub fn snapshot(mut self) -> SenderSnapshot<M> {
         while let Some(path) = self.paths.first().map(|known| known.path.id) {
             self.path_down(path, []);
@@ -47,8 +47,8 @@ impl<M> Sender<M> {
         SenderSnapshot { id, next_number, epoch, reached, from, taken, is_settled, dropped, messages }
     }
 
-    /// The sender that was, without a path. Its first path begins where the subscriber is: "resume from n". Numbers that
-    /// do not fit together are corrected towards sending more.
+    /// Restores a sender without a path. Its first path begins at the subscriber's position. Inconsistent numbers are
+    /// corrected towards sending more.
     pub fn resume(
         snapshot: SenderSnapshot<M>,
         policy: QueuePolicy,

@@ -1,11 +1,11 @@
-//! What a publisher must not do on a shared link.
+//! Protocol violations of a publisher on a shared link.
 
 use core::fmt;
 
-/// Statements that wait to be sent at most: a publisher can provoke answers without end.
-pub(super) const MOST_WAITING: usize = 4096;
+/// Maximum number of unsent statements: a publisher can provoke answers without end.
+pub(super) const MAX_UNSENT: usize = 4096;
 
-/// How the publisher violates the protocol.
+/// Protocol violation of a publisher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PublisherFault {
     /// The epoch is too far beyond the last one.
@@ -21,9 +21,9 @@ impl fmt::Display for PublisherFault {
         match self {
             Self::EpochLeap(epoch) => write!(f, "epoch {epoch} is not plausible"),
             Self::TooManyAnswers => {
-                write!(f, "more than {MOST_WAITING} of its statements wait for an answer")
+                write!(f, "it does not read the answers to more than {MAX_UNSENT} statements")
             }
-            Self::SubscriberStatement => f.write_str("it made a statement that is a subscriber's to make"),
+            Self::SubscriberStatement => f.write_str("it sent a statement that only subscribers send"),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What the subscriber's end knows of its subscriptions and of their pairs.
+//! Subscriptions and pairs of a shared link, as the subscriber's end knows them.
 
 use super::PairId;
 
-/// A subscription that shares the link.
+/// Subscription that shares the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Subscription<S> {
     pub(super) name: S,
@@ -10,7 +10,7 @@ pub(super) struct Subscription<S> {
     pub(super) is_fresh: bool,
 }
 
-/// A pair of one of them, as long as it is remembered.
+/// Pair of a writer and a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pair<S> {
     pub(super) id: PairId,
@@ -20,15 +20,15 @@ pub(super) struct Pair<S> {
     /// A Return was sent that no Begin has answered yet.
     pub(super) is_returning: bool,
     /// The writer's history was requested.
-    pub(super) has_asked_for_kept: bool,
-    /// The subscription has had, or has lost, all before this number; 0 if that is not known.
+    pub(super) has_requested_history: bool,
+    /// The subscription has received, or has lost, all messages before this number; 0 if unknown.
     pub(super) next: u64,
 }
 
-/// The path by which a pair receives its messages.
+/// Path by which a pair receives its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ServedBy {
-    /// The publisher has stated nothing: the link, unless RTPS matched the pair before there was the link.
+    /// The publisher has stated nothing: the link, unless RTPS matched the pair before the link existed.
     Unstated,
     /// The pair was matched while the link was on standby, and waits for RTPS.
     Nothing,
@@ -37,7 +37,7 @@ pub(super) enum ServedBy {
     Link,
     /// RTPS has unmatched the pair, and the publisher has not yet stated that the link carries it again.
     Lost,
-    /// The link brings what RTPS may not have delivered.
+    /// The link, with messages that RTPS may not have delivered.
     Resent,
 }
 

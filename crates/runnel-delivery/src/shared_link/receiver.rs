@@ -1,51 +1,52 @@
-//! The subscriber's end of a shared link.
+//! Subscriber's end of a shared link.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::fault::{MOST_WAITING, PublisherFault};
+use super::fault::{MAX_UNSENT, PublisherFault};
 use super::pair::{Pair, ServedBy, Subscription};
 use super::resent::{Lost, Run};
 use super::{PairId, writer_id};
 use crate::limits::MAX_EPOCH_LEAP;
 use crate::statement::Statement;
 
-/// Pairs that are remembered though RTPS has unmatched them: it may match them again. Each writer that ends leaves one.
-const MOST_UNMATCHED: usize = 64;
-const MOST_RETURNING: usize = 4096;
+/// Maximum number of unmatched pairs that are remembered: RTPS may match them again. Each writer that ends leaves one.
+const MAX_UNMATCHED: usize = 64;
+const MAX_RETURNING: usize = 4096;
 
-/// See the module's documentation. `S` names a subscription.
+/// Subscriber's end of a shared link. `S` identifies a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SharedLinkReceiver<S> {
-    /// The greatest epoch of the statements that have arrived.
+    /// The greatest epoch of the received statements.
     epoch: u32,
-    /// The writer of the messages that follow on the link, and the number of the statement that named it.
+    /// The writer of the next messages on the link, and the number of the statement that named it.
     writer: Option<u32>,
-    names: u64,
-    /// It has brought something.
+    names_stated: u64,
+    /// The link has carried a message or a statement.
     has_begun: bool,
     subscriptions: Vec<Subscription<S>>,
-    /// Their readers.
+    /// Readers of the subscriptions.
     readers: Vec<(u32, S)>,
-    /// Pairs that RTPS had lost before there was the link, and the number before which it had brought all.
-    pub(super) had: Vec<(PairId, u64)>,
+    /// Pairs that RTPS had lost before the link existed, and the number before which it had delivered all messages.
+    pub(super) received_before_link: Vec<(PairId, u64)>,
     pub(super) pairs: Vec<Pair<S>>,
-    /// Writers for which a Standby was sent, and its epoch.
+    /// Writers with a sent Standby, and its epoch.
     standby: Vec<(u32, u32)>,
-    /// Writers for which a Needed was sent that no Begin has answered yet: messages of theirs that still arrive come before a gap.
-    renewed: Vec<u32>,
-    /// Pairs that RTPS had not matched when they were to leave: a Return was sent that no Begin has answered yet.
+    /// Writers with a sent Needed that no Begin has answered yet: messages of theirs that still arrive come before a
+    /// gap.
+    resuming: Vec<u32>,
+    /// Pairs whose Leave arrived before RTPS had matched them: a Return was sent that no Begin has answered yet.
     returned: VecDeque<PairId>,
     /// Statements for the publisher.
     unsent: VecDeque<Statement>,
-    /// The messages that come now are of one pair alone, and where the last of such began.
+    /// Run of resent messages that the link carries now, and the position where the last run began.
     pub(super) run: Option<Run>,
     pub(super) last_run: Option<u32>,
-    /// What neither RTPS nor the link brings.
+    /// Messages that neither RTPS nor the link delivers.
     pub(super) lost: Vec<Lost<S>>,
 }
 
-/// A pair that has left the link.
+/// Pair that has left the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LeftLink {
     /// The pair.
@@ -59,14 +60,14 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
         Self {
             epoch: 0,
             writer: None,
-            names: 0,
+            names_stated: 0,
             has_begun: false,
             subscriptions: Vec::new(),
             readers: Vec::new(),
-            had: Vec::new(),
+            received_before_link: Vec::new(),
             pairs: Vec::new(),
             standby: Vec::new(),
-            renewed: Vec::new(),
+            resuming: Vec::new(),
             returned: VecDeque::new(),
             unsent: VecDeque::new(),
             run: None,
@@ -84,16 +85,16 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         self.subscriptions.push(Subscription { name, is_fresh });
     }
 
-    /// A subscription has a reader, with which the publisher's node may match a writer before this end does.
+    /// Adds a reader of a subscription; the publisher's node may match a writer with it before this end does.
     pub fn add_reader(&mut self, reader: u32, subscription: S) {
         self.readers.retain(|(of, _)| *of != reader);
         self.readers.push((reader, subscription));
     }
 
-    /// Of a pair that RTPS had lost before there was the link: the subscription has had what it gets of it before this number.
-    /// What lies between that and the link may have come by another link.
+    /// Adds a pair that RTPS had lost before the link existed: the subscription has received all its messages before
+    /// this number. Another link may have carried those between that number and this link.
     pub fn add_lost_pair(&mut self, id: PairId, next: u64) {
-        self.had.push((id, next));
+        self.received_before_link.push((id, next));
     }
 
     /// Removes a subscription that has ended, with its readers.
@@ -102,27 +103,28 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         self.readers.retain(|(_, subscription)| *subscription != name);
         for pair in self.pairs.extract_if(.., |pair| pair.subscription == name) {
             if pair.is_matched && !pair.is_returning && pair.served_by != ServedBy::Rtps {
-                // The publisher would remember that it was asked for.
+                // The publisher would remember the Ask.
                 self.unsent.push_back(Statement::Return { id: pair.id.id() });
             }
         }
         self.update_standby();
     }
 
-    /// RTPS has matched a reader of a subscription with a writer of the publisher's node.
+    /// Records that RTPS has matched a reader of a subscription with a writer of the publisher's node.
     pub fn matched(&mut self, id: PairId, subscription: S) {
         let is_standby = self.is_standby(id.writer);
         let is_fresh = self.is_fresh(subscription);
         let index = self.index(id).unwrap_or_else(|| {
-            // Once the publisher has the Return, the link brings what it has of RTPS for the pair. What the link has brought meanwhile
-            // must not come twice.
+            // After the Return the link carries the messages that the publisher holds for RTPS. Messages that the link
+            // has carried meanwhile must not be delivered twice.
             let is_returning = self.returned.contains(&id);
             self.returned.retain(|returned| *returned != id);
             let served_by = match self.has_begun {
                 _ if is_returning && is_fresh => ServedBy::Lost,
                 _ if is_returning => ServedBy::Link,
                 _ if is_standby && is_fresh => ServedBy::Nothing,
-                // That RTPS was first would have been stated. What it brings was sent to another reader of this node.
+                // The publisher would have stated that RTPS was first. Samples from RTPS now are for another reader of
+                // this node.
                 true => ServedBy::Link,
                 false => ServedBy::Unstated,
             };
@@ -132,20 +134,20 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
                 is_matched: false,
                 served_by,
                 is_returning,
-                has_asked_for_kept: false,
+                has_requested_history: false,
                 next: 0,
             });
             self.pairs.len() - 1
         });
         let pair = &mut self.pairs[index];
         let was_matched = core::mem::replace(&mut pair.is_matched, true);
-        // Where a Return is under way, the Begin that answers it comes first.
+        // If a Return is pending, the Begin that answers it comes first.
         if !was_matched && !pair.is_returning && pair.served_by != ServedBy::Rtps {
             self.unsent.push_back(Statement::Ask { id: id.id() });
         }
     }
 
-    /// RTPS has unmatched a pair.
+    /// Records that RTPS has unmatched a pair.
     pub fn unmatched(&mut self, id: PairId) {
         let Some(index) = self.index(id) else { return };
         let pair = &mut self.pairs[index];
@@ -159,7 +161,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         }
     }
 
-    /// States that a pair needs the link, unless that was stated already.
+    /// States that a pair needs the link, unless already stated.
     fn return_pair(&mut self, index: usize) {
         let pair = &mut self.pairs[index];
         if !core::mem::replace(&mut pair.is_returning, true) {
@@ -170,15 +172,15 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     fn return_unknown(&mut self, id: PairId) {
         self.unsent.push_back(Statement::Return { id: id.id() });
         self.returned.retain(|returned| *returned != id);
-        if self.returned.len() >= MOST_UNMATCHED {
+        if self.returned.len() >= MAX_UNMATCHED {
             self.returned.pop_front();
         }
         self.returned.push_back(id);
     }
 
-    /// Of pairs that the link is about to bring something for, more are remembered: many can be lost at once.
+    /// Limits unmatched pairs. The limit is higher for returning ones, since many can be lost at once.
     fn forget_unmatched(&mut self) {
-        for (most, is_returning) in [(MOST_UNMATCHED, false), (MOST_RETURNING, true)] {
+        for (most, is_returning) in [(MAX_UNMATCHED, false), (MAX_RETURNING, true)] {
             let is_meant = |pair: &Pair<S>| !pair.is_matched && pair.is_returning == is_returning;
             if self.pairs.iter().filter(|pair| is_meant(pair)).count() > most
                 && let Some(oldest) = self.pairs.iter().position(is_meant)
@@ -188,23 +190,23 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         }
     }
 
-    /// Whether the next message of the link is delivered to a subscription.
+    /// Returns whether the next message of the link is delivered to a subscription.
     pub fn delivers(&self, subscription: S) -> bool {
         let is_of_message =
             |pair: &&Pair<S>| pair.subscription == subscription && Some(pair.id.writer) == self.writer;
-        let is_renewed = self.writer.is_some_and(|writer| self.renewed.contains(&writer));
-        !is_renewed && self.pairs.iter().filter(is_of_message).all(Pair::is_on_link)
+        let is_resuming = self.writer.is_some_and(|writer| self.resuming.contains(&writer));
+        !is_resuming && self.pairs.iter().filter(is_of_message).all(Pair::is_on_link)
     }
 
-    /// True if the next message of the link is delivered to all subscriptions, and none of them is fresh.
+    /// Returns whether the next message of the link is delivered to all subscriptions, and none of them is fresh.
     pub fn delivers_to_all(&self) -> bool {
-        self.renewed.is_empty()
+        self.resuming.is_empty()
             && self.run.is_none()
             && self.pairs.iter().all(Pair::is_on_link)
             && !self.subscriptions.iter().any(|subscription| subscription.is_fresh)
     }
 
-    /// A message of the link was delivered to the subscriptions that [it is for](Self::delivers).
+    /// Records that a message of the link was delivered to [its subscriptions](Self::delivers).
     pub fn note_message(&mut self) {
         self.has_begun = true;
         for index in 0..self.subscriptions.len() {
@@ -215,19 +217,19 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         }
     }
 
-    /// Whether samples of a pair that RTPS delivers are accepted.
+    /// Returns whether RTPS samples of a pair are accepted.
     pub fn accepts_rtps(&self, id: PairId) -> bool {
         let refuses =
             |pair: &Pair<S>| matches!(pair.served_by, ServedBy::Link | ServedBy::Lost | ServedBy::Resent);
         self.index(id).is_none_or(|index| !refuses(&self.pairs[index]))
     }
 
-    /// The known pairs, and whether samples that RTPS delivers are accepted for each.
+    /// Returns the known pairs, and whether RTPS samples of each are accepted.
     pub fn pairs(&self) -> impl Iterator<Item = (PairId, bool)> {
         self.pairs.iter().map(|pair| (pair.id, self.accepts_rtps(pair.id)))
     }
 
-    /// Whether the link is on standby for some writer: the last message that it carried may be long outdated.
+    /// Returns whether the link is on standby for a writer: its last message may be long outdated.
     pub fn is_on_standby(&self) -> bool {
         !self.standby.is_empty()
     }
@@ -235,17 +237,17 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     /// Handles a statement of the publisher about a pair or a writer. Returns the pair if it has left the link.
     ///
     /// # Errors
-    /// The statement violates the protocol, or too many answers wait because the publisher does not read them.
+    /// The statement violates the protocol, or too many answers are unsent because the publisher does not read them.
     pub fn statement(&mut self, statement: &Statement) -> Result<Option<LeftLink>, PublisherFault> {
         let Some(id) = PairId::of(statement) else { return Ok(None) };
-        if self.unsent.len() >= MOST_WAITING {
+        if self.unsent.len() >= MAX_UNSENT {
             return Err(PublisherFault::TooManyAnswers);
         }
         self.has_begun = true;
         let left = match *statement {
             Statement::Number { next, .. } => {
-                if next > self.names {
-                    (self.writer, self.names) = (Some(id.writer), next);
+                if next > self.names_stated {
+                    (self.writer, self.names_stated) = (Some(id.writer), next);
                 }
                 None
             }
@@ -272,7 +274,8 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         Ok(left)
     }
 
-    /// False if the statement was handled before: the publisher states it on each path of the link that may be read first.
+    /// Returns false if the statement was handled before: the publisher repeats it on each path of the link that may be
+    /// read first.
     fn note_epoch(&mut self, epoch: u32) -> Result<bool, PublisherFault> {
         if epoch > self.epoch.saturating_add(MAX_EPOCH_LEAP) {
             return Err(PublisherFault::EpochLeap(epoch));
@@ -289,9 +292,10 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         };
         if !self.pairs[index].is_matched {
             let pair = &mut self.pairs[index];
-            // All before has come by the link. What follows waits with the publisher, which sends it by the link once it has the Return.
+            // The link has carried all earlier messages. The publisher queues later ones and sends them by the link
+            // after the Return.
             pair.served_by = ServedBy::Lost;
-            // At 1 RTPS was first, and it is not known what has come by links before.
+            // At 1 RTPS was first, and the messages of earlier links are unknown.
             if from > 1 {
                 pair.next = pair.next.max(from);
             }
@@ -302,7 +306,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let is_fresh = self.is_fresh(self.pairs[index].subscription);
         let pair = &mut self.pairs[index];
         pair.served_by = ServedBy::Rtps;
-        let is_fresh = is_fresh && !core::mem::replace(&mut pair.has_asked_for_kept, true);
+        let is_fresh = is_fresh && !core::mem::replace(&mut pair.has_requested_history, true);
         if !is_fresh {
             pair.next = pair.next.max(from);
         }
@@ -311,7 +315,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         (!is_fresh).then_some(LeftLink { pair: id, before: from })
     }
 
-    /// A pair that is matched at the publisher alone, if its reader is known.
+    /// Adds a pair that only the publisher has matched, if its reader is known.
     fn add_unmatched(&mut self, id: PairId) -> Option<usize> {
         let (_, subscription) = *self.readers.iter().find(|(reader, _)| *reader == id.reader)?;
         self.pairs.push(Pair {
@@ -320,7 +324,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
             is_matched: false,
             served_by: ServedBy::Unstated,
             is_returning: false,
-            has_asked_for_kept: false,
+            has_requested_history: false,
             next: 0,
         });
         Some(self.pairs.len() - 1)
@@ -328,9 +332,9 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     fn return_to_link(&mut self, id: PairId, from: u64) {
         self.run = None;
-        // A Begin revokes the Standby for its writer: from here on the link carries all of its messages.
+        // A Begin revokes the Standby of its writer: the link carries all of its messages from here on.
         self.standby.retain(|(writer, _)| *writer != id.writer);
-        self.renewed.retain(|writer| *writer != id.writer);
+        self.resuming.retain(|writer| *writer != id.writer);
         self.returned.retain(|returned| *returned != id);
         let Some(index) = self.index(id) else { return };
         let pair = &mut self.pairs[index];
@@ -344,7 +348,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         self.forget_unmatched();
     }
 
-    /// States for which writers the link is needed or on standby, where that has changed.
+    /// States changes of the standby of each writer.
     pub fn update_standby(&mut self) {
         let mut writers: Vec<u32> =
             self.pairs.iter().filter(|pair| !pair.is_on_link()).map(|pair| pair.id.writer).collect();
@@ -358,7 +362,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
             match standby {
                 Some(index) if is_needed => {
                     self.standby.swap_remove(index);
-                    self.renewed.push(writer);
+                    self.resuming.push(writer);
                     self.unsent.push_back(Statement::Needed { id: writer_id(writer) });
                 }
                 Some(index) if self.standby[index].1 == self.epoch => {}
@@ -379,12 +383,12 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         self.pairs.iter().filter(is_of).all(is_needed)
     }
 
-    /// The next statement for the publisher.
+    /// Returns the next statement for the publisher.
     pub fn poll_statement(&mut self) -> Option<Statement> {
         self.unsent.pop_front()
     }
 
-    /// Whether there is one.
+    /// Returns whether a statement is pending.
     pub fn has_statements(&self) -> bool {
         !self.unsent.is_empty()
     }

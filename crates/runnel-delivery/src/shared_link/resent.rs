@@ -1,7 +1,8 @@
-//! Messages of a link for one pair alone, which RTPS may not have delivered before it lost the pair.
+//! Resent messages of a link for one pair, which RTPS may not have delivered before it lost the pair.
 //!
-//! The publisher cannot know which of them the subscriber has had: acknowledgements are lost with everything else. So the
-//! subscriber leaves out those before the number that is due. It tells them by their place on the link: some may be dropped there.
+//! The publisher cannot know which of them the subscriber has: acknowledgements may be lost, too. So the subscriber
+//! skips those before the number that is due. It identifies messages by their position on the link, where some may be
+//! dropped.
 
 use alloc::vec::Vec;
 
@@ -9,51 +10,52 @@ use super::PairId;
 use super::pair::ServedBy;
 use super::receiver::SharedLinkReceiver;
 
-/// Messages in a row that are of one pair alone.
+/// Consecutive resent messages of one pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Run {
     pub(super) pair: PairId,
-    /// The low bits of the number of the first on the link, and its own number.
+    /// Low bits of the link number of the first message, and its RTPS number.
     pub(super) at: u32,
     pub(super) number: u64,
 }
 
 impl Run {
-    /// The number of the message that has this one on the link; `None` if it comes before.
+    /// Returns the RTPS number of a message from its link number; `None` if it precedes the run.
     pub(super) fn number_of(&self, on_link: u64) -> Option<u64> {
         let distance = (on_link as u32).wrapping_sub(self.at);
         (distance.cast_signed() >= 0).then(|| self.number + u64::from(distance))
     }
 
-    /// Whether it begins behind the place where another one began.
+    /// Returns whether the run begins after another one.
     pub(super) fn is_behind(&self, at: u32) -> bool {
         self.at.wrapping_sub(at).cast_signed() > 0
     }
 }
 
-/// A message that comes by the link since RTPS may not have delivered it.
+/// Message on the link that RTPS may not have delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resent<S> {
-    /// The pair that it is of.
+    /// The pair.
     pub pair: PairId,
-    /// Its number in RTPS.
+    /// RTPS number.
     pub number: u64,
-    /// The subscription that is to get it, unless it has had it.
+    /// The subscription that needs it; `None` if it has it.
     pub subscription: Option<S>,
 }
 
-/// Messages that neither RTPS nor the link brings.
+/// Messages that neither RTPS nor the link delivers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lost<S> {
-    /// The subscription that does not get them.
+    /// The subscription that misses them.
     pub subscription: S,
-    /// How many.
+    /// Number of messages.
     pub count: u64,
 }
 
 impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
-    /// The subscription of a pair has had, or has lost, all before this number by RTPS. To be called before RTPS has lost the pair,
-    /// and before a statement is [heard](Self::statement) that ends what RTPS brings of it.
+    /// Records the RTPS position of a pair: its subscription has received, or has lost, all messages before this
+    /// number. Call it before RTPS loses the pair, and before [`statement`](Self::statement) handles one that ends
+    /// delivery by RTPS.
     pub fn note_position(&mut self, id: PairId, next: u64) {
         if let Some(index) = self.index(id) {
             let pair = &mut self.pairs[index];
@@ -61,23 +63,23 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         }
     }
 
-    /// The subscription of a pair, and the number before which it has had all, if that is known.
+    /// Returns the subscription of a pair, and the number before which it has all messages, if known.
     pub fn due(&self, id: PairId) -> Option<(S, u64)> {
         let pair = &self.pairs[self.index(id)?];
         (pair.next > 0).then_some((pair.subscription, pair.next))
     }
 
-    /// Of the next message, which has this number on the link: that it is of one pair alone, if it is.
+    /// Returns the resent message with this number on the link, if the next message belongs to a run.
     pub fn resent(&self, on_link: u64) -> Option<Resent<S>> {
         let run = self.run?;
         let number = run.number_of(on_link)?;
         let pair = self.index(run.pair).map(|index| &self.pairs[index]);
-        let has_had = self.had.iter().any(|(id, next)| *id == run.pair && number < *next);
-        let due = pair.filter(|pair| pair.served_by == ServedBy::Resent && number >= pair.next && !has_had);
+        let is_received = self.received_before_link.iter().any(|(id, next)| *id == run.pair && number < *next);
+        let due = pair.filter(|pair| pair.served_by == ServedBy::Resent && number >= pair.next && !is_received);
         Some(Resent { pair: run.pair, number, subscription: due.map(|pair| pair.subscription) })
     }
 
-    /// A subscription has got such a message. How many before it are lost.
+    /// Records that a subscription has received a resent message. Missing ones before it are lost.
     pub fn note_resent(&mut self, resent: Resent<S>) {
         let Some(index) = self.index(resent.pair) else { return };
         let pair = &mut self.pairs[index];
@@ -85,21 +87,21 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
             self.lost.push(Lost { subscription: pair.subscription, count: resent.number - pair.next });
         }
         pair.next = pair.next.max(resent.number + 1);
-        // What the writer had kept was among them.
-        pair.has_asked_for_kept = true;
+        // The writer's history was among the resent messages.
+        pair.has_requested_history = true;
     }
 
-    /// Whether messages that come now may be of one pair alone.
+    /// Returns whether the next messages may be resent ones of one pair.
     pub fn is_in_run(&self) -> bool {
         self.run.is_some()
     }
 
-    /// What is lost for good, since this was last asked: the publisher does not have it any more.
+    /// Returns the messages lost since the last call: the publisher no longer holds them.
     pub fn take_lost(&mut self) -> Vec<Lost<S>> {
         core::mem::take(&mut self.lost)
     }
 
-    /// One that has come already is stated again by memory.
+    /// Begins a run. One that has already arrived may be stated again on the shared-memory path.
     pub(super) fn begin_run(&mut self, run: Run) {
         if self.last_run.is_some_and(|last| !run.is_behind(last)) {
             return;

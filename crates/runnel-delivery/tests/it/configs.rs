@@ -1,4 +1,4 @@
-//! The configurations that are explored.
+//! Configurations of the explorer.
 
 use runnel_delivery::{Credit, QueuePolicy};
 
@@ -6,17 +6,17 @@ use crate::explore::{describe, explore};
 use crate::world::Config;
 use crate::world::Kind::{Best, Mem, Plain, Relay, Rtps, Tcp, Udp};
 
-/// Most states of a configuration in an ordinary run.
-const STATES: usize = 1_500;
+/// Maximum number of states of a configuration in an ordinary run.
+const MAX_STATES: usize = 1_500;
 
-/// Most states of a configuration in a full run.
-const FULL: usize = 8_000_000;
+/// Maximum number of states of a configuration in a full run.
+const MAX_STATES_FULL: usize = 8_000_000;
 
-fn most() -> usize {
+fn max_states() -> usize {
     match std::env::var("RUNNEL_DELIVERY_STATES") {
-        Ok(value) if value == "full" => FULL,
+        Ok(value) if value == "full" => MAX_STATES_FULL,
         Ok(value) => value.parse().unwrap(),
-        Err(_) => STATES,
+        Err(_) => MAX_STATES,
     }
 }
 
@@ -24,9 +24,9 @@ fn is_full() -> bool {
     std::env::var("RUNNEL_DELIVERY_STATES").is_ok()
 }
 
-/// Explores a configuration. Where the bound is reached, smaller ones are explored completely as well.
+/// Explores a configuration. If it reaches the limit, smaller ones are also explored completely.
 fn holds(config: Config) {
-    let outcome = explore(&config, most());
+    let outcome = explore(&config, max_states());
     println!("{:<40} {:>9} states, complete: {}", config.name, outcome.states, outcome.is_complete);
     if let Some((why, moves)) = outcome.fault {
         panic!("{} ({} states): {why}\n{}", config.name, outcome.states, describe(&config, &moves));
@@ -130,12 +130,12 @@ fn best_effort_stream_over_memory_and_tcp() {
 }
 
 #[test]
-fn memory_dies_before_rtps_of_another_host_comes() {
+fn memory_dies_before_remote_rtps_comes_up() {
     holds(Config::new(&[(Mem, true, true), (Rtps, false, false)], 4, 1, 1));
 }
 
 #[test]
-fn relay_gives_way_to_tcp() {
+fn relay_switches_to_tcp() {
     holds(Config::new(&[(Relay, true, true), (Tcp, false, false)], 4, 2, 1));
 }
 

@@ -1,10 +1,10 @@
 //! Explicit-state exploration: every interleaving within small bounds, of the real sender and receiver.
 //!
-//! Order, justified loss and bounds are checked at each step. Then progress: as long as a path lives or can still come,
+//! Order, justified loss and bounds are checked at each step. Then progress: while a path lives or can still come up,
 //! every state can reach the end.
 //!
-//! `RUNNEL_DELIVERY_STATES=full` explores the large configurations completely (use `--release`; about 1 GB), a number sets the
-//! most states of each.
+//! `RUNNEL_DELIVERY_STATES=full` explores the large configurations completely (use `--release`; about 1 GB); a number
+//! sets the maximum number of states of each.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, VecDeque};
@@ -13,15 +13,15 @@ use std::hash::{Hash, Hasher};
 use crate::moves::Move;
 use crate::world::{Config, World};
 
-/// What came of it.
+/// Result of an exploration.
 pub struct Outcome {
     pub states: usize,
     pub is_complete: bool,
-    /// Why, and the moves that lead there.
+    /// The violation, and the moves that lead to it.
     pub fault: Option<(String, Vec<Move>)>,
 }
 
-/// States are told apart by a hash of 128 bits.
+/// Hash of 128 bits that identifies a state.
 fn hash(world: &World) -> u128 {
     let half = |seed: u64| {
         let mut hasher = DefaultHasher::new();
@@ -34,7 +34,7 @@ fn hash(world: &World) -> u128 {
 
 struct Explorer {
     index: HashMap<u128, u32>,
-    /// By which move each state was found, and from which.
+    /// For each state, its predecessor and the move between them.
     found: Vec<(u32, Move)>,
     edges: Vec<(u32, u32)>,
     done: Vec<bool>,
@@ -53,7 +53,7 @@ impl Explorer {
         moves
     }
 
-    /// A state from which the end cannot be reached although some path lives.
+    /// Returns a state from which the end is unreachable although a path lives.
     fn stuck(&mut self) -> Option<u32> {
         let mut good = self.done.clone();
         self.edges.sort_unstable();
@@ -71,7 +71,7 @@ impl Explorer {
     }
 }
 
-pub fn explore(config: &Config, most: usize) -> Outcome {
+pub fn explore(config: &Config, max_states: usize) -> Outcome {
     let start = World::new(config);
     let mut explorer = Explorer {
         index: HashMap::from([(hash(&start), 0)]),
@@ -84,7 +84,7 @@ pub fn explore(config: &Config, most: usize) -> Outcome {
     let mut at = 0;
     while let Some(world) = open.pop_front() {
         let states = explorer.found.len();
-        if states > most {
+        if states > max_states {
             return Outcome { states, is_complete: false, fault: None };
         }
         explorer.done.push(world.is_done(config));
@@ -111,14 +111,14 @@ pub fn explore(config: &Config, most: usize) -> Outcome {
     Outcome { states, is_complete: true, fault: stuck }
 }
 
-/// How many moves a failed test shows, the last ones.
-const MOST_LINES: usize = 60;
+/// Maximum number of moves that a failed test shows, the last ones.
+const MAX_LINES: usize = 60;
 
-/// Replays moves; a line for each, for the message of a failed test.
+/// Replays moves; returns a line for each, for the message of a failed test.
 pub fn describe(config: &Config, moves: &[Move]) -> String {
     let mut world = World::new(config);
     let mut text = String::new();
-    let skipped = moves.len().saturating_sub(MOST_LINES);
+    let skipped = moves.len().saturating_sub(MAX_LINES);
     for (index, step) in moves.iter().enumerate() {
         let result = world.apply(config, *step);
         if index < skipped {

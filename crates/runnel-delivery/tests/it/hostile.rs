@@ -1,4 +1,4 @@
-//! Peers that send whatever they like: no panic, and no more memory than the limits.
+//! Hostile peers: arbitrary input causes no panic, and no more memory than the limits.
 
 use proptest::prelude::*;
 use runnel_delivery::{
@@ -10,7 +10,7 @@ use crate::world::ID;
 
 const CREDIT: Credit = Credit { messages: 8, bytes: 1000 };
 
-/// What one hostile publisher does.
+/// One action of a hostile publisher.
 #[derive(Clone, Debug)]
 enum Attack {
     Begin(u32, u32, u64, bool),
@@ -25,7 +25,7 @@ enum Attack {
     Poll,
 }
 
-/// Numbers near each other, and those at the ends of ranges.
+/// Numbers near each other, and at the ends of ranges.
 fn number() -> impl Strategy<Value = u64> {
     let ends =
         [0, 1, u64::MAX, MAX_NUMBER, MAX_NUMBER + 1, MAX_NUMBER - 1, MAX_NUMBER_LEAP, MAX_NUMBER_LEAP + 9];
@@ -64,8 +64,8 @@ fn path(id: u32) -> Path {
     }
 }
 
-/// Lets it happen; the number of a message that was accepted in order.
-fn strike(receiver: &mut Receiver<u64>, attack: &Attack) -> Option<u64> {
+/// Applies an attack; returns the number of a message that was accepted in order.
+fn apply_attack(receiver: &mut Receiver<u64>, attack: &Attack) -> Option<u64> {
     match *attack {
         Attack::Begin(id, epoch, from, is_settled) => {
             let _ = receiver.begin(PathId(id), epoch, from, is_settled);
@@ -97,10 +97,10 @@ fn strike(receiver: &mut Receiver<u64>, attack: &Attack) -> Option<u64> {
     None
 }
 
-/// Polls to the end; the numbers delivered.
+/// Polls until no action is left; returns the delivered numbers.
 fn poll_all(receiver: &mut Receiver<u64>) -> Vec<u64> {
     let mut delivered = Vec::new();
-    // Each action uses something up that is limited.
+    // Each action consumes something limited.
     for _ in 0..1000 {
         match receiver.poll_action() {
             None => return delivered,
@@ -115,27 +115,27 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn hostile_publisher_costs_no_more_than_the_limits(attacks in prop::collection::vec(attack(), 1..80)) {
+    fn hostile_publisher_stays_within_limits(attacks in prop::collection::vec(attack(), 1..80)) {
         let mut receiver = Receiver::new(ID, CREDIT);
         (0..5).for_each(|id| receiver.path_up(path(id)).unwrap());
         for attack in &attacks {
-            strike(&mut receiver, attack);
+            apply_attack(&mut receiver, attack);
             if matches!(attack, Attack::Poll) {
                 poll_all(&mut receiver);
             }
-            // Window, two queues without numbers, and what waits for a Begin.
+            // Window, two queues without numbers, and the messages after a deferred Begin.
             prop_assert!(receiver.held() <= 4 * CREDIT.messages as usize + 1);
             prop_assert!(receiver.next() <= MAX_NUMBER + 1);
         }
     }
 
     #[test]
-    fn hostile_publisher_never_has_a_message_delivered_twice(attacks in prop::collection::vec(attack(), 1..80)) {
+    fn hostile_publisher_gets_no_message_delivered_twice(attacks in prop::collection::vec(attack(), 1..80)) {
         let mut receiver = Receiver::new(ID, CREDIT);
         (0..4).for_each(|id| receiver.path_up(path(id)).unwrap());
         let mut last = 0;
         for attack in attacks.iter().filter(|attack| !matches!(attack, Attack::Up(_))) {
-            let in_order = strike(&mut receiver, attack);
+            let in_order = apply_attack(&mut receiver, attack);
             for number in in_order.into_iter().chain(poll_all(&mut receiver)) {
                 prop_assert!(number > last, "{} after {}", number, last);
                 last = number;
@@ -224,7 +224,7 @@ fn paths_are_limited_and_unique() {
 }
 
 #[test]
-fn reached_that_cannot_be_true_is_refused() {
+fn impossible_reached_is_refused() {
     let policy = QueuePolicy::KeepLast { depth: 1 };
     let mut sender = Sender::new(SenderOptions { id: ID, first: 5, policy, max_bytes: 1, credit: CREDIT });
     sender.path_up(path(0)).unwrap();

@@ -1,4 +1,4 @@
-//! Several subscriptions of one node on one TCPROS link: a sender and a receiver each, and one count of numbers.
+//! Shared TCPROS link of several subscriptions: a sender and a receiver each, and one numbering.
 
 use std::collections::VecDeque;
 
@@ -12,13 +12,13 @@ use crate::random::Random;
 const LINK: PathId = PathId(1);
 const OWN: PathId = PathId(2);
 
-/// What the link carries: statements and messages, which have no number there.
+/// Frame of the link: a statement or a message without a number.
 enum Frame {
     Statement(Statement),
     Message(u64),
 }
 
-/// One subscription: both ends, and a path of its own in order.
+/// One subscription: both ends, and an ordered path of its own.
 struct Pair {
     id: StreamId,
     sender: Sender<u64>,
@@ -53,7 +53,7 @@ impl Pair {
         self.poll();
     }
 
-    fn bring(&mut self, path: PathId, number: u64) {
+    fn message_arrives(&mut self, path: PathId, number: u64) {
         if self.receiver.accept_in_order(path, number) {
             return self.delivered.push(number);
         }
@@ -106,13 +106,13 @@ impl Link {
             Some(Frame::Message(message)) => {
                 let (stream, number) = self.reader.message().unwrap();
                 assert_eq!((stream, number), (77, message), "both ends count alike");
-                pairs.iter_mut().for_each(|pair| pair.bring(LINK, number));
+                pairs.iter_mut().for_each(|pair| pair.message_arrives(LINK, number));
             }
         }
     }
 }
 
-/// Sends what one pair has; a message that goes by the link is carried for the others as well.
+/// Executes the action of one pair; a message on the link is carried for the others as well.
 fn act(pairs: &mut [Pair], index: usize, link: &mut Link) {
     let id = pairs[index].id;
     match pairs[index].sender.poll_action() {
@@ -143,7 +143,7 @@ fn step(pairs: &mut [Pair], link: &mut Link, switches: bool, random: &mut Random
         1 => link.read(pairs),
         2 => match pairs[index].own.pop_front() {
             Some(Ok(statement)) => pairs[index].state(OWN, statement),
-            Some(Err(number)) => pairs[index].bring(OWN, number),
+            Some(Err(number)) => pairs[index].message_arrives(OWN, number),
             None => {}
         },
         3 => {
@@ -151,8 +151,8 @@ fn step(pairs: &mut [Pair], link: &mut Link, switches: bool, random: &mut Random
                 pairs[index].sender.reached(epoch, next).unwrap();
             }
         }
-        _ if switches && random.is(10) => {
-            let to = if random.is(2) { OWN } else { LINK };
+        _ if switches && random.one_in(10) => {
+            let to = if random.one_in(2) { OWN } else { LINK };
             let _ = pairs[index].sender.switch_path(to);
         }
         _ => {}
@@ -186,8 +186,8 @@ fn each_subscription_gets_each_message_once() {
 }
 
 #[test]
-fn link_carries_a_message_once_for_all() {
+fn link_carries_message_once_for_all() {
     let link = run(1, 3, false);
-    // Until each Begin is answered, one may be behind another by its credit.
+    // Until each Begin is answered, a subscription may lag behind another by its credit.
     assert!(link.messages <= 200 + 2 * 6, "{} messages", link.messages);
 }

@@ -1,4 +1,4 @@
-//! The delivery machine by its public items: explored, simulated, attacked.
+//! Tests of the public API: exploration, simulation, hostile peers.
 
 mod configs;
 mod explore;

@@ -1,4 +1,4 @@
-//! All that may happen next in a world, and what becomes of it.
+//! Moves: all possible next steps of a world, and their effects.
 
 use runnel_delivery::{Numbered, QueuePolicy, SendAction, Statement};
 
@@ -33,7 +33,7 @@ pub enum Move {
 }
 
 impl World {
-    /// All moves that are possible.
+    /// Returns all possible moves.
     pub fn moves(&self, config: &Config) -> Vec<Move> {
         let mut moves = Vec::new();
         let next = self.published + 1;
@@ -119,19 +119,19 @@ impl World {
         }
     }
 
-    /// What the receiver has.
+    /// Returns the messages that the receiver has.
     fn acknowledged(&self) -> u128 {
         let has = |number: &u64| *number < self.receiver.next() || self.receiver.holds(*number);
         (0..100).filter(has).fold(0, |mask, number| mask | bit(number))
     }
 
-    /// The time for the receiver to notice deaths is over.
+    /// Returns whether the time for the receiver to notice deaths is over.
     fn deaths_are_known(&self) -> bool {
         self.lines.iter().all(|line| !line.sender_knows || line.receiver_knows)
     }
 
-    /// A connection is empty when the kernel of the peer has all; memory and RTPS when the peer has read all. A dead path is
-    /// left when the peer has noticed.
+    /// Returns whether a path can be empty: a connection when the peer's kernel has all messages; memory and RTPS when
+    /// the peer has read them. A dead path is left when the peer has noticed.
     fn can_be_empty(&self, index: usize) -> bool {
         let line = &self.lines[index];
         if line.is_broken {
@@ -144,7 +144,7 @@ impl World {
         }
     }
 
-    /// Takes a step.
+    /// Executes a step.
     pub fn apply(&mut self, config: &Config, step: Move) -> Result<(), Fault> {
         match step {
             Move::Publish => self.publish(config)?,
@@ -171,7 +171,7 @@ impl World {
             }
             Move::ReceiveSample(index, number) => {
                 self.lines[index].bag &= !bit(number);
-                self.bring(config, index, number)?;
+                self.message_arrives(config, index, number)?;
             }
             Move::ReceiveBegin(index) => {
                 if let Some((epoch, from, is_settled)) = self.lines[index].begin.take() {
@@ -234,7 +234,7 @@ impl World {
             Some(SendAction::Begin { path, statement: Statement::Begin { epoch, from, is_settled, .. } }) => {
                 let line = &mut self.lines[path.0 as usize];
                 if line.kind == Kind::Best {
-                    // What it carried already may arrive after this and pass what is sent again.
+                    // Messages in flight may arrive after this and pass those that are sent again.
                     let carried = line.unacked;
                     let is_passed = |number: &u64| numbers(carried).any(|later| later > *number);
                     self.oracle.risked |=
@@ -249,7 +249,7 @@ impl World {
             Some(SendAction::Skip { path, from, to, .. }) => {
                 let line = &mut self.lines[path.0 as usize];
                 match line.kind {
-                    // The writer states a GAP for what it does not hold itself.
+                    // The writer sends a GAP for messages that it does not hold itself.
                     Kind::Rtps => {
                         (from..to).filter(|n| line.unacked & bit(*n) == 0).for_each(|n| line.gaps |= bit(n))
                     }
@@ -321,7 +321,7 @@ impl World {
         }
         let is_left = |line: &Line| line.is_up && !line.receiver_knows;
         if self.lines.iter().filter(|line| is_left(line)).all(|line| !line.kind.is_numbered()) {
-            // The sender drops what it gets back, since the path that is left has no numbers.
+            // The sender drops returned messages, since the left path has no numbers.
             self.oracle.gone |= self.lines[index].unacked;
         }
         self.receiver.path_down(Self::id(index));

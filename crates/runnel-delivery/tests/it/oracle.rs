@@ -1,33 +1,33 @@
-//! What must hold: order, justified loss, bounds.
+//! Oracle of the invariants: order, justified loss, bounds.
 
 use runnel_delivery::{ReceiveError, Receiver};
 
 use crate::world::{Config, bit, numbers};
 
-/// What does not hold.
+/// Violation of an invariant.
 #[derive(Debug)]
 pub struct Fault(pub String);
 
 impl Fault {
-    /// The receiver calls something that a correct sender sent an error.
+    /// The receiver reports an error for input of a correct sender.
     pub fn refused(error: ReceiveError) -> Self {
         Self(format!("refused: {error}"))
     }
 }
 
-/// See the module's documentation.
+/// Checker of the invariants.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Oracle {
-    /// Every path has numbers, so that losses are known by number.
+    /// Every path has numbers, so losses are known by number.
     is_numbered: bool,
-    /// The last message delivered.
+    /// The last delivered message.
     last: u64,
-    /// Messages that were delivered, counted as lost.
+    /// Delivered messages, and those counted as lost.
     pub delivered: u128,
     pub lost: u128,
     /// Messages that the sender dropped, or that a dead path destroyed.
     pub gone: u128,
-    /// Messages that were sent by a lossy path.
+    /// Messages that were sent on a lossy path.
     pub risked: u128,
 }
 
@@ -78,7 +78,7 @@ impl Oracle {
     }
 
     pub fn check_bounds(&self, receiver: &Receiver<u64>, config: &Config) -> Result<(), Fault> {
-        // Where paths have no numbers, what waits for the end of another path is held apart.
+        // Where paths have no numbers, messages that wait for the end of another path are held separately.
         let queues = if self.is_numbered { 1 } else { 3 };
         if receiver.held() > config.credit.messages as usize * queues {
             return Err(Fault(format!("bounds: {} messages held", receiver.held())));
@@ -92,7 +92,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// Published messages that are neither delivered nor counted.
+    /// Returns published messages that are neither delivered nor counted.
     pub fn missing(&self, receiver: &Receiver<u64>, messages: u64) -> u128 {
         let all = numbers(u128::MAX).filter(|number| (1..=messages).contains(number));
         let accounted = |number: &u64| {
@@ -105,7 +105,7 @@ impl Oracle {
         all.filter(|number| !accounted(number)).fold(0, |mask, number| mask | bit(number))
     }
 
-    /// What may be missing for ever without anybody knowing. A lossy path has no Skip.
+    /// Returns messages that may be missing undetected. A lossy path has no Skip.
     pub fn may_be_missing(&self, receiver: &Receiver<u64>, is_lossy: bool) -> u128 {
         let lost = if is_lossy { self.risked | self.gone } else { self.risked };
         numbers(lost).filter(|number| !receiver.holds(*number)).fold(0, |mask, number| mask | bit(number))

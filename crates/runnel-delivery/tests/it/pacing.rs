@@ -1,4 +1,5 @@
-//! A subscriber whose user is waited for: it holds messages, reports how far its user is, and the sender keeps to the credit.
+//! Flow control: the subscriber holds messages and reports the position of its user, and the sender keeps to the
+//! credit.
 
 use runnel_delivery::{
     Credit, Numbered, Path, PathId, PathKind, QueuePolicy, ReceiveAction, Receiver, SendAction, Sender,
@@ -10,7 +11,7 @@ use crate::world::ID;
 const MEMORY: PathId = PathId(1);
 const CREDIT: Credit = Credit { messages: 8, bytes: 100 };
 
-/// Both ends of a pair that is active in memory.
+/// Creates both ends of a pair that is active in memory.
 fn paced() -> (Sender<u64>, Receiver<u64>) {
     let policy = QueuePolicy::KeepLast { depth: 1000 };
     let mut sender =
@@ -32,7 +33,7 @@ fn publish(sender: &mut Sender<u64>, numbers: std::ops::RangeInclusive<u64>, byt
     });
 }
 
-/// What the sender sends reaches the receiver; how many messages that were.
+/// Passes messages from the sender to the receiver; returns their number.
 fn carry(sender: &mut Sender<u64>, receiver: &mut Receiver<u64>) -> usize {
     let mut count = 0;
     while let Some(action) = sender.poll_action() {
@@ -51,7 +52,7 @@ fn carry(sender: &mut Sender<u64>, receiver: &mut Receiver<u64>) -> usize {
     count
 }
 
-/// The user takes so many messages, which are told to the sender as the receiver reports.
+/// Takes at most `most` messages, and passes the receiver's reports to the sender.
 fn take(sender: &mut Sender<u64>, receiver: &mut Receiver<u64>, most: usize) -> Vec<u64> {
     let mut taken = Vec::new();
     loop {
@@ -75,7 +76,7 @@ fn paced_sender_keeps_to_the_credit_while_active() {
     publish(&mut sender, 1..=20, 1);
     assert_eq!((carry(&mut sender, &mut receiver), receiver.held(), sender.queue_len()), (8, 8, 12));
     assert_eq!(take(&mut sender, &mut receiver, 3), [1, 2, 3]);
-    assert_eq!(carry(&mut sender, &mut receiver), 0, "it is not told yet");
+    assert_eq!(carry(&mut sender, &mut receiver), 0, "not reported yet");
     assert_eq!(take(&mut sender, &mut receiver, 1), [4]);
     assert_eq!(carry(&mut sender, &mut receiver), 4);
 }
@@ -102,7 +103,7 @@ fn one_message_may_exceed_the_bytes_of_the_credit() {
 }
 
 #[test]
-fn paced_pair_never_comes_to_a_standstill() {
+fn paced_pair_never_stalls() {
     let (mut sender, mut receiver) = paced();
     let mut random = 7_u64;
     let mut next_random = |below: u64| {
@@ -129,7 +130,7 @@ fn paced_pair_never_comes_to_a_standstill() {
 }
 
 #[test]
-fn message_that_the_path_did_not_take_is_the_next_or_dropped() {
+fn unsent_message_is_next_or_dropped() {
     let policy = QueuePolicy::KeepLast { depth: 2 };
     let options = SenderOptions { id: ID, first: 1, policy, max_bytes: usize::MAX, credit: Credit::DEFAULT };
     let mut sender = Sender::new(options);

@@ -1,4 +1,4 @@
-//! Random numbers of a seed (SplitMix64).
+//! Seeded random numbers (SplitMix64).
 
 pub struct Random(u64);
 
@@ -15,12 +15,13 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below `end`, which is not 0.
+    /// Returns a number below `end`, which is not 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
-    pub fn is(&mut self, one_in: u64) -> bool {
-        self.below(one_in) == 0
+    /// Returns true with probability 1 / `count`.
+    pub fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
     }
 }

@@ -1,4 +1,4 @@
-//! Rules of the receiver, one by one.
+//! Rules of the receiver, one test each.
 
 use runnel_delivery::{
     Accepted, Credit, Path, PathId, PathKind, ReceiveAction, ReceiveError, Receiver, Statement,
@@ -26,7 +26,7 @@ fn receiver() -> Receiver<u64> {
     receiver
 }
 
-/// What the receiver does, in words.
+/// Polls the receiver; returns its actions as text.
 fn actions(receiver: &mut Receiver<u64>) -> Vec<String> {
     let mut actions = Vec::new();
     while let Some(action) = receiver.poll_action() {
@@ -48,7 +48,7 @@ fn message(receiver: &mut Receiver<u64>, path: PathId, number: u64) -> Accepted 
     receiver.message(path, number, number, 10).unwrap()
 }
 
-/// Active on a path, `next` being 5.
+/// Creates a receiver active on a path; `next` is 5.
 fn active(path: PathId) -> Receiver<u64> {
     let mut receiver = receiver();
     receiver.begin(path, 1, 5, false).unwrap();
@@ -113,7 +113,7 @@ fn death_of_the_old_path_waits_for_a_new_begin() {
 }
 
 #[test]
-fn message_that_comes_twice_is_delivered_once() {
+fn duplicate_message_is_delivered_once() {
     let mut receiver = active(MEMORY);
     message(&mut receiver, MEMORY, 5);
     actions(&mut receiver);
@@ -242,7 +242,7 @@ fn path_without_numbers_is_read_before_a_begin_counts() {
 }
 
 #[test]
-fn peer_without_statements_begins_where_its_first_sample_is() {
+fn peer_without_statements_begins_at_first_sample() {
     let mut receiver = Receiver::new(ID, CREDIT);
     receiver.path_up(Path::plain(RTPS, PathKind::RtpsReliable)).unwrap();
     receiver.begin_plain(RTPS, 30).unwrap();

@@ -1,4 +1,4 @@
-//! A publication or a subscription that goes on in another process or on another host, from a snapshot.
+//! Relocation: a publication or a subscription continues in another process or on another host, from a snapshot.
 
 use runnel_delivery::{Credit, QueuePolicy, Receiver, Sender};
 
@@ -6,7 +6,7 @@ use crate::explore::describe;
 use crate::moves::Move;
 use crate::oracle::Fault;
 use crate::random::Random;
-use crate::simulation::{MESSAGES, MOST_STEPS, check_end, seeds, take_steps};
+use crate::simulation::{MESSAGES, MAX_STEPS, check_end, seeds, take_steps};
 use crate::world::{Config, Kind, World};
 
 const KINDS: [Kind; 4] = [Kind::Mem, Kind::Tcp, Kind::Rtps, Kind::Relay];
@@ -19,7 +19,7 @@ enum Moved {
 }
 
 impl World {
-    /// The paths of the old process end; the new one takes what they give back.
+    /// Ends the paths of the old process; the new one takes the messages that they return.
     fn move_publication(&mut self, config: &Config) -> Result<(), Fault> {
         for index in 0..self.lines.len() {
             if self.lines[index].is_up && !self.lines[index].sender_knows {
@@ -32,7 +32,7 @@ impl World {
         Ok(())
     }
 
-    /// The old process reads nothing more; the new one goes on with what it held.
+    /// Ends the old process; the new one continues with the messages that it held.
     fn move_subscription(&mut self, config: &Config) -> Result<(), Fault> {
         for index in 0..self.lines.len() {
             if self.lines[index].is_up && !self.lines[index].receiver_knows {
@@ -67,7 +67,7 @@ fn run(config: &Config, moved: Moved, random: &mut Random) -> Result<(), (Fault,
         Moved::Both => world.move_subscription(config).and_then(|()| world.move_publication(config)),
     });
     world.births = 2;
-    let result = result.and_then(|()| take_steps(&mut world, config, random, until..MOST_STEPS, &mut taken));
+    let result = result.and_then(|()| take_steps(&mut world, config, random, until..MAX_STEPS, &mut taken));
     result.and_then(|()| check_end(&world, config)).map_err(|fault| (fault, taken))
 }
 
@@ -88,17 +88,17 @@ fn relocates(moved: Moved) {
 }
 
 #[test]
-fn publication_moves_without_loss_or_duplicate() {
+fn publication_relocates_without_loss_or_duplicate() {
     relocates(Moved::Publication);
 }
 
 #[test]
-fn subscription_moves_without_loss_or_duplicate() {
+fn subscription_relocates_without_loss_or_duplicate() {
     relocates(Moved::Subscription);
 }
 
 #[test]
-fn both_ends_move_at_once() {
+fn both_ends_relocate_at_once() {
     relocates(Moved::Both);
 }
 

@@ -1,4 +1,4 @@
-//! Rules of the sender, one by one.
+//! Rules of the sender, one test each.
 
 use runnel_delivery::{
     Credit, Numbered, Path, PathId, PathKind, PublishError, QueuePolicy, SendAction, Sender, SenderOptions,
@@ -21,7 +21,7 @@ fn keep_last(depth: usize) -> Sender<()> {
     sender(QueuePolicy::KeepLast { depth }, Credit::DEFAULT)
 }
 
-/// Active on TCP, with nothing under way.
+/// Creates a sender active on TCP, with nothing in flight.
 fn active(depth: usize) -> Sender<()> {
     let mut sender = keep_last(depth);
     assert_eq!(actions(&mut sender), ["begin 1 on 1"]);
@@ -35,7 +35,7 @@ fn publish(sender: &mut Sender<()>, numbers: std::ops::RangeInclusive<u64>) {
     });
 }
 
-/// What the sender does, in words.
+/// Polls the sender; returns its actions as text.
 fn actions(sender: &mut Sender<()>) -> Vec<String> {
     let mut actions = Vec::new();
     while let Some(action) = sender.poll_action() {
@@ -77,7 +77,7 @@ fn dropped_message_is_skipped() {
 }
 
 #[test]
-fn keep_all_refuses_what_does_not_fit() {
+fn full_keep_all_queue_refuses_messages() {
     let mut sender = sender(QueuePolicy::KeepAll { limit: 2 }, Credit::DEFAULT);
     sender.path_blocked(TCP);
     publish(&mut sender, 1..=2);
@@ -134,7 +134,7 @@ fn message_longer_than_the_credit_is_sent_when_it_is_next() {
 }
 
 #[test]
-fn unread_messages_go_by_the_next_path() {
+fn unread_messages_use_next_path() {
     let mut sender = active(9);
     sender.path_up(Path::new(MEMORY, PathKind::SharedMemory)).unwrap();
     publish(&mut sender, 1..=1);
@@ -147,7 +147,7 @@ fn unread_messages_go_by_the_next_path() {
 }
 
 #[test]
-fn what_a_dead_connection_held_is_skipped() {
+fn messages_of_dead_connection_are_skipped() {
     let mut sender = active(9);
     sender.path_up(Path::new(RTPS, PathKind::RtpsReliable)).unwrap();
     publish(&mut sender, 1..=5);
@@ -158,9 +158,9 @@ fn what_a_dead_connection_held_is_skipped() {
     assert_eq!(sender.state(), SenderState::Active { path: RTPS });
 }
 
-/// The old path's last part was still under way when the new one died and the old one began again.
+/// The last messages of the old path were still in flight when the new one died and the old one began again.
 #[test]
-fn connection_that_began_again_is_open_from_its_first_message() {
+fn reopened_connection_is_open_from_first_message() {
     let mut sender = active(9);
     sender.path_up(Path::new(MEMORY, PathKind::SharedMemory)).unwrap();
     publish(&mut sender, 1..=3);
@@ -197,7 +197,7 @@ fn last_skip_waits_until_the_old_path_takes_it() {
 }
 
 #[test]
-fn path_that_is_left_is_closed_when_all_has_arrived() {
+fn left_path_is_closed_after_all_arrived() {
     let mut sender = keep_last(9);
     sender.path_down(TCP, []);
     sender.path_up(Path::new(MEMORY, PathKind::SharedMemory).closing()).unwrap();
@@ -241,7 +241,7 @@ fn path_without_statements_is_emptied_before_the_next_begins() {
 }
 
 #[test]
-fn path_without_numbers_gets_nothing_a_second_time() {
+fn path_without_numbers_carries_nothing_twice() {
     let mut sender = keep_last(9);
     sender.path_down(TCP, []);
     sender.path_up(Path::new(MEMORY, PathKind::SharedMemory)).unwrap();
@@ -255,9 +255,9 @@ fn path_without_numbers_gets_nothing_a_second_time() {
     assert_eq!((actions(&mut sender), sender.dropped()), (vec!["3 on 1".to_string()], 1));
 }
 
-/// RTPS states a GAP, which a later Begin does not replace.
+/// RTPS sends a GAP, which a later Begin does not replace.
 #[test]
-fn skip_that_was_due_is_stated_after_the_next_begin() {
+fn due_skip_follows_next_begin() {
     let mut sender = keep_last(1);
     sender.path_down(TCP, []);
     sender.path_up(Path::new(RTPS, PathKind::RtpsReliable)).unwrap();

@@ -1,5 +1,5 @@
-//! Nodes of both graphs whose subscriptions share a link of ROS 1: each subscription gets each message once and in order, while
-//! RTPS takes pairs over, loses them, and takes them over again.
+//! Shared ROS 1 link of nodes in both graphs: each subscription receives each message once and in order while RTPS
+//! takes pairs over, loses them, and takes them over again.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,46 +14,46 @@ mod killed;
 const WRITERS: u32 = 2;
 const SUBSCRIPTIONS: u32 = 3;
 
-/// What may happen.
+/// Faults of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Trouble {
     None,
-    /// RTPS loses pairs, at either end first, and datagrams with them. Writers hold what is not acknowledged.
+    /// RTPS loses pairs, at either end first, together with datagrams. Writers hold unacknowledged messages.
     Blackouts,
-    /// They hold only so many messages.
+    /// Writers hold only so many messages.
     BlackoutsWithDepth(usize),
-    /// The link's queue drops messages besides.
+    /// The link's queue also drops messages.
     BlackoutsWithSlowLink,
-    /// The link's connection is reset besides.
+    /// The link's connection is also reset.
     BlackoutsWithKilledLinks,
 }
 
-/// What the link carries. A message has its number there.
+/// Frame of the link. A message carries its link number.
 #[derive(Clone, Copy)]
 enum Frame {
     Statement(Statement),
     Message(u64, u32, u64),
 }
 
-/// A pair as RTPS has it: in order, and what is under way may be lost when the writer loses the reader.
+/// State of a pair in RTPS: in order; messages in flight may be lost when the writer loses the reader.
 #[derive(Default)]
 struct Pair {
     is_compatible: bool,
     at_writer: bool,
     at_reader: bool,
-    /// The link has left it to RTPS.
+    /// The link has left the pair to RTPS.
     is_active: bool,
     waiting: Option<Vec<u64>>,
     under_way: VecDeque<u64>,
-    /// What the writer holds for the reader.
+    /// Messages that the writer holds for the reader.
     unacknowledged: VecDeque<u64>,
-    /// RTPS owes nothing before.
+    /// RTPS owes no message before this number.
     floor: u64,
-    /// RTPS owes nothing before since it matched the pair.
+    /// RTPS owes no message before this number since it matched the pair.
     since: u64,
-    /// The number after the last that RTPS has given.
+    /// The number after the last that RTPS delivered.
     position: u64,
-    /// The link is told of it, since RTPS has matched the pair while the link stands.
+    /// The link tracks the pair, since RTPS matched it while the link exists.
     is_followed: bool,
 }
 
@@ -62,15 +62,15 @@ struct Scene {
     sender: SharedLinkSender,
     receiver: SharedLinkReceiver<u32>,
     down: VecDeque<Frame>,
-    /// What the path before has not given of that.
+    /// Frames of the previous path that are not read yet.
     down_before: VecDeque<Frame>,
     up: VecDeque<Statement>,
     pairs: Vec<Pair>,
     published: [u64; WRITERS as usize],
-    /// By subscription and writer.
-    heard: Vec<Vec<u64>>,
+    /// Received numbers by subscription and writer.
+    received: Vec<Vec<u64>>,
     is_there: [bool; SUBSCRIPTIONS as usize],
-    /// Messages that are lost for good, by pair, and what the receiver says of that.
+    /// Lost messages by pair, and the number that the receiver counted.
     lost: BTreeMap<PairId, u64>,
     counted: u64,
     trouble: Trouble,
@@ -92,7 +92,7 @@ fn ids() -> impl Iterator<Item = PairId> {
 impl Scene {
     fn new(seed: u64, trouble: Trouble) -> Self {
         let mut random = Random::new(seed);
-        let pairs = ids().map(|_| Pair { is_compatible: !random.is(3), ..Pair::default() }).collect();
+        let pairs = ids().map(|_| Pair { is_compatible: !random.one_in(3), ..Pair::default() }).collect();
         Self {
             random,
             sender: SharedLinkSender::default(),
@@ -102,7 +102,7 @@ impl Scene {
             up: VecDeque::new(),
             pairs,
             published: [0; WRITERS as usize],
-            heard: ids().map(|_| Vec::new()).collect(),
+            received: ids().map(|_| Vec::new()).collect(),
             is_there: [false; SUBSCRIPTIONS as usize],
             lost: BTreeMap::new(),
             counted: 0,
@@ -114,7 +114,7 @@ impl Scene {
         }
     }
 
-    /// The link goes over to another path, which the subscriber may read first once it has all messages of the one before.
+    /// Switches the link to another path, which the subscriber may read only after all messages of the previous one.
     fn switch_path(&mut self) {
         if self.down_before.is_empty() {
             self.down_before = std::mem::take(&mut self.down);
@@ -149,19 +149,19 @@ impl Scene {
         self.on_link += 1;
     }
 
-    /// What is held beyond the depth is gone.
+    /// Drops messages beyond the depth.
     fn keep_depth(&mut self, id: PairId) {
         let Trouble::BlackoutsWithDepth(depth) = self.trouble else { return };
         let pair = &mut self.pairs[index(id)];
         while pair.unacknowledged.len() > depth {
             let gone = pair.unacknowledged.pop_front().unwrap();
-            // It may have arrived for all that.
+            // It may have arrived nevertheless.
             pair.under_way.retain(|number| *number != gone);
             *self.lost.entry(id).or_default() += 1;
         }
     }
 
-    /// A message of the link's queue is dropped.
+    /// Drops a message of the link's queue.
     fn drop_on_link(&mut self) {
         let message = |(_, frame): &(usize, &Frame)| matches!(frame, Frame::Message(..));
         let Some((place, Frame::Message(_, writer, _))) = self.down.iter().enumerate().find(message) else {
@@ -184,9 +184,9 @@ impl Scene {
         pair.waiting = Some(Vec::new());
     }
 
-    /// The writer serves the reader no longer.
-    fn give_back(&mut self, id: PairId) {
-        let (is_cut_off, next) = (self.random.is(2), self.next(id));
+    /// Stops serving the reader at the writer.
+    fn return_to_link(&mut self, id: PairId) {
+        let (is_cut_off, next) = (self.random.one_in(2), self.next(id));
         let pair = &mut self.pairs[index(id)];
         if pair.is_active {
             pair.since = pair.unacknowledged.front().copied().unwrap_or(next);
@@ -227,7 +227,7 @@ impl Scene {
 
     fn lose_at_writer(&mut self, id: PairId) {
         if std::mem::replace(&mut self.pairs[index(id)].at_writer, false) {
-            self.give_back(id);
+            self.return_to_link(id);
         }
     }
 
@@ -255,23 +255,23 @@ impl Scene {
         self.receiver.add_reader(subscription, subscription);
         for writer in 1..=WRITERS {
             let id = PairId { writer, reader: subscription };
-            if self.pairs[index(id)].is_compatible && !self.random.is(3) {
+            if self.pairs[index(id)].is_compatible && !self.random.one_in(3) {
                 self.set_at_reader(id, true);
             }
         }
         self.receiver.update_standby();
     }
 
-    fn hear(&mut self, id: PairId, number: u64) {
-        let heard = &mut self.heard[index(id)];
-        assert!(heard.last().is_none_or(|last| *last < number), "{id:?}: {number} after {heard:?}");
-        heard.push(number);
+    fn receive(&mut self, id: PairId, number: u64) {
+        let received = &mut self.received[index(id)];
+        assert!(received.last().is_none_or(|last| *last < number), "{id:?}: {number} after {received:?}");
+        received.push(number);
     }
 
     fn read_link(&mut self) {
         let is_owed = self.down_before.iter().any(|frame| matches!(frame, Frame::Message(..)));
         let has_both = !self.down_before.is_empty() && !self.down.is_empty();
-        let before = is_owed || self.down.is_empty() || has_both && self.random.is(2);
+        let before = is_owed || self.down.is_empty() || has_both && self.random.one_in(2);
         match if before { self.down_before.pop_front() } else { self.down.pop_front() } {
             Some(Frame::Statement(statement)) => {
                 let id = PairId::of(&statement).unwrap();
@@ -285,11 +285,11 @@ impl Scene {
             Some(Frame::Message(on_link, writer, number)) => {
                 if let Some(resent) = self.receiver.resent(on_link) {
                     assert_eq!((resent.pair.writer, resent.number), (writer, number));
-                    return self.hear_resent(resent);
+                    return self.receive_resent(resent);
                 }
                 for reader in 1..=SUBSCRIPTIONS {
                     if self.is_there[reader as usize - 1] && self.receiver.delivers(reader) {
-                        self.hear(PairId { writer, reader }, number);
+                        self.receive(PairId { writer, reader }, number);
                     }
                 }
                 self.receiver.note_message();
@@ -298,10 +298,10 @@ impl Scene {
         }
     }
 
-    fn hear_resent(&mut self, resent: Resent<u32>) {
+    fn receive_resent(&mut self, resent: Resent<u32>) {
         let Resent { pair, number, subscription: Some(subscription) } = resent else { return };
         assert_eq!(subscription, pair.reader);
-        self.hear(pair, number);
+        self.receive(pair, number);
         self.receiver.note_resent(resent);
     }
 
@@ -320,7 +320,7 @@ impl Scene {
                     self.leave(id);
                 }
             }
-            Statement::Return { .. } => self.give_back(id),
+            Statement::Return { .. } => self.return_to_link(id),
             Statement::Standby { epoch, .. } => drop(self.sender.standby(id.writer, epoch)),
             Statement::Needed { .. } => {
                 let from = self.next(id);
@@ -331,9 +331,9 @@ impl Scene {
                     let next = self.next(id);
                     let pair = &mut self.pairs[index(id)];
                     let waiting = pair.waiting.take().unwrap();
-                    // What is kept comes before.
+                    // Kept messages come before.
                     let first = waiting.first().copied().unwrap_or(next);
-                    // A link that was killed may have brought it.
+                    // A killed link may have carried it.
                     let kept = if self.is_killed { pair.since } else { 1 };
                     pair.under_way = if from == 1 { (kept..first).collect() } else { VecDeque::new() };
                     pair.under_way.extend(waiting);
@@ -353,11 +353,11 @@ impl Scene {
             && self.receiver.accepts_rtps(id)
         {
             pair.position = number + 1;
-            self.hear(id, number);
+            self.receive(id, number);
         }
     }
 
-    /// The writer gets to know what has arrived.
+    /// Passes acknowledgements to the writer.
     fn acknowledge(&mut self, id: PairId) {
         let pair = &mut self.pairs[index(id)];
         while pair.unacknowledged.pop_front_if(|number| *number < pair.position).is_some() {}
@@ -374,25 +374,25 @@ impl Scene {
         let is_compatible = self.pairs[index(id)].is_compatible;
         match self.random.below(15) {
             0 | 1 => self.publish(id.writer),
-            2 if self.random.is(4) => self.add(id.reader),
+            2 if self.random.one_in(4) => self.add(id.reader),
             3 if is_compatible && self.is_there[id.reader as usize - 1] => self.match_at_writer(id),
             4 if is_compatible => self.set_at_reader(id, true),
-            5 if loses && self.random.is(8) => self.lose_at_writer(id),
-            6 if loses && self.random.is(8) => self.set_at_reader(id, false),
+            5 if loses && self.random.one_in(8) => self.lose_at_writer(id),
+            6 if loses && self.random.one_in(8) => self.set_at_reader(id, false),
             7 | 8 => self.read_link(),
             9 => self.read_statement(),
             10 => self.acknowledge(id),
-            11 if self.trouble == Trouble::BlackoutsWithSlowLink && self.random.is(8) => self.drop_on_link(),
-            12 if self.random.is(4) => self.switch_path(),
-            13 if self.trouble == Trouble::BlackoutsWithKilledLinks && self.random.is(10) => self.kill_link(),
+            11 if self.trouble == Trouble::BlackoutsWithSlowLink && self.random.one_in(8) => self.drop_on_link(),
+            12 if self.random.one_in(4) => self.switch_path(),
+            13 if self.trouble == Trouble::BlackoutsWithKilledLinks && self.random.one_in(10) => self.kill_link(),
             _ => self.read_rtps(id),
         }
         self.up.extend(std::iter::from_fn(|| self.receiver.poll_statement()));
         self.counted += self.receiver.take_lost().iter().map(|Lost { count, .. }| count).sum::<u64>();
     }
 
-    /// All are matched that can be, and all that is under way arrives.
-    fn come_to_rest(&mut self) {
+    /// Matches all compatible pairs and delivers everything in flight.
+    fn settle(&mut self) {
         (1..=SUBSCRIPTIONS).for_each(|subscription| self.add(subscription));
         for id in ids().filter(|id| self.pairs[index(*id)].is_compatible).collect::<Vec<_>>() {
             self.match_at_writer(id);
@@ -421,24 +421,24 @@ fn run(seed: u64, trouble: Trouble) -> u64 {
     for _ in 0..600 {
         scene.step();
     }
-    scene.come_to_rest();
+    scene.settle();
     let ended = scene.published;
     for _ in 0..5 {
         (1..=WRITERS).for_each(|writer| scene.publish(writer));
-        scene.come_to_rest();
+        scene.settle();
     }
     for id in ids() {
-        let heard = &scene.heard[index(id)];
+        let received = &scene.received[index(id)];
         let last = ended[id.writer as usize - 1];
-        let all: Vec<u64> = heard.iter().copied().filter(|number| *number > last).collect();
+        let all: Vec<u64> = received.iter().copied().filter(|number| *number > last).collect();
         assert_eq!(all, (last + 1..=last + 5).collect::<Vec<_>>(), "seed {seed} {id:?}");
-        let missing = heard.windows(2).map(|pair| pair[1] - pair[0] - 1).sum::<u64>();
+        let missing = received.windows(2).map(|pair| pair[1] - pair[0] - 1).sum::<u64>();
         let lost = scene.lost.get(&id).copied().unwrap_or(0);
-        // What was under way on both is lost with the link.
+        // Messages in flight on both are lost with the link.
         let may_lose = trouble == Trouble::BlackoutsWithKilledLinks;
         assert!(
             may_lose || missing <= lost,
-            "seed {seed} {id:?}: {missing} are missing, {lost} were lost: {heard:?}"
+            "seed {seed} {id:?}: {missing} are missing, {lost} were lost: {received:?}"
         );
     }
     if matches!(trouble, Trouble::None | Trouble::Blackouts) {
@@ -457,27 +457,27 @@ fn run(seed: u64, trouble: Trouble) -> u64 {
 }
 
 #[test]
-fn each_subscription_gets_each_message_once_while_pairs_leave_the_link() {
+fn pairs_leaving_link_get_each_message_once() {
     for seed in 0..1_000 {
         run(seed, Trouble::None);
     }
 }
 
 #[test]
-fn blackout_of_rtps_loses_doubles_and_reorders_nothing() {
+fn rtps_blackout_keeps_each_message_once_in_order() {
     let resent: u64 = (0..2_000).map(|seed| run(seed, Trouble::Blackouts)).sum();
     assert!(resent > 2_000, "{resent} were sent again");
 }
 
 #[test]
-fn blackout_of_rtps_loses_only_what_the_writer_holds_no_longer() {
+fn rtps_blackout_loses_only_messages_beyond_depth() {
     for seed in 0..1_000 {
         run(seed, Trouble::BlackoutsWithDepth(2));
     }
 }
 
 #[test]
-fn messages_sent_again_are_told_apart_though_the_link_drops_some() {
+fn resent_messages_are_identified_despite_link_drops() {
     for seed in 0..1_000 {
         run(seed, Trouble::BlackoutsWithSlowLink);
     }

@@ -1,4 +1,4 @@
-//! Pairs, writers and subscriptions of a shared link that end: what either end of the link still states and remembers of them.
+//! Ends of pairs, writers and subscriptions on a shared link: the statements and the state that remain at either end.
 
 use runnel_delivery::{PairId, PairMatch, SharedLinkReceiver, SharedLinkSender, Statement};
 
@@ -17,7 +17,8 @@ fn statements(receiver: &mut SharedLinkReceiver<u32>) -> Vec<Statement> {
     std::iter::from_fn(|| receiver.poll_statement()).collect()
 }
 
-/// A subscription that has received messages of the writer by the link, and whose pair is matched and asked for.
+/// Creates a subscription that has received messages of the writer by the link, and whose pair is matched and
+/// requested.
 fn receiver_with_asked_pair() -> SharedLinkReceiver<u32> {
     let mut receiver = SharedLinkReceiver::default();
     receiver.add(SUBSCRIPTION, false);
@@ -28,14 +29,14 @@ fn receiver_with_asked_pair() -> SharedLinkReceiver<u32> {
 }
 
 #[test]
-fn pair_whose_leave_comes_unmatched_waits_for_the_link() {
+fn leave_of_unmatched_pair_is_answered_with_return() {
     let mut receiver = receiver_with_asked_pair();
     receiver.unmatched(A);
     assert!(receiver.delivers(SUBSCRIPTION));
     assert_eq!(receiver.statement(&leave(A, 1)), Ok(None));
     assert_eq!(statements(&mut receiver), [Statement::Return { id: A.id() }], "once, and no Reached");
     assert!(!receiver.delivers(SUBSCRIPTION) && !receiver.accepts_rtps(A));
-    // The Begin answers the Return, and the pair can be asked for again.
+    // The Begin answers the Return, and the pair can be requested again.
     assert_eq!(receiver.statement(&begin(A, 2)), Ok(None));
     assert!(receiver.delivers(SUBSCRIPTION));
     receiver.matched(A, SUBSCRIPTION);
@@ -80,7 +81,7 @@ fn pairs_of_ended_writers_are_forgotten() {
         receiver.matched(pair, SUBSCRIPTION);
         receiver.statement(&leave(pair, 2 * epoch as u32 + 1)).unwrap();
         receiver.unmatched(pair);
-        // The publisher states the same of a writer that has ended.
+        // The publisher states the same for a writer that has ended.
         let answers = statements(&mut receiver);
         assert!(answers.contains(&Statement::Return { id: pair.id() }), "{answers:?}");
         receiver.statement(&begin(pair, 2 * epoch as u32 + 2)).unwrap();
@@ -122,9 +123,9 @@ fn ended_writer_frees_what_was_remembered_of_it() {
     assert_eq!(sender.reached(A, 1, 5), Ok(None), "the pair does not leave any more");
 }
 
-/// RTPS serves the pair before there is the link, and has matched it at the publisher alone.
+/// RTPS serves the pair before the link exists, and only the publisher has matched it.
 #[test]
-fn pair_that_matches_after_its_leave_waits_for_the_link() {
+fn pair_matched_after_leave_waits_for_link() {
     let mut receiver = SharedLinkReceiver::default();
     receiver.add(SUBSCRIPTION, true);
     assert_eq!(receiver.statement(&leave(A, 1)), Ok(None));
@@ -138,9 +139,9 @@ fn pair_that_matches_after_its_leave_waits_for_the_link() {
     assert_eq!(statements(&mut receiver), [Statement::Ask { id: A.id() }]);
 }
 
-/// The reader's node knows to which subscription it belongs, so what the link carries before it has the Return comes once.
+/// The reader's node knows its subscription, so messages that the link carries before the Return are delivered once.
 #[test]
-fn pair_that_left_before_it_was_matched_gets_nothing_before_it_has_come_back() {
+fn unmatched_pair_on_rtps_waits_for_resent_messages() {
     let mut receiver = SharedLinkReceiver::default();
     receiver.add(SUBSCRIPTION, true);
     receiver.add_reader(A.reader, SUBSCRIPTION);

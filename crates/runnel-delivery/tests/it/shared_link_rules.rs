@@ -1,4 +1,4 @@
-//! What the ends of a shared link refuse, bound and leave out.
+//! Refusals, limits and deduplication at the ends of a shared link.
 
 use runnel_delivery::{
     SubscriberFault, Lost, PairId, PairMatch, ReachedError, PublisherFault, SharedLinkReceiver, SharedLinkSender,
@@ -8,7 +8,7 @@ use runnel_delivery::{
 const A: PairId = PairId { writer: 1, reader: 2 };
 
 #[test]
-fn a_publisher_refuses_what_a_subscriber_cannot_have_reached() {
+fn sender_refuses_impossible_reached() {
     let mut sender = SharedLinkSender::default();
     assert_eq!(sender.reached(A, 1, 1), Err(ReachedError::UnknownEpoch(1)));
     sender.leave(A, 7);
@@ -20,7 +20,7 @@ fn a_publisher_refuses_what_a_subscriber_cannot_have_reached() {
 }
 
 #[test]
-fn a_publisher_remembers_a_limited_number_of_asks() {
+fn sender_limits_remembered_asks() {
     let mut sender = SharedLinkSender::default();
     let ask = |sender: &mut SharedLinkSender, reader| {
         sender.ask(PairId { writer: 1, reader }, PairMatch::Unmatched)
@@ -32,7 +32,7 @@ fn a_publisher_remembers_a_limited_number_of_asks() {
 }
 
 #[test]
-fn a_subscriber_returns_pairs_that_it_does_not_know_and_refuses_nonsense() {
+fn receiver_returns_unknown_pairs_and_refuses_violations() {
     let mut receiver = SharedLinkReceiver::<u32>::default();
     let leave = |epoch| Statement::Leave { id: A.id(), epoch, from: 1 };
     assert_eq!(receiver.statement(&leave(u32::MAX)), Err(PublisherFault::EpochLeap(u32::MAX)));
@@ -48,12 +48,12 @@ fn a_subscriber_returns_pairs_that_it_does_not_know_and_refuses_nonsense() {
 }
 
 #[test]
-fn what_comes_again_is_given_once_and_what_is_missing_is_counted() {
+fn resent_message_is_delivered_once_and_gaps_are_counted() {
     let mut receiver = SharedLinkReceiver::<u32>::default();
     receiver.add(7, true);
     receiver.matched(A, 7);
     receiver.statement(&Statement::Leave { id: A.id(), epoch: 1, from: 1 }).unwrap();
-    // RTPS has brought those before 5.
+    // RTPS has delivered those before 5.
     receiver.note_position(A, 5);
     // The link counts beyond 32 bits.
     let at = (1 << 32) - 2;

@@ -1,5 +1,5 @@
-//! Random runs: every ordered pair of kinds of paths, with loss, death of either, a second change during the first, and each
-//! policy of the queue.
+//! Random runs: every ordered pair of path kinds, with loss, death of either, a second change during the first, and
+//! each queue policy.
 //!
 //! `RUNNEL_DELIVERY_SEEDS=500` runs that many seeds of each (use `--release`).
 
@@ -18,8 +18,8 @@ const KINDS: [Kind; 8] =
 
 pub const MESSAGES: u64 = 60;
 
-/// Steps by which a run must have ended; most take some hundred.
-pub const MOST_STEPS: usize = 60_000;
+/// Maximum number of steps of a run; most take some hundred.
+pub const MAX_STEPS: usize = 60_000;
 
 pub fn seeds() -> u64 {
     std::env::var("RUNNEL_DELIVERY_SEEDS").map_or(3, |seeds| seeds.parse().unwrap())
@@ -30,26 +30,27 @@ fn config(first: Kind, second: Kind, policy: QueuePolicy, random: &mut Random) -
     let kinds = [(first, true, dies & 1 == 1), (second, true, dies & 2 == 2), (Kind::Tcp, false, false)];
     let mut config = Config::new(&kinds, MESSAGES, 1 + random.below(12) as u8, random.below(3) as u8);
     config.policy = policy;
-    config.loses_statements = random.is(2);
+    config.loses_statements = random.one_in(2);
     config.capacity = 1 + random.below(8) as usize;
     config.credit = Credit { messages: 1 + random.below(12) as u32, bytes: usize::MAX };
-    if random.is(2) {
+    if random.one_in(2) {
         config.max_bytes = 12 + random.below(40) as usize;
         config.credit.bytes = 10 + random.below(40) as usize;
     }
     config
 }
 
-/// A move, rare ones rarely: no loss or death once all is published for some time.
+/// Chooses a move, with a low probability for rare ones: no loss or death after all messages have been published for
+/// some time.
 fn choose(moves: &[Move], is_calm: bool, random: &mut Random) -> Option<Move> {
     let is_wanted = |step: &Move, random: &mut Random| match step {
-        Move::Break(_) => !is_calm && random.is(60),
+        Move::Break(_) => !is_calm && random.one_in(60),
         Move::LoseSample(..) | Move::LoseFirst(_) | Move::LoseBegin(_) | Move::ReachedIsLost => {
-            !is_calm && random.is(3)
+            !is_calm && random.one_in(3)
         }
-        Move::Switch(_) => random.is(20),
-        Move::Publish => random.is(2),
-        Move::Resend(..) => is_calm || random.is(3),
+        Move::Switch(_) => random.one_in(20),
+        Move::Publish => random.one_in(2),
+        Move::Resend(..) => is_calm || random.one_in(3),
         _ => true,
     };
     for _ in 0..200 {
@@ -74,7 +75,7 @@ pub fn take_steps(
         if world.is_done(config) || moves.is_empty() {
             break;
         }
-        let is_calm = steps > MOST_STEPS / 10;
+        let is_calm = steps > MAX_STEPS / 10;
         let Some(step) = choose(&moves, is_calm, random) else { continue };
         taken.push(step);
         world.apply(config, step)?;
@@ -89,7 +90,7 @@ pub fn check_end(world: &World, config: &Config) -> Result<(), Fault> {
 fn run(config: &Config, random: &mut Random) -> Result<(), (Fault, Vec<Move>)> {
     let mut world = World::new(config);
     let mut taken = Vec::new();
-    let result = take_steps(&mut world, config, random, 0..MOST_STEPS, &mut taken);
+    let result = take_steps(&mut world, config, random, 0..MAX_STEPS, &mut taken);
     result.and_then(|()| check_end(&world, config)).map_err(|fault| (fault, taken))
 }
 

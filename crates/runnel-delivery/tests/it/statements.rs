@@ -1,6 +1,6 @@
-//! Statements and their bytes, as `vectors/delivery.json` has them for every language.
+//! Statements and their bytes, as in `vectors/delivery.json` for every language.
 //!
-//! `RUNNEL_WRITE_VECTORS=1 cargo test -p runnel-delivery --test it statements` writes the file anew.
+//! `RUNNEL_WRITE_VECTORS=1 cargo test -p runnel-delivery --test it statements` rewrites the file.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/delivery.
 const A: StreamId = StreamId { stream: 0x0123_4567_89ab_cdef, subscription: 0 };
 const B: StreamId = StreamId { stream: u64::MAX, subscription: 0xfffe };
 
-/// Each kind, with the values between which mistakes show.
+/// Each kind, with values that reveal mistakes.
 const STATEMENTS: [Statement; 14] = [
     Statement::Begin { id: A, epoch: 1, from: 1, is_settled: false },
     Statement::Begin { id: B, epoch: u32::MAX, from: MAX_NUMBER, is_settled: true },
@@ -67,7 +67,7 @@ fn statements_have_the_bytes_of_the_vectors() {
     assert_eq!(fs::read_to_string(FILE).unwrap(), text);
 }
 
-/// The page that describes the bytes has a row for each kind.
+/// The page that documents the bytes has a row for each kind.
 #[test]
 fn kinds_are_documented() {
     let page = include_str!("../../../../docs/ipc.md");

@@ -1,7 +1,7 @@
-//! World of one sender, one receiver and a few paths between them, with everything that may happen next.
+//! World of one sender, one receiver and a few paths between them, with all possible events.
 //!
-//! The machine under test is the real one. The paths are models: in order or not, with loss, resending and death, each end
-//! noticing a death in its own time.
+//! The state machine under test is the real one. The paths are models: ordered or not, with loss, resending and death;
+//! each end notices a death at its own time.
 
 use std::collections::VecDeque;
 
@@ -14,20 +14,20 @@ use crate::oracle::{Fault, Oracle};
 
 pub const ID: StreamId = StreamId { stream: 0x5eed, subscription: 0 };
 
-/// Kinds of paths as tests name them.
+/// Path kinds as tests name them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
-    /// Shared memory: in order, gives back what is unread.
+    /// Shared memory: ordered, returns unread messages.
     Mem,
-    /// TCPROS with statements: in order, what is in flight at its death is gone.
+    /// TCPROS with statements: ordered, loses messages in flight when it dies.
     Tcp,
-    /// Reliable RTPS: unordered, resent, gives back what is not acknowledged.
+    /// Reliable RTPS: unordered, resends, returns unacknowledged samples.
     Rtps,
     /// Best-effort RTPS: unordered, lossy.
     Best,
-    /// Relay to another host: in order, gives back what is unread.
+    /// Relay to another host: ordered, returns unread messages.
     Relay,
-    /// Within the process: in order, what is in flight at its death is gone.
+    /// Within the process: ordered, loses messages in flight when it dies.
     Local,
     /// TCPROS with another implementation: without numbers and statements.
     Plain,
@@ -61,13 +61,13 @@ impl Kind {
         !matches!(self, Self::Plain | Self::Udp)
     }
 
-    /// What is unread at its death is given back.
+    /// Returns whether unread messages are returned when the path dies.
     pub fn returns_fifo(self) -> bool {
         matches!(self, Self::Mem | Self::Relay)
     }
 }
 
-/// One configuration: the paths and how much may happen.
+/// Configuration: the paths, and the limits of events.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub name: String,
@@ -80,7 +80,7 @@ pub struct Config {
     pub policy: QueuePolicy,
     pub max_bytes: usize,
     pub credit: Credit,
-    /// How many items a path in order holds.
+    /// Capacity of an ordered path in items.
     pub capacity: usize,
     /// Begin and Reached may be lost where they are datagrams; they are repeated.
     pub loses_statements: bool,
@@ -120,23 +120,23 @@ pub enum Item {
     Skip(u64),
 }
 
-/// A path between the two ends.
+/// Path between the two ends.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Line {
     pub kind: Kind,
     pub is_up: bool,
-    /// It does not work any more; each end notices in its own time.
+    /// It is dead; each end notices at its own time.
     pub is_broken: bool,
     pub sender_knows: bool,
     pub receiver_knows: bool,
-    /// In order: what is in flight.
+    /// Items in flight on an ordered path.
     pub fifo: VecDeque<Item>,
-    /// RTPS: samples in flight, not acknowledged, GAPs not received yet, a Begin not received yet.
+    /// RTPS: samples in flight, unacknowledged samples, GAPs in flight, a Begin in flight.
     pub bag: u128,
     pub unacked: u128,
     pub gaps: u128,
     pub begin: Option<(u32, u64, bool)>,
-    /// The receiver wants it read to its end.
+    /// The receiver has requested reading it to its end.
     pub drain: bool,
 }
 
@@ -148,7 +148,7 @@ pub fn numbers(mask: u128) -> impl Iterator<Item = u64> {
     (0..128).filter(move |number| mask & bit(*number) != 0)
 }
 
-/// See the module's documentation.
+/// State of both ends and the paths.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct World {
     pub sender: Sender<u64>,
@@ -158,7 +158,7 @@ pub struct World {
     pub switches: u8,
     pub deaths: u8,
     pub births: u8,
-    /// The last Reached that is on its way.
+    /// The last Reached in flight.
     pub reached: Option<(u32, u64)>,
     pub oracle: Oracle,
 }
@@ -216,18 +216,18 @@ impl World {
         self.receiver.path_up(path).unwrap();
     }
 
-    /// The path by which the sender sends.
+    /// Returns the sender's path.
     pub fn active(&self) -> Option<usize> {
         self.sender.state().path().map(|path| path.0 as usize)
     }
 
-    /// Tells the sender which paths take messages.
+    /// Notes which paths take messages at the sender.
     pub fn note_capacities(&mut self, config: &Config) {
         let first = self.sender.queued().next();
         for index in 0..self.lines.len() {
             let line = &self.lines[index];
             let is_blocked = match line.kind {
-                // What is acknowledged counts against the window until all before it is.
+                // Acknowledged samples count against the window until all earlier ones are acknowledged.
                 Kind::Rtps => first.is_some_and(|first| {
                     let lowest = numbers(line.unacked | line.gaps).next().unwrap_or(first);
                     first >= lowest.min(first) + u64::from(config.credit.messages)
@@ -240,8 +240,8 @@ impl World {
         }
     }
 
-    /// A message comes by a path.
-    pub fn bring(&mut self, config: &Config, index: usize, number: u64) -> Result<(), Fault> {
+    /// Passes a message of a path to the receiver.
+    pub fn message_arrives(&mut self, config: &Config, index: usize, number: u64) -> Result<(), Fault> {
         let id = Self::id(index);
         let bytes = config.bytes_of(number);
         if !self.lines[index].kind.is_numbered() {
@@ -267,7 +267,7 @@ impl World {
     pub fn state_item(&mut self, config: &Config, index: usize, item: Item) -> Result<(), Fault> {
         let id = Self::id(index);
         match item {
-            Item::Data(number) => return self.bring(config, index, number),
+            Item::Data(number) => return self.message_arrives(config, index, number),
             Item::Begin(epoch, from, is_settled) => {
                 self.receiver.begin(id, epoch, from, is_settled).map_err(Fault::refused)?
             }
@@ -276,7 +276,7 @@ impl World {
         self.pump(config)
     }
 
-    /// Does what the receiver asks for.
+    /// Executes the receiver's actions.
     pub fn pump(&mut self, config: &Config) -> Result<(), Fault> {
         while let Some(action) = self.receiver.poll_action() {
             match action {
@@ -297,7 +297,7 @@ impl World {
         self.oracle.check_bounds(&self.receiver, config)
     }
 
-    /// A connection is read to its end at once; datagrams are waited for.
+    /// Reads a connection to its end at once, or waits for datagrams.
     fn drain(&mut self, config: &Config, index: usize) -> Result<(), Fault> {
         if self.lines[index].kind == Kind::Best || !self.takes_more(index) {
             self.lines[index].drain = true;
@@ -306,7 +306,7 @@ impl World {
         self.read_to_end(config, index)
     }
 
-    /// Whether the receiver reads this path.
+    /// Returns whether the receiver reads this path.
     pub fn takes_more(&self, index: usize) -> bool {
         self.lines[index].kind != Kind::Plain || self.receiver.has_capacity_unnumbered(Self::id(index))
     }
@@ -324,7 +324,7 @@ impl World {
         Ok(())
     }
 
-    /// All is delivered or counted, but for what a lossy path may have lost last.
+    /// Returns whether all messages are delivered or counted, except the last ones that a lossy path may have lost.
     pub fn is_done(&self, config: &Config) -> bool {
         if self.published < config.messages {
             return false;
@@ -335,7 +335,7 @@ impl World {
         missing & in_flight == 0 && missing & !self.oracle.may_be_missing(&self.receiver, is_lossy) == 0
     }
 
-    /// Whether messages can still travel, now or later.
+    /// Returns whether messages can still travel, now or later.
     pub fn is_alive(&self) -> bool {
         self.lines.iter().any(|line| if line.is_up { !line.is_broken } else { self.births > 0 })
     }

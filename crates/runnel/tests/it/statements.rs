@@ -332,7 +332,7 @@ fn a_publisher_that_states_nonsense_of_pairs_loses_its_link_alone() {
     let fake = FakePublisher::new(&scene.graph, "/dual", "/talk");
     for (nonsense, why) in [
         (stated_of_pair(LEAVE, 1 << 30, [1, 2], 1), "epoch 1073741824 is not plausible"),
-        (stated_of_pair(ASK_FOR_RTPS, 0, [1, 2], 1), "it made a statement that is a subscriber's to make"),
+        (stated_of_pair(ASK_FOR_RTPS, 0, [1, 2], 1), "it sent a statement that only subscribers send"),
     ] {
         let mut stream = publish_as_dual(&fake);
         stream.write_all(&[framed_text("before"), nonsense].concat()).unwrap();
@@ -366,6 +366,6 @@ fn publisher_that_does_not_read_answers_loses_its_link() {
         stream.write_all(&leaves).is_err()
     });
     assert!(ended, "its answers are kept without end");
-    wait_logged(&["topic /talk: publisher [/dual]", "more than 4096 of its statements wait for an answer"]);
+    wait_logged(&["topic /talk: publisher [/dual]", "it does not read the answers to more than 4096 statements"]);
     scene.is_undisturbed();
 }

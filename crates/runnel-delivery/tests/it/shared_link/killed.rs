@@ -1,9 +1,10 @@
-//! The link's connection is reset, and another link takes its place: what was under way may be lost, and nothing comes twice.
+//! Reset of the link's connection, with another link after it: messages in flight may be lost, and none is delivered
+//! twice.
 
 use super::*;
 
 impl Scene {
-    /// The link is killed, and something happens before there is another.
+    /// Kills the link; something happens before another exists.
     pub(super) fn kill_link(&mut self) {
         self.end_link();
         for _ in 0..self.random.below(8) {
@@ -17,10 +18,10 @@ impl Scene {
                 _ => self.read_rtps(id),
             }
         }
-        self.link_anew();
+        self.relink();
     }
 
-    /// What lies on the link is lost. From here on RTPS serves the pairs that it has matched at the writer.
+    /// Ends the link with its messages. RTPS then serves the pairs that it has matched at the writer.
     fn end_link(&mut self) {
         let gone: Vec<Frame> = self.down_before.drain(..).chain(self.down.drain(..)).collect();
         for frame in gone {
@@ -42,7 +43,7 @@ impl Scene {
         (self.is_linked, self.is_killed) = (false, true);
     }
 
-    fn link_anew(&mut self) {
+    fn relink(&mut self) {
         (self.sender, self.receiver) = (SharedLinkSender::default(), SharedLinkReceiver::default());
         (self.on_link, self.is_linked) = (1, true);
         for reader in (1..=SUBSCRIPTIONS).filter(|reader| self.is_there[*reader as usize - 1]) {
@@ -64,7 +65,7 @@ impl Scene {
 }
 
 #[test]
-fn link_that_is_killed_doubles_and_reorders_nothing() {
+fn killed_link_duplicates_and_reorders_nothing() {
     for seed in 0..2_000 {
         run(seed, Trouble::BlackoutsWithKilledLinks);
     }
