@@ -144,6 +144,7 @@ pub use sender::{
     SwitchError,
 };
 pub use shared_link::{
-    SubscriberFault, LeftLink, Lost, PairId, PairMatch, Resent, PublisherFault, SharedLinkReceiver, SharedLinkSender,
+    LeftLink, Lost, PairId, PairMatch, PublisherFault, Resent, SharedLinkReceiver, SharedLinkSender,
+    SubscriberFault,
 };
 pub use statement::{FRAME_BYTES, FRAME_MARK, STATEMENT_BYTES, Statement, StatementError, StreamId};

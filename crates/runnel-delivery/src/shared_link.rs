@@ -39,7 +39,7 @@ use crate::statement::{Statement, StreamId};
 pub use fault::PublisherFault;
 pub use receiver::{LeftLink, SharedLinkReceiver};
 pub use resent::{Lost, Resent};
-pub use sender::{SubscriberFault, PairMatch, SharedLinkSender};
+pub use sender::{PairMatch, SharedLinkSender, SubscriberFault};
 
 /// `subscription` of ids of pairs and writers; 0 is the link itself.
 const PAIR: u16 = 1;

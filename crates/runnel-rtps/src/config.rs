@@ -1,4 +1,4 @@
-//! What a participant is told when it is made.
+//! Configuration of a participant.
 
 use crate::wire::GuidPrefix;
 use crate::writer::Rate;
@@ -7,87 +7,88 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
-/// What a participant is told when it is made.
+/// Configuration of a participant.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Who it is; 8 of the bytes at least are to be random, since peers prove by them that they hear us.
+    /// GUID prefix. At least 8 of its bytes must be random: peers prove with them that they receive our datagrams.
     pub prefix: GuidPrefix,
-    /// Known to nobody else, and random: the sequence numbers by which each peer's discovery begins are made of it, so that
-    /// only a receiver of our datagrams can acknowledge them.
+    /// Secret random number. The first sequence numbers of each peer's discovery derive from it, so that only a
+    /// receiver of our datagrams can acknowledge them.
     pub secret: [u64; 2],
-    /// Its domain, `ROS_DOMAIN_ID`.
+    /// Domain id, `ROS_DOMAIN_ID`.
     pub domain: u32,
-    /// Where it is reached, of each interface one.
+    /// Unicast addresses, one for each interface.
     pub unicast: Vec<SocketAddr>,
-    /// Where it announces itself to whoever hears it: groups.
+    /// Multicast groups to which it announces itself.
     pub multicast: Vec<SocketAddr>,
-    /// Where it announces itself beside, whether or not somebody is there.
+    /// Unicast addresses to which it also announces itself, whether or not a participant is there.
     pub peers: Vec<SocketAddr>,
-    /// Where it announces itself a few times while it is new: where participants of this host may be that hear no group. They
-    /// find those that come later by themselves.
+    /// Addresses to which it announces itself a few times at the start: ports of participants of this host that receive
+    /// no multicast. Participants that start later find it themselves.
     pub local_ports: Vec<SocketAddr>,
     /// The addresses of this host.
     pub own_addresses: Vec<IpAddr>,
-    /// True if only participants of this host are heard, and of those of [`Config::peers`].
+    /// Datagrams are accepted only from participants of this host and those of [`Config::peers`].
     pub own_host_only: bool,
-    /// True if participants at the addresses of [`Config::peers`] alone are heard.
+    /// Datagrams are accepted only from the addresses of [`Config::peers`].
     pub named_only: bool,
-    /// Participants that are reached by IPv4 and by IPv6 are sent to by IPv6.
+    /// IPv6 is preferred for participants that are reached by IPv4 and by IPv6.
     pub prefers_ipv6: bool,
-    /// Its name.
+    /// Name of the participant.
     pub name: String,
-    /// Of its user; in ROS 2 `enclave=/;`.
+    /// User data; in ROS 2 `enclave=/;`.
     pub user_data: Vec<u8>,
-    /// How long it stays known to its peers when they do not hear it any more.
+    /// Lease duration: peers forget the participant after this time without a datagram.
     pub lease: Duration,
-    /// The longest pause between two announcements.
+    /// Longest interval between two announcements.
     pub announce: Duration,
-    /// What peers can cost.
+    /// Limits on the resources of peers.
     pub limits: Limits,
-    /// To participants of this host, and to those of others.
+    /// Path to participants of this host.
     pub same_host: Path,
-    /// To participants of other hosts.
+    /// Path to participants of other hosts.
     pub other_host: Path,
 }
 
-/// How datagrams are sent to a participant.
+/// Path parameters for the datagrams to a participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// The longest datagram, in bytes.
+    /// Maximum datagram size in bytes.
     pub datagram: usize,
-    /// How fast fragments are sent.
+    /// Rate of fragments.
     pub rate: Rate,
 }
 
-/// What peers can cost.
+/// Limits on the resources of peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Participants that have proved their address.
+    /// Maximum number of participants that have proved their address.
     pub participants: usize,
-    /// Of those places, how many are kept for participants of this host and for such as were proved before: those that prove
-    /// another address, and the last 64 that were lost without a word.
+    /// How many of these are reserved for participants of this host and for those that were proved before: participants
+    /// that prove another address, and the last 64 that were lost without a farewell.
     pub reserved: usize,
-    /// Proved participants at one address that is not of this host, so that none keeps out all others: a quarter by default.
+    /// Maximum number of proved participants at one address of another host, so that no address excludes all others: a
+    /// quarter by default.
     pub participants_per_address: usize,
-    /// Participants that have not yet, of which the oldest silent one makes room for another.
+    /// Maximum number of unproved participants. The oldest silent one is replaced by a new one.
     pub candidates: usize,
-    /// Endpoints of one participant.
+    /// Maximum number of endpoints of one participant.
     pub endpoints: usize,
-    /// Endpoints of one that has not proved its address. It is asked for the others once it has.
+    /// Maximum number of endpoints of an unproved participant. The others are requested after the proof.
     pub unproved_endpoints: usize,
-    /// What all that is told of endpoints may take, in bytes; of participants at one address a quarter of that.
+    /// Maximum bytes of all discovered endpoints; a quarter of it for the participants at one address.
     pub endpoint_bytes: usize,
-    /// The longest lease that is believed.
+    /// Longest lease duration that is accepted.
     pub lease: Duration,
-    /// The same of a participant that has not proved its address.
+    /// Longest lease duration of an unproved participant.
     pub unproved_lease: Duration,
-    /// The longest sample, and what may wait from one writer to one reader, in bytes.
+    /// Maximum bytes of a sample, and of the samples that wait between one writer and one reader.
     pub sample_bytes: usize,
-    /// What may wait at all readers together, in bytes: so much of samples that came early, and as much of incomplete ones.
+    /// Maximum bytes that wait at all readers together: once for out-of-order samples, and once for incomplete ones.
     pub waiting_bytes: usize,
-    /// How many samples a writer holds that keeps all.
+    /// Maximum number of samples that a keep-all writer holds.
     pub kept: usize,
-    /// And how many bytes they may have before another one has to wait.
+    /// Maximum bytes of these samples before the next write has to wait.
     pub kept_bytes: usize,
 }
 
@@ -112,7 +113,7 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// A participant that hears and is heard by nobody until it is told where.
+    /// Creates the configuration of a participant without addresses.
     pub fn new(prefix: GuidPrefix, domain: u32) -> Self {
         Self {
             prefix,

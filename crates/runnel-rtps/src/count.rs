@@ -1,42 +1,42 @@
-//! The counts by which heartbeats and acknowledgements that were overtaken are told from news.
+//! Counts of heartbeats and acknowledgements, which reveal overtaken ones.
 
 use crate::evidence::{Evidence, Verdict};
 use runnel_core::time::Instant;
 
-/// How far a count may be ahead of the last one: more than a writer counts up while a peer is cut off for a while.
+/// Maximum distance of a count from the last one: more than a writer counts while a peer is unreachable for a while.
 const MOST_AHEAD: u32 = 1 << 16;
 
-/// The latest count of a kind that has come.
+/// Latest received count of a kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Latest {
     count: Option<u32>,
     evidence: Evidence,
 }
 
-/// What a count shows.
+/// Verdict on a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// It is the first or later than the last.
+    /// The first count, or later than the last.
     Fresh,
-    /// It is a copy.
+    /// A copy.
     Stale,
-    /// It was overtaken, or makes no sense.
+    /// Overtaken or implausible.
     Overtaken,
-    /// It makes no sense after those before it, and is not believed yet: the peer is to be asked.
+    /// Implausible after the previous counts, and not believed yet: the peer is to be asked.
     Contested,
-    /// The peer counts otherwise from now on, as a run of such counts shows.
+    /// A run of such counts shows that the peer has restarted its counter.
     Restarted,
 }
 
 impl News {
-    /// True if what came with the count is to be taken in.
+    /// Returns whether the submessage with this count is to be handled.
     pub fn counts(self) -> bool {
         matches!(self, Self::Fresh | Self::Restarted)
     }
 }
 
 impl Latest {
-    /// Takes a count in. Counts run over.
+    /// Checks a count. Counts wrap around.
     pub fn take(&mut self, now: Instant, count: u32) -> News {
         let ahead = self.count.map_or(1, |last| count.wrapping_sub(last));
         if self.count.is_none() || (1..=MOST_AHEAD).contains(&ahead) {
@@ -83,7 +83,7 @@ mod tests {
         latest.take(Instant(0), 7);
         assert_eq!(latest.take(later, i32::MAX as u32), Contested);
         assert_eq!(latest.take(later, 8), Fresh);
-        // One that is near is believed, and contradicted by three.
+        // A near one is believed, and contradicted by three.
         assert_eq!(latest.take(later, 1000), Fresh);
         let much_later = Instant(2_000_000_000);
         let news = [9, 9, 10, 9, 11, 12].map(|count| latest.take(much_later, count));

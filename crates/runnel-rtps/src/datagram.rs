@@ -1,4 +1,4 @@
-//! A datagram in the making: submessages, and at most one long payload that is sent from where it lies.
+//! Datagram under construction: submessages, and at most one long payload that is sent without a copy.
 
 use crate::lend::Lend;
 use crate::wire::{
@@ -9,22 +9,22 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::ops::Range;
 
-/// From how many bytes on a payload is sent from where it lies instead of being copied.
+/// Minimum length of a payload that is sent from its own memory instead of being copied.
 const LONG: usize = 1024;
 
-/// Memory of a datagram's own beyond this is kept by none that has been sent: few are as long.
+/// Capacity that a released datagram keeps: few datagrams are longer.
 const KEPT: usize = 4096;
 
-/// A datagram in the making.
+/// Datagram under construction.
 #[derive(Debug)]
 pub(crate) struct Datagram<B> {
-    /// Where it goes.
+    /// Destinations.
     pub to: Vec<SocketAddr>,
     head: Vec<u8>,
     body: Option<(B, Range<usize>)>,
     tail: Vec<u8>,
     stamp: Option<Timestamp>,
-    /// The length beyond which no sample is appended: its receiver has yet to prove its address.
+    /// Length beyond which no sample is appended, while the receiver has not proved its address.
     limit: usize,
 }
 
@@ -40,7 +40,7 @@ impl<B: Lend> Datagram<B> {
         }
     }
 
-    /// Begins anew, to a participant or to whoever hears it.
+    /// Begins a new datagram, to a participant or to all.
     pub fn begin(&mut self, from: GuidPrefix, to: GuidPrefix) {
         self.to.clear();
         self.body = None;
@@ -53,7 +53,7 @@ impl<B: Lend> Datagram<B> {
         }
     }
 
-    /// It has been sent, and is kept to begin anew.
+    /// Releases the payload and excess memory after the datagram was sent.
     pub fn release(&mut self) {
         self.body = None;
         self.to.clear();
@@ -63,43 +63,43 @@ impl<B: Lend> Datagram<B> {
         }
     }
 
-    /// Samples are appended only as long as it has no more than so many bytes.
+    /// Limits the length up to which samples are appended.
     pub fn limit_samples(&mut self, limit: usize) {
         self.limit = limit;
     }
 
-    /// True if samples are limited.
+    /// Returns whether samples are limited.
     pub fn is_limited(&self) -> bool {
         self.limit != usize::MAX
     }
 
-    /// True if a sample may be appended that takes so many bytes.
+    /// Returns whether a sample of so many bytes may be appended.
     pub fn allows(&self, bytes: usize) -> bool {
         self.len().saturating_add(bytes) <= self.limit
     }
 
-    /// How many bytes it has.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.head.len() + self.body.as_ref().map_or(0, |(_, place)| place.len()) + self.tail.len()
     }
 
-    /// True if a long payload stands in it: no other can.
+    /// Returns whether the datagram holds a long payload: it can hold only one.
     pub fn has_body(&self) -> bool {
         self.body.is_some()
     }
 
-    /// The bytes in three parts, which follow each other.
+    /// Returns the bytes in three consecutive parts.
     pub fn parts(&self) -> [&[u8]; 3] {
         let body = self.body.as_ref().and_then(|(payload, place)| payload.bytes().get(place.clone()));
         [&self.head, body.unwrap_or(&[]), &self.tail]
     }
 
-    /// Where the next submessage is appended.
+    /// Returns the buffer for the next submessage.
     pub fn out(&mut self) -> &mut Vec<u8> {
         if self.body.is_some() { &mut self.tail } else { &mut self.head }
     }
 
-    /// Says when what follows was written, unless that was said before.
+    /// Appends the source timestamp of the next samples, unless it is already set.
     pub fn stamp(&mut self, stamp: Timestamp) {
         if self.stamp != Some(stamp) {
             self.stamp = Some(stamp);
@@ -126,7 +126,7 @@ impl<B: Lend> Datagram<B> {
         self.body = Some((payload.clone(), 0..bytes.len()));
     }
 
-    /// Appends a fragment of a sample; nothing if a long payload stands already.
+    /// Appends a fragment of a sample, unless the datagram holds a long payload.
     pub fn fragment(
         &mut self,
         ends: (EntityId, EntityId),

@@ -1,4 +1,4 @@
-//! What a participant has to tell and to send.
+//! Events, samples and datagrams that a participant returns.
 
 use crate::fault::PeerFault;
 use crate::wire::{EntityId, Guid, GuidPrefix, SequenceNumber, Timestamp};
@@ -7,108 +7,109 @@ use core::net::SocketAddr;
 use core::ops::Range;
 use runnel_core::qos::Policy;
 
-/// What has happened.
+/// Event of a participant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A participant has named us, as any receiver of our announcements can. It may have yet to prove its address, see
-    /// [`Peer::is_proved`](crate::Peer::is_proved).
+    /// A participant was discovered: it has named our GUID prefix, as any receiver of our announcements can. It may not
+    /// have proved its address yet, see [`Peer::is_proved`](crate::Peer::is_proved).
     ParticipantFound(GuidPrefix),
-    /// Participants found no place: there are as many as are taken in, or as many at that address. Told at most every ten
-    /// seconds.
+    /// Participants were refused: the limit of participants, or of participants at that address, is reached. Reported
+    /// at most every ten seconds.
     ParticipantsRefused {
-        /// Where the last of them is reached.
+        /// Address of the last of them.
         address: SocketAddr,
-        /// How many were refused since this was told before. One that is refused again counts again.
+        /// Number of refusals since the last report. A repeated refusal counts again.
         count: u64,
     },
-    /// A participant is gone: it said so, or was not heard for its lease.
+    /// A participant is gone: it said farewell, or its lease has expired.
     ParticipantLost(GuidPrefix),
-    /// An endpoint of a participant has been found, or has changed.
+    /// An endpoint of a participant was discovered or has changed.
     EndpointFound(Guid),
     /// An endpoint is gone.
     EndpointLost(Guid),
-    /// An endpoint of ours and one of a participant have met.
+    /// A local endpoint and a remote one were matched.
     Matched {
-        /// Ours.
+        /// The local endpoint.
         local: EntityId,
-        /// The other.
+        /// The remote endpoint.
         remote: Guid,
     },
-    /// They have parted.
+    /// A local endpoint and a remote one were unmatched.
     Unmatched {
-        /// Ours.
+        /// The local endpoint.
         local: EntityId,
-        /// The other.
+        /// The remote endpoint.
         remote: Guid,
     },
-    /// An endpoint of ours and one of a participant cannot meet.
+    /// A local endpoint and a remote one have incompatible QoS.
     Incompatible {
-        /// Ours.
+        /// The local endpoint.
         local: EntityId,
-        /// The other.
+        /// The remote endpoint.
         remote: Guid,
-        /// Why.
+        /// The incompatible policies.
         policies: Vec<Policy>,
     },
-    /// Samples of a writer did not come, and will not.
+    /// Samples of a writer were lost.
     SampleLost {
-        /// Ours.
+        /// The local reader.
         reader: EntityId,
-        /// Whose samples.
+        /// The remote writer.
         writer: Guid,
-        /// How many.
+        /// Number of lost samples.
         count: u64,
     },
-    /// No sample within the deadline that a writer of ours has offered, or a reader of ours has asked for.
+    /// The deadline passed that a local writer has offered or a local reader has requested.
     DeadlineMissed {
-        /// Ours.
+        /// The local endpoint.
         local: EntityId,
     },
-    /// A writer that a reader of ours has met is not alive any more, or again.
+    /// A writer that a local reader has matched lost or regained its liveliness.
     LivelinessChanged {
-        /// Ours.
+        /// The local reader.
         reader: EntityId,
-        /// Whose life it is.
+        /// The remote writer.
         writer: Guid,
-        /// True if it lives.
+        /// The writer is alive.
         alive: bool,
     },
-    /// A writer of ours did not say that it lives within the lease that it offered.
+    /// A local writer did not assert its liveliness within the offered lease.
     LivelinessLost {
-        /// Ours.
+        /// The local writer.
         writer: EntityId,
     },
-    /// A participant of our vendor has told us alone something, see [`Participant::tell_peer`](crate::Participant::tell_peer).
+    /// A Runnel participant has sent us a vendor message, see
+    /// [`Participant::tell_peer`](crate::Participant::tell_peer).
     Told {
-        /// Who.
+        /// The sender.
         participant: GuidPrefix,
-        /// What, filled up with zeros to a multiple of four bytes.
+        /// Content, padded with zeros to a multiple of four bytes.
         bytes: Vec<u8>,
     },
-    /// State that a datagram had led to was contradicted by later ones, and has given way: a datagram was forged, or a peer has
-    /// begun anew under the name that it had.
+    /// State that a datagram had set was contradicted by later ones and replaced: a datagram was forged, or a peer has
+    /// restarted with the same GUID.
     Corrected {
-        /// Ours, or the participant if it concerns no endpoint alone.
+        /// The local endpoint, or the participant if no single endpoint is concerned.
         local: EntityId,
-        /// The other.
+        /// The remote entity.
         remote: Guid,
-        /// What was corrected.
+        /// The corrected state.
         state: Correction,
     },
-    /// A peer said something that is refused, or that is not so.
+    /// A peer sent something invalid or untrue, which is refused.
     Trouble(PeerFault),
 }
 
-/// State of another that was corrected.
+/// Remote state that was corrected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Correction {
-    /// How far a writer is, by its counts, numbers and fragments.
+    /// Position of a writer: its counts, sequence numbers and fragments.
     WriterPosition,
-    /// What a reader has acknowledged, or how it counts.
+    /// Acknowledgements of a reader, or its counts.
     ReaderPosition,
-    /// That an endpoint is gone.
+    /// End of an endpoint.
     Endpoint,
-    /// That a participant is gone.
+    /// End of a participant.
     Participant,
 }
 
@@ -124,7 +125,8 @@ impl core::fmt::Display for Correction {
 }
 
 impl Event {
-    /// True if nobody goes by it: who has been found is to be told to be lost, whatever else there is to tell.
+    /// Returns whether the event may be dropped without a lasting effect. The loss of a discovered participant must
+    /// always be reported.
     pub(crate) fn may_be_dropped(&self) -> bool {
         matches!(
             self,
@@ -139,32 +141,32 @@ impl Event {
     }
 }
 
-/// A sample for a reader of ours.
+/// Sample for a local reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Ours.
+    /// The local reader.
     pub reader: EntityId,
-    /// Whose it is.
+    /// The remote writer.
     pub writer: Guid,
-    /// Its number.
+    /// Sequence number.
     pub number: SequenceNumber,
-    /// When it was written, by the writer's clock.
+    /// Source timestamp, by the writer's clock.
     pub stamp: Option<Timestamp>,
     /// The payload, encapsulation header first.
     pub payload: SamplePayload,
 }
 
-/// Where a sample's payload is.
+/// Location of a sample's payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SamplePayload {
-    /// In the datagram that was handled last.
+    /// Range in the datagram that was handled last.
     Here(Range<usize>),
-    /// In memory of its own.
+    /// Memory of its own.
     Own(Vec<u8>),
 }
 
 impl SamplePayload {
-    /// The bytes, given the datagram that was handled last.
+    /// Returns the bytes, given the datagram that was handled last.
     pub fn bytes<'a>(&'a self, datagram: &'a [u8]) -> &'a [u8] {
         match self {
             Self::Here(place) => datagram.get(place.clone()).unwrap_or(&[]),
@@ -173,11 +175,11 @@ impl SamplePayload {
     }
 }
 
-/// A datagram to be sent.
+/// Datagram to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmit<'a> {
-    /// Where it goes, to each of these: a participant's address, or a group's, which goes out on every interface.
+    /// Destinations: addresses of participants, or of groups, which go out on every interface.
     pub to: &'a [SocketAddr],
-    /// The bytes, in three parts that follow each other.
+    /// The bytes, in three consecutive parts.
     pub parts: [&'a [u8]; 3],
 }

@@ -1,63 +1,63 @@
-//! Evidence against the state that a peer's datagrams have led to.
+//! Evidence against the state that a peer's datagrams have set.
 //!
-//! One rule for all state that a datagram can move: one datagram never resets or ends what later traffic contradicts, an
-//! uninterrupted run of three does. Copies by a second interface and datagrams that were overtaken contradict, too, and must
-//! not count: they follow the newer datagram within [`QUIET`], so evidence counts only when nothing has confirmed the state
-//! for that long, and each piece of evidence counts once.
+//! One rule holds for all state that a datagram can change: a single datagram never resets or ends state that later
+//! traffic contradicts; an uninterrupted run of three does. Copies by a second interface and overtaken datagrams also
+//! contradict the state and must not count. They follow the newer datagram within [`QUIET`], so evidence counts only
+//! when nothing has confirmed the state for that long, and each piece of evidence counts once.
 
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// How many contradicting datagrams in a row are believed.
+/// Number of consecutive contradicting datagrams that are believed.
 const RUN: usize = 3;
 
-/// Longer than datagrams overtake each other on the way, and than a copy takes by another interface.
+/// Longer than datagrams overtake each other, and than a copy by another interface takes.
 pub(crate) const QUIET: Duration = Duration::from_millis(100);
 
-/// Contradicting datagrams since the state was confirmed last.
+/// Contradicting datagrams since the last confirmation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evidence {
     confirmed: Option<Instant>,
-    /// What tells the datagrams of the run apart, such as their counts.
+    /// Marks that distinguish the datagrams of the run, such as their counts.
     marks: [u64; RUN],
     run: usize,
 }
 
-/// What to make of a datagram that contradicts the state.
+/// Verdict on a datagram that contradicts the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It may have been overtaken by what confirmed the state: it shows nothing.
+    /// It may have been overtaken by the confirmation: it proves nothing.
     Overtaken,
-    /// It has been counted before.
+    /// It was counted before.
     Copy,
-    /// It counts. The peer is to be asked where it stands.
+    /// It counts. The peer is to be asked for its state.
     Contested,
-    /// The run is complete: the state gives way.
+    /// The run is complete: the state is replaced.
     Restart,
 }
 
 impl Evidence {
-    /// A datagram agrees with the state.
+    /// Records a datagram that agrees with the state.
     pub fn confirm(&mut self, now: Instant) {
         *self = Self { confirmed: Some(now), ..Self::default() };
     }
 
-    /// What contradicts the state from now on is not of one run with what did before.
+    /// Ends the current run: later contradictions begin a new one.
     pub fn begin_run(&mut self) {
         *self = Self { confirmed: self.confirmed, ..Self::default() };
     }
 
-    /// True if nothing has confirmed the state for longer than any datagram is under way.
+    /// Returns whether nothing has confirmed the state for longer than any datagram is in flight.
     pub fn is_quiet(&self, now: Instant) -> bool {
         self.confirmed.is_none_or(|at| at + QUIET <= now)
     }
 
-    /// True if a datagram has agreed with the state.
+    /// Returns whether a datagram has agreed with the state.
     pub fn was_confirmed(&self) -> bool {
         self.confirmed.is_some()
     }
 
-    /// A datagram contradicts the state; `mark` tells it from others.
+    /// Records a datagram that contradicts the state; `mark` distinguishes it from others.
     pub fn contradict(&mut self, now: Instant, mark: u64) -> Verdict {
         if !self.is_quiet(now) {
             return Verdict::Overtaken;

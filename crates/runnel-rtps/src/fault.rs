@@ -1,62 +1,62 @@
-//! What peers say that is refused, or that is not so.
+//! Faults of peers: invalid or untrue messages, which are refused.
 
 use crate::announce::AnnounceError;
 use crate::wire::{GuidPrefix, WireError};
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 
-/// A peer said something that is refused, or that is not so. Its text is a line for a log.
+/// Fault of a peer. Its text is a line for a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerFault {
-    /// A message is malformed; what comes before that in it counts.
+    /// A message is malformed; the submessages before the error count.
     MalformedMessage {
-        /// The participant that it names as its sender.
+        /// The participant that the message names as its sender.
         participant: GuidPrefix,
-        /// Where it came from.
+        /// Source address.
         from: SocketAddr,
-        /// What is wrong.
+        /// The error.
         error: WireError,
     },
-    /// What somebody announces as a participant is refused.
+    /// A participant announcement is invalid.
     BadAnnouncement {
-        /// Where it came from.
+        /// Source address.
         from: SocketAddr,
-        /// What is wrong.
+        /// The error.
         error: AnnounceError,
     },
-    /// What a participant says of an endpoint is refused.
+    /// An endpoint announcement is invalid.
     BadEndpoint {
-        /// Which.
+        /// The participant.
         participant: GuidPrefix,
-        /// What is wrong.
+        /// The error.
         error: AnnounceError,
     },
-    /// A participant tells of an endpoint of another one.
+    /// A participant announces an endpoint of another one.
     ForeignEndpoint {
-        /// Which.
+        /// The sender.
         participant: GuidPrefix,
-        /// Whose the endpoint would be.
+        /// The participant of the endpoint's GUID.
         owner: GuidPrefix,
     },
-    /// A participant has more endpoints than are taken in.
+    /// A participant has more endpoints than the limit.
     TooManyEndpoints {
-        /// Which.
+        /// The participant.
         participant: GuidPrefix,
-        /// How many are.
+        /// The limit.
         limit: usize,
     },
-    /// Participants have more endpoints together than are taken in.
+    /// All participants together have more endpoints than the limit.
     NoRoomForEndpoint {
-        /// Whose endpoint it is.
+        /// The participant of the refused endpoint.
         participant: GuidPrefix,
     },
-    /// A participant is not met, since it is heard from other addresses only than where it says that it is reached.
+    /// A participant is not matched, since its datagrams come from other addresses than those that it announces.
     HeardElsewhere {
-        /// Which.
+        /// The participant.
         participant: GuidPrefix,
-        /// Where it says that it is reached.
+        /// The announced address.
         announced: SocketAddr,
-        /// Where it is heard from.
+        /// The source address.
         heard_from: IpAddr,
     },
 }
@@ -74,17 +74,17 @@ impl fmt::Display for PeerFault {
                 write!(f, "an endpoint of {participant} is refused: {error}")
             }
             Self::ForeignEndpoint { participant, owner } => {
-                write!(f, "{participant} tells of an endpoint of {owner}, which is refused")
+                write!(f, "{participant} announces an endpoint of {owner}, which is refused")
             }
             Self::TooManyEndpoints { participant, limit } => {
                 write!(f, "{participant} has more than {limit} endpoints")
             }
             Self::NoRoomForEndpoint { participant } => {
-                write!(f, "there is no room for another endpoint of {participant}")
+                write!(f, "the limit of discovered endpoints is reached: another endpoint of {participant} is refused")
             }
             Self::HeardElsewhere { participant, announced, heard_from } => write!(
                 f,
-                "{participant} is not met: it says that it is reached at {announced}, but is heard from {heard_from} only"
+                "{participant} is not matched: it announces the address {announced}, but sends only from {heard_from}"
             ),
         }
     }

@@ -1,28 +1,28 @@
-//! The samples that a writer holds.
+//! History of a writer: the samples that it holds.
 
 use crate::lend::Lend;
 use crate::wire::{Guid, SequenceNumber, Timestamp};
 use alloc::collections::VecDeque;
 use runnel_core::time::Instant;
 
-/// A sample of a writer.
+/// Sample of a writer.
 #[derive(Clone, Debug)]
 pub(crate) struct Change<P> {
-    /// Its number.
+    /// Sequence number.
     pub number: SequenceNumber,
-    /// When it was written, by the writer's clock.
+    /// Source timestamp, by the writer's clock.
     pub stamp: Timestamp,
-    /// When it was written.
+    /// Time of the write.
     pub written: Instant,
-    /// The value, or the key of what is gone.
+    /// The value, or the key of a disposed instance.
     pub payload: P,
-    /// What the sample tells of, if it is one of several things.
+    /// Key, if the writer has keys.
     pub key: Option<Guid>,
-    /// It tells that this is gone.
+    /// The sample disposes of the instance.
     pub gone: bool,
 }
 
-/// The samples that a writer holds, in the order of their numbers, which may have holes.
+/// Samples of a writer in the order of their numbers, which may have holes.
 #[derive(Debug)]
 pub(crate) struct History<P> {
     changes: VecDeque<Change<P>>,
@@ -35,27 +35,27 @@ impl<P> History<P> {
         Self { changes: VecDeque::new(), last: SequenceNumber::ZERO, bytes: 0 }
     }
 
-    /// How many bytes they have together.
+    /// Returns the bytes of all samples.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How many samples there are.
+    /// Returns the number of samples.
     pub fn len(&self) -> usize {
         self.changes.len()
     }
 
-    /// The number of the last sample written, held or not.
+    /// Returns the number of the last written sample, held or not.
     pub fn last(&self) -> SequenceNumber {
         self.last
     }
 
-    /// The number of the first sample held, or of the next to be written.
+    /// Returns the number of the first held sample, or of the next one to be written.
     pub fn first(&self) -> SequenceNumber {
         self.changes.front().map_or(self.last.next(), |change| change.number)
     }
 
-    /// The number of the first of so many that were held last, or of the next to be written.
+    /// Returns the number of the first of the last `most` held samples, or of the next one to be written.
     pub fn first_of_last(&self, most: usize) -> SequenceNumber {
         let place = self.changes.len().saturating_sub(most);
         self.changes.get(place).map_or(self.last.next(), |change| change.number)
@@ -67,27 +67,27 @@ impl<P> History<P> {
         self.last
     }
 
-    /// The oldest sample.
+    /// Returns the oldest sample.
     pub fn front(&self) -> Option<&Change<P>> {
         self.changes.front()
     }
 
-    /// Where the oldest sample is that may go, of those before the last one written.
+    /// Returns the index of the oldest sample that may be removed, except the last written one.
     pub fn find(&self, may_go: impl Fn(SequenceNumber) -> bool) -> Option<usize> {
         self.changes.iter().position(|change| change.number < self.last && may_go(change.number))
     }
 
-    /// A sample.
+    /// Returns a sample.
     pub fn get(&self, number: SequenceNumber) -> Option<&Change<P>> {
         self.at_or_after(number).filter(|change| change.number == number)
     }
 
-    /// The first sample of this number or a later one.
+    /// Returns the first sample with this number or a later one.
     pub fn at_or_after(&self, number: SequenceNumber) -> Option<&Change<P>> {
         self.changes.get(self.index(number))
     }
 
-    /// Where a number is, or would be. Without holes before it, that is its distance from the first.
+    /// Returns the index of a number, or its insertion index. Without holes it is the distance from the first.
     fn index(&self, number: SequenceNumber) -> usize {
         let guess = number.distance_from(self.first()) as usize;
         match self.changes.get(guess) {
@@ -98,7 +98,7 @@ impl<P> History<P> {
 }
 
 impl<P: Lend> History<P> {
-    /// Takes a sample in, whose number is the next.
+    /// Appends a sample with the next number.
     pub fn push(&mut self, payload: P, stamp: Timestamp, now: Instant) -> &mut Change<P> {
         self.last = self.last.next();
         let (number, written) = (self.last, now);
@@ -107,7 +107,7 @@ impl<P: Lend> History<P> {
         self.changes.push_back_mut(change)
     }
 
-    /// Holds a sample again that was written before; nothing is done if it is held, or was never written.
+    /// Inserts a sample that was written before, unless it is held or was never written.
     pub fn restore(&mut self, number: SequenceNumber, payload: P, stamp: Timestamp, written: Instant) {
         let place = self.changes.partition_point(|change| change.number < number);
         let is_held = self.changes.get(place).is_some_and(|change| change.number == number);
@@ -118,19 +118,19 @@ impl<P: Lend> History<P> {
         }
     }
 
-    /// Takes the oldest sample out.
+    /// Removes the oldest sample.
     pub fn pop(&mut self) -> Option<Change<P>> {
         self.take(0)
     }
 
-    /// Takes the sample out that is there.
+    /// Removes the sample at an index.
     pub fn take(&mut self, place: usize) -> Option<Change<P>> {
         let change = self.changes.remove(place)?;
         self.bytes -= change.payload.bytes().len();
         Some(change)
     }
 
-    /// Takes a sample out, if it is held.
+    /// Removes a sample, if it is held.
     pub fn remove(&mut self, number: SequenceNumber) {
         let place = self.index(number);
         if self.changes.get(place).is_some_and(|change| change.number == number) {
@@ -138,7 +138,7 @@ impl<P: Lend> History<P> {
         }
     }
 
-    /// Takes out the samples that tell of the same thing as another one does.
+    /// Removes the samples for which `keep` is false.
     pub fn retain(&mut self, mut keep: impl FnMut(&Change<P>) -> bool) {
         let Self { changes, bytes, .. } = self;
         changes.retain(|change| {

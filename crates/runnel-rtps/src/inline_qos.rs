@@ -1,12 +1,12 @@
-//! What is said about single samples.
+//! Inline QoS of samples.
 
 use crate::wire::{Guid, ParametersOut, pid};
 use alloc::vec::Vec;
 
-/// Disposed of and unregistered. Source: RTPS 2.5, section 9.6.4.9.
+/// Status flags: disposed and unregistered. Source: RTPS 2.5, section 9.6.4.9.
 const GONE: [u8; 4] = [0, 0, 0, 3];
 
-/// The inline QoS of a sample that says that something is gone.
+/// Returns the inline QoS of a sample that disposes of an instance.
 pub(crate) fn gone(key: Guid) -> Vec<u8> {
     let mut out = Vec::new();
     let mut list = ParametersOut::new(&mut out);

@@ -1,10 +1,10 @@
-//! Samples as writers hold them.
+//! Memory of samples, as writers hold it.
 
 use alloc::sync::Arc;
 
-/// Memory of a sample that its owner lends: cheap to clone, and the bytes stay as they are.
+/// Shared memory of a sample: cheap to clone, with constant bytes.
 pub trait Lend: Clone {
-    /// The payload, encapsulation header first.
+    /// Returns the payload, encapsulation header first.
     fn bytes(&self) -> &[u8];
 }
 

@@ -1,8 +1,8 @@
-//! RTPS, the protocol of ROS 2, without I/O: messages on the wire, discovery of participants and endpoints, reliable and
-//! best-effort writers and readers, fragments, liveliness.
+//! RTPS, the protocol of ROS 2, without I/O: wire format, discovery of participants and endpoints, reliable and
+//! best-effort writers and readers, fragmentation, liveliness.
 //!
-//! Everything here takes bytes and the time and gives bytes and events back, needs no operating system and never
-//! panics, whatever a peer sends. Source: OMG DDSI-RTPS 2.5, cited by section where a rule comes from it.
+//! The engine takes bytes and the time and returns bytes and events. It needs no operating system and never panics,
+//! whatever a peer sends. Source: OMG DDSI-RTPS 2.5; rules taken from it cite the section.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -1,13 +1,13 @@
-//! Datagrams that are taken from a participant to be sent later, when it is free for others.
+//! Outgoing datagrams: taken from a participant and sent after it is unlocked.
 
 use crate::datagram::Datagram;
 use crate::event::Transmit;
 use crate::lend::Lend;
 
-/// A datagram to be sent, with the memory that it lies in: short parts are its own, a long payload is its owner's.
+/// Datagram to send, with its memory: short parts are its own, a long payload belongs to its owner.
 ///
-/// [`Participant::take_transmit`](crate::Participant::take_transmit) exchanges its memory for that of the datagram that it
-/// had composed, so that neither bytes are copied nor memory is allocated once all have grown.
+/// [`Participant::take_transmit`](crate::Participant::take_transmit) swaps its memory with that of the composed
+/// datagram, so that no bytes are copied and, in the steady state, no memory is allocated.
 #[derive(Debug)]
 pub struct Outgoing<P>(pub(crate) Datagram<P>);
 
@@ -18,12 +18,12 @@ impl<P: Lend> Default for Outgoing<P> {
 }
 
 impl<P: Lend> Outgoing<P> {
-    /// Where it goes, and its bytes.
+    /// Returns the destinations and bytes.
     pub fn transmit(&self) -> Transmit<'_> {
         Transmit { to: &self.0.to, parts: self.0.parts() }
     }
 
-    /// It has been sent: lets go of the payload that it borrowed, and of memory that few datagrams need.
+    /// Releases the borrowed payload and excess memory after the datagram was sent.
     pub fn release(&mut self) {
         self.0.release();
     }

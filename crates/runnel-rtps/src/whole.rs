@@ -1,4 +1,4 @@
-//! A participant and its user's writers under one owner, for programs of one thread.
+//! Participant and its user writers under one owner, for single-threaded programs.
 
 use crate::config::Config;
 use crate::event::{Event, Sample, Transmit};
@@ -14,16 +14,16 @@ use core::net::{IpAddr, SocketAddr};
 use core::ops::Deref;
 use runnel_core::time::Instant;
 
-/// A participant with its user's writers. Each update of a writer is applied at once.
+/// Participant with its user writers. Writer updates are applied at once.
 ///
-/// Getters are those of the [`Participant`] that this derefs to.
+/// It dereferences to [`Participant`] for the getters.
 #[derive(Debug)]
 pub struct WholeParticipant<P> {
     participant: Participant,
     writers: BTreeMap<EntityId, UserWriter<P>>,
-    /// Whose turn it is to send.
+    /// The writer that sent last.
     turn: Option<EntityId>,
-    /// Of writers.
+    /// Events of writers.
     events: VecDeque<Event>,
     out: Outgoing<Arc<[u8]>>,
     written: Outgoing<P>,
@@ -50,7 +50,7 @@ impl<P: Lend> WholeParticipant<P> {
         }
     }
 
-    /// Works on the participant, and tells writers what comes of it.
+    /// Runs an operation on the participant, and applies the resulting updates to the writers.
     fn work<T>(&mut self, now: Instant, work: impl FnOnce(&mut Participant) -> T) -> T {
         let done = work(&mut self.participant);
         while let Some(update) = self.participant.poll_writer_update() {
@@ -68,7 +68,7 @@ impl<P: Lend> WholeParticipant<P> {
         self.work(now, |participant| participant.handle_datagram(now, from, datagram));
     }
 
-    /// Does what is due.
+    /// Handles due timers.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.work(now, |participant| participant.handle_timeout(now));
         for writer in self.writers.values_mut() {
@@ -79,13 +79,13 @@ impl<P: Lend> WholeParticipant<P> {
         }
     }
 
-    /// When [`WholeParticipant::handle_timeout`] is to be called.
+    /// Returns when [`WholeParticipant::handle_timeout`] is to be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let writers = self.writers.values().filter_map(UserWriter::poll_timeout);
         writers.chain(self.participant.poll_timeout()).min()
     }
 
-    /// As [`Participant::poll_event`], and what writers have to tell.
+    /// As [`Participant::poll_event`], with the events of writers.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.participant.poll_event().or_else(|| self.events.pop_front())
     }
@@ -95,7 +95,7 @@ impl<P: Lend> WholeParticipant<P> {
         self.participant.poll_sample()
     }
 
-    /// The next datagram to be sent: of writers first, in turn.
+    /// Returns the next datagram to send: first those of writers, in turn.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<'_>> {
         if self.take_written(now) {
             return Some(self.written.transmit());
@@ -104,7 +104,7 @@ impl<P: Lend> WholeParticipant<P> {
         any.then(|| self.out.transmit())
     }
 
-    /// The same of writers alone.
+    /// As [`WholeParticipant::poll_transmit`], but only for writers.
     pub fn poll_user_transmit(&mut self, now: Instant) -> Option<Transmit<'_>> {
         self.take_written(now).then(|| self.written.transmit())
     }
@@ -173,7 +173,7 @@ impl<P: Lend> WholeParticipant<P> {
     }
 }
 
-/// Readers.
+/// Methods of readers.
 impl<P: Lend> WholeParticipant<P> {
     /// As [`Participant::set_room`].
     pub fn set_room(&mut self, now: Instant, reader: EntityId, room: usize) {
@@ -197,7 +197,7 @@ impl<P: Lend> WholeParticipant<P> {
     }
 }
 
-/// Writers, by their names. One that there is not is asked nothing, and gives samples back.
+/// Methods of writers, by entity id. An unknown writer returns samples and is ignored otherwise.
 impl<P: Lend> WholeParticipant<P> {
     fn of<T>(&self, writer: EntityId, look: impl FnOnce(&UserWriter<P>) -> T) -> Option<T> {
         self.writers.get(&writer).map(look)
@@ -206,7 +206,7 @@ impl<P: Lend> WholeParticipant<P> {
     /// As [`UserWriter::write`].
     ///
     /// # Errors
-    /// When the writer keeps all and a reader does not keep pace.
+    /// The writer keeps all samples, and a reader does not keep pace.
     pub fn write(
         &mut self,
         now: Instant,

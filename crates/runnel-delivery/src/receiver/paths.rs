@@ -35,7 +35,15 @@ pub(super) struct ReceiverPath {
 
 impl ReceiverPath {
     pub(super) fn new(path: Path) -> Self {
-        Self { path, is_up: true, epoch: 0, position: 0, highest_received: 0, far_gap: None, drain: Drain::Idle }
+        Self {
+            path,
+            is_up: true,
+            epoch: 0,
+            position: 0,
+            highest_received: 0,
+            far_gap: None,
+            drain: Drain::Idle,
+        }
     }
 
     pub(super) fn begin(&mut self, epoch: u32, from: u64) {

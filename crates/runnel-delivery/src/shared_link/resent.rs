@@ -74,8 +74,10 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         let run = self.run?;
         let number = run.number_of(on_link)?;
         let pair = self.index(run.pair).map(|index| &self.pairs[index]);
-        let is_received = self.received_before_link.iter().any(|(id, next)| *id == run.pair && number < *next);
-        let due = pair.filter(|pair| pair.served_by == ServedBy::Resent && number >= pair.next && !is_received);
+        let is_received =
+            self.received_before_link.iter().any(|(id, next)| *id == run.pair && number < *next);
+        let due =
+            pair.filter(|pair| pair.served_by == ServedBy::Resent && number >= pair.next && !is_received);
         Some(Resent { pair: run.pair, number, subscription: due.map(|pair| pair.subscription) })
     }
 

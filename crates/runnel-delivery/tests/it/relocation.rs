@@ -6,7 +6,7 @@ use crate::explore::describe;
 use crate::moves::Move;
 use crate::oracle::Fault;
 use crate::random::Random;
-use crate::simulation::{MESSAGES, MAX_STEPS, check_end, seeds, take_steps};
+use crate::simulation::{MAX_STEPS, MESSAGES, check_end, seeds, take_steps};
 use crate::world::{Config, Kind, World};
 
 const KINDS: [Kind; 4] = [Kind::Mem, Kind::Tcp, Kind::Rtps, Kind::Relay];

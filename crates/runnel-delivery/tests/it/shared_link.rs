@@ -382,9 +382,13 @@ impl Scene {
             7 | 8 => self.read_link(),
             9 => self.read_statement(),
             10 => self.acknowledge(id),
-            11 if self.trouble == Trouble::BlackoutsWithSlowLink && self.random.one_in(8) => self.drop_on_link(),
+            11 if self.trouble == Trouble::BlackoutsWithSlowLink && self.random.one_in(8) => {
+                self.drop_on_link()
+            }
             12 if self.random.one_in(4) => self.switch_path(),
-            13 if self.trouble == Trouble::BlackoutsWithKilledLinks && self.random.one_in(10) => self.kill_link(),
+            13 if self.trouble == Trouble::BlackoutsWithKilledLinks && self.random.one_in(10) => {
+                self.kill_link()
+            }
             _ => self.read_rtps(id),
         }
         self.up.extend(std::iter::from_fn(|| self.receiver.poll_statement()));

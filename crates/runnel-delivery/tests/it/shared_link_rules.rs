@@ -1,8 +1,8 @@
 //! Refusals, limits and deduplication at the ends of a shared link.
 
 use runnel_delivery::{
-    SubscriberFault, Lost, PairId, PairMatch, ReachedError, PublisherFault, SharedLinkReceiver, SharedLinkSender,
-    Statement,
+    Lost, PairId, PairMatch, PublisherFault, ReachedError, SharedLinkReceiver, SharedLinkSender, Statement,
+    SubscriberFault,
 };
 
 const A: PairId = PairId { writer: 1, reader: 2 };

@@ -1,4 +1,4 @@
-//! What a writer or reader says of itself (SEDP).
+//! Announcements of writers and readers (SEDP).
 
 use super::fields::{addresses, duration, text, user_data};
 use super::{AnnounceError, PL_CDR_LE, parameters};
@@ -11,61 +11,61 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use runnel_core::qos::{Durability, History, Liveliness, QoS, Reliability};
 
-/// How long a writer of ours may be held up by readers that do not keep pace; peers are told, and do not use it.
+/// Maximum blocking time of our writers in announcements; peers do not use it.
 const MAX_BLOCKING: Duration = Duration::from_millis(100);
 
-/// Encapsulated as XCDR1. Source: DDS-XTypes 1.3, section 7.6.3.1.1.
+/// Data representation XCDR1. Source: DDS-XTypes 1.3, section 7.6.3.1.1.
 pub const XCDR1: i16 = 0;
 
-/// Encapsulated as XCDR2.
+/// Data representation XCDR2.
 pub const XCDR2: i16 = 2;
 
-/// Which side of a topic an endpoint is on.
+/// Side of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// It publishes.
+    /// Publishes.
     Writer,
-    /// It subscribes.
+    /// Subscribes.
     Reader,
 }
 
-/// What a writer or reader says of itself. Source: RTPS 2.5, sections 8.5.4 and 9.6.3.
+/// Announced data of a writer or reader. Source: RTPS 2.5, sections 8.5.4 and 9.6.3.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Who it is.
+    /// GUID of the endpoint.
     pub guid: Guid,
-    /// The topic as DDS knows it, such as `rt/chatter`.
+    /// DDS topic name, such as `rt/chatter`.
     pub topic: String,
-    /// The type as DDS knows it, such as `std_msgs::msg::dds_::String_`.
+    /// DDS type name, such as `std_msgs::msg::dds_::String_`.
     pub type_name: String,
-    /// What it offers, or asks for. History and depth are told by some peers only.
+    /// Offered or requested QoS. Only some peers announce history and depth.
     pub qos: QoS,
-    /// True if it told its history and depth; otherwise what stands there is not known.
+    /// The announcement contains history and depth; otherwise their values are unknown.
     pub tells_history: bool,
-    /// True if its writers must be exclusive owners of what they write, which ROS knows nothing of.
+    /// The ownership is exclusive, which ROS does not use.
     pub exclusive: bool,
-    /// True if it is in the unnamed partition, where all of ROS is. In which others it is makes no difference to anybody here.
+    /// The endpoint is in the unnamed partition, as all ROS endpoints. Other partitions are ignored.
     pub in_default_partition: bool,
-    /// The encodings that it offers, or takes; none is XCDR1 alone.
+    /// Offered or accepted data representations; an empty list means only XCDR1.
     pub representations: Vec<i16>,
-    /// True if each sample must carry the writer's QoS.
+    /// Each sample must carry the writer's QoS.
     pub expects_inline_qos: bool,
-    /// Where it is reached, if not where its participant is.
+    /// Own addresses, if they differ from the participant's.
     pub unicast: Vec<SocketAddr>,
-    /// Of its user; in ROS 2 `typehash=RIHS01_...;`.
+    /// User data; in ROS 2 `typehash=RIHS01_...;`.
     pub user_data: Vec<u8>,
 }
 
 impl Endpoint {
-    /// Which side it is on.
+    /// Returns the side of the endpoint.
     pub fn role(&self) -> Role {
         if self.guid.entity.kind() == EntityKind::Writer { Role::Writer } else { Role::Reader }
     }
 
-    /// Reads an announcement, encapsulation header first.
+    /// Parses an announcement, encapsulation header first.
     ///
     /// # Errors
-    /// When it is no parameter list, does not say whom it is of and what about, or a field makes no sense.
+    /// It is no parameter list, lacks a mandatory field, or has an invalid field.
     pub fn parse(role: Role, bytes: &[u8]) -> Result<Self, AnnounceError> {
         let list = parameters(bytes)?;
         let must = |id, field| list.find(id).ok_or(AnnounceError::Missing(field));
@@ -122,8 +122,8 @@ impl Endpoint {
         list.end();
     }
 
-    /// What each sample of a writer says of it to readers that ask for that: a parameter list. Source: RTPS 2.5, sections
-    /// 8.7.2.2 and 9.6.4.
+    /// Returns the inline QoS of the writer's samples, for readers that request it: a parameter list. Source: RTPS 2.5,
+    /// sections 8.7.2.2 and 9.6.4.
     pub(crate) fn inline_qos(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let mut list = ParametersOut::new(&mut out);
@@ -133,7 +133,7 @@ impl Endpoint {
         out
     }
 
-    /// Roughly how much memory it takes, in bytes.
+    /// Returns the approximate memory of the endpoint in bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>()
             + self.topic.len()
@@ -142,13 +142,12 @@ impl Endpoint {
             + self.unicast.len() * size_of::<SocketAddr>()
     }
 
-    /// The encoding of what it writes: a writer that names several offers the first. Source: DDS-XTypes 1.3, section
-    /// 7.6.3.1.1.
+    /// Returns the representation that a writer uses: the first of its list. Source: DDS-XTypes 1.3, section 7.6.3.1.1.
     pub fn writes(&self) -> i16 {
         self.representations.first().copied().unwrap_or(XCDR1)
     }
 
-    /// True if it reads an encoding.
+    /// Returns whether a reader accepts a representation.
     pub fn reads(&self, representation: i16) -> bool {
         match self.representations.as_slice() {
             [] => representation == XCDR1,
@@ -187,8 +186,8 @@ fn parse_qos(role: Role, list: Parameters<'_>) -> Result<QoS, AnnounceError> {
     Ok(qos)
 }
 
-/// "Manual by participant" lies between the two kinds that ROS has: offered it counts as the lesser, asked for as the
-/// greater.
+/// Maps the liveliness kind. "Manual by participant" lies between the two kinds of ROS: offered, it counts as the
+/// lesser; requested, as the greater.
 fn liveliness(role: Role, kind: u32) -> Liveliness {
     match (kind, role) {
         (0, _) | (1, Role::Writer) => Liveliness::Automatic,
@@ -196,7 +195,7 @@ fn liveliness(role: Role, kind: u32) -> Liveliness {
     }
 }
 
-/// What is as readers take it that hear nothing of it is left out, also since not all peers understand a time without end.
+/// Appends the QoS. Defaults are omitted, also because some peers do not understand an infinite duration.
 fn emit_qos(qos: &QoS, role: Role, list: &mut ParametersOut<'_>) {
     let put_time = |out: &mut Vec<u8>, time: Option<Duration>| RtpsDuration::from(time).emit(out);
     list.put(pid::RELIABILITY, |out| {
@@ -230,7 +229,7 @@ fn emit_history(qos: &QoS, list: &mut ParametersOut<'_>) {
     });
 }
 
-/// True if a list of partitions is empty, or the unnamed one is among them.
+/// Returns whether a list of partitions is empty or contains the unnamed one.
 fn names_default_partition(mut value: Cursor<'_>) -> Result<bool, AnnounceError> {
     let count = value.u32()?;
     let mut is_named = count == 0;

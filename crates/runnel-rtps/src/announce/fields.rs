@@ -1,4 +1,4 @@
-//! Values of parameters.
+//! Values of parameters in announcements.
 
 use super::{MAX_ADDRESSES, MAX_NAME, MAX_USER_DATA};
 use crate::wire::{Cursor, Locator, Parameters, RtpsDuration, WireError};
@@ -8,16 +8,16 @@ use core::fmt;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-/// Why an announcement is refused.
+/// Reason why an announcement is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnnounceError {
     /// It is no parameter list.
     Encapsulation,
-    /// It ends early.
+    /// It is malformed.
     Wire(WireError),
-    /// Something that it must say is missing.
+    /// A mandatory field is missing.
     Missing(&'static str),
-    /// A field is longer than is taken in, or holds what it cannot hold.
+    /// A field is longer than its limit, or has an invalid value.
     Field(&'static str),
 }
 
@@ -33,20 +33,20 @@ impl fmt::Display for AnnounceError {
             Self::Encapsulation => f.write_str("it is no parameter list"),
             Self::Wire(error) => error.fmt(f),
             Self::Missing(field) => write!(f, "it has no {field}"),
-            Self::Field(field) => write!(f, "its {field} is too long or makes no sense"),
+            Self::Field(field) => write!(f, "its {field} is too long or invalid"),
         }
     }
 }
 
 impl core::error::Error for AnnounceError {}
 
-/// Bytes behind their count.
+/// Reads bytes with a length prefix.
 fn counted<'a>(value: &mut Cursor<'a>) -> Result<&'a [u8], WireError> {
     let count = value.u32()? as usize;
     value.take(count)
 }
 
-/// A text behind its count, which includes the NUL that ends it.
+/// Reads a string with a length prefix, which includes the terminating NUL.
 pub(super) fn text(mut value: Cursor<'_>, field: &'static str) -> Result<String, AnnounceError> {
     let bytes = counted(&mut value)?;
     let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
@@ -57,7 +57,7 @@ pub(super) fn text(mut value: Cursor<'_>, field: &'static str) -> Result<String,
     Ok(text.into())
 }
 
-/// Bytes of the user's.
+/// Reads user data.
 pub(super) fn user_data(mut value: Cursor<'_>) -> Result<Vec<u8>, AnnounceError> {
     let bytes = counted(&mut value)?;
     if bytes.len() > MAX_USER_DATA {
@@ -66,12 +66,12 @@ pub(super) fn user_data(mut value: Cursor<'_>) -> Result<Vec<u8>, AnnounceError>
     Ok(bytes.to_vec())
 }
 
-/// A length of time, `None` for ever.
+/// Reads a duration; `None` if infinite.
 pub(super) fn duration(mut value: Cursor<'_>) -> Result<Option<Duration>, AnnounceError> {
     Ok(RtpsDuration::parse(&mut value)?.finite())
 }
 
-/// The addresses of all parameters of a kind, up to a limit.
+/// Reads the addresses of all parameters of a kind, up to a limit.
 pub(super) fn addresses(list: Parameters<'_>, id: u16) -> Result<Vec<SocketAddr>, AnnounceError> {
     let mut addresses = Vec::new();
     for mut parameter in list.iter().filter(|parameter| parameter.id == id) {

@@ -1,7 +1,7 @@
-//! What participants and endpoints say of themselves: parameter lists behind an encapsulation header.
+//! Announcements of participants and endpoints: parameter lists after an encapsulation header.
 //!
-//! What is not known is passed over; what is known and makes no sense refuses the announcement, by an error that names
-//! the field. Texts and lists have limits.
+//! Unknown parameters are skipped. A known parameter with an invalid value makes the announcement refused, with an
+//! error that names the field. Strings and lists have limits.
 
 mod endpoint;
 mod fields;
@@ -17,20 +17,20 @@ pub use plain::{PLAIN_DATAGRAM, PLAIN_PAYLOAD};
 use crate::wire::{Cursor, EntityId, Guid, Parameters, ParametersOut, Payload, pid};
 use alloc::vec::Vec;
 
-/// The encapsulation of a parameter list in little-endian.
+/// Encapsulation of a little-endian parameter list.
 pub(crate) const PL_CDR_LE: [u8; 4] = [0, 3, 0, 0];
 const PL_CDR_BE: [u8; 2] = [0, 2];
 
-/// The longest name of a topic or type that is taken in, in bytes: ROS names have at most 255.
+/// Maximum bytes of the name of a topic or type: ROS names have at most 255.
 pub const MAX_NAME: usize = 512;
 
-/// The most user data of a participant or endpoint that is taken in, in bytes.
+/// Maximum bytes of the user data of a participant or endpoint.
 pub const MAX_USER_DATA: usize = 4096;
 
-/// The most addresses that are taken in of each kind; more are passed over.
+/// Maximum number of addresses of each kind; further ones are skipped.
 pub const MAX_ADDRESSES: usize = 16;
 
-/// The parameter list behind its encapsulation header.
+/// Parses the parameter list after the encapsulation header.
 fn parameters(bytes: &[u8]) -> Result<Parameters<'_>, AnnounceError> {
     let (kind, list) = bytes.split_at_checked(4).ok_or(AnnounceError::Encapsulation)?;
     let little = match kind {
@@ -41,7 +41,7 @@ fn parameters(bytes: &[u8]) -> Result<Parameters<'_>, AnnounceError> {
     Ok(Parameters::parse(&mut Cursor::new(list, little))?)
 }
 
-/// The key of what is gone, as a sample carries it: of an endpoint, or of a participant.
+/// Returns the key of a disposed endpoint or participant, as a sample carries it.
 pub(crate) fn key(gone: Guid) -> Vec<u8> {
     let mut out = PL_CDR_LE.to_vec();
     let mut list = ParametersOut::new(&mut out);
@@ -51,8 +51,8 @@ pub(crate) fn key(gone: Guid) -> Vec<u8> {
     out
 }
 
-/// Whom a sample of discovery concerns that carries no announcement: one that is gone. It is told by the key, or by a
-/// hash of it, which is the key itself since it is 16 bytes long.
+/// Returns the GUID that a discovery sample without an announcement disposes of. The payload holds the key, or the
+/// inline QoS its hash, which is the key itself since it has 16 bytes.
 pub(crate) fn key_of(inline_qos: Parameters<'_>, payload: Payload<'_>) -> Option<Guid> {
     let of_payload = |bytes| {
         let list = parameters(bytes).ok()?;
@@ -66,7 +66,7 @@ pub(crate) fn key_of(inline_qos: Parameters<'_>, payload: Payload<'_>) -> Option
     key.array().ok().map(Guid::from_bytes)
 }
 
-/// True if the inline QoS says that what the sample tells of is gone: disposed of or unregistered.
+/// Returns whether the inline QoS marks the instance as disposed or unregistered.
 pub(crate) fn is_gone(inline_qos: Parameters<'_>) -> bool {
     let flags = inline_qos.find(pid::STATUS_INFO).and_then(|mut value| value.array::<4>().ok());
     flags.is_some_and(|[.., last]| last & 3 != 0)

@@ -1,4 +1,4 @@
-//! What a participant says of itself (SPDP).
+//! Announcements of participants (SPDP).
 
 use super::fields::{addresses, duration, text, user_data};
 use super::{AnnounceError, PL_CDR_LE, parameters};
@@ -8,18 +8,18 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-/// How long a participant that does not say so stays without being heard. Source: RTPS 2.5, table 9.14.
+/// Lease duration of a participant that announces none. Source: RTPS 2.5, table 9.14.
 const DEFAULT_LEASE: Duration = Duration::from_secs(100);
 
-/// Which endpoints of discovery a participant has. Source: RTPS 2.5, section 9.3.2.12.
+/// Builtin endpoints of a participant. Source: RTPS 2.5, section 9.3.2.12.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BuiltinEndpoints(pub u32);
 
 impl BuiltinEndpoints {
-    /// Those that we have.
+    /// The builtin endpoints of our participants.
     pub const OURS: Self = Self(0xc3f);
 
-    /// True if it has this reader or writer.
+    /// Returns whether a builtin endpoint is included.
     pub fn has(self, entity: EntityId) -> bool {
         let bit = match entity {
             EntityId::SPDP_WRITER => 0,
@@ -36,38 +36,38 @@ impl BuiltinEndpoints {
     }
 }
 
-/// What a participant says of itself. Source: RTPS 2.5, section 8.5.3.2.
+/// Announced data of a participant. Source: RTPS 2.5, section 8.5.3.2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParticipantData {
-    /// Who it is.
+    /// GUID prefix.
     pub prefix: GuidPrefix,
     /// The protocol version, major and minor.
     pub version: (u8, u8),
-    /// Whose implementation it is.
+    /// Vendor of the implementation.
     pub vendor: VendorId,
-    /// Its domain, if it says so.
+    /// Domain id, if announced.
     pub domain: Option<u32>,
-    /// Only participants of the same tag meet.
+    /// Domain tag: only participants with the same tag match.
     pub domain_tag: String,
-    /// How long it stays without being heard; `None` for ever.
+    /// Lease duration; `None` if infinite.
     pub lease: Option<Duration>,
-    /// Which endpoints of discovery it has.
+    /// Builtin endpoints.
     pub builtin: BuiltinEndpoints,
-    /// Where its endpoints of discovery are reached.
+    /// Unicast addresses of the builtin endpoints.
     pub metatraffic: Vec<SocketAddr>,
-    /// Where its user's endpoints are reached that do not say otherwise.
+    /// Default unicast addresses of the user endpoints.
     pub unicast: Vec<SocketAddr>,
-    /// Its name, possibly empty.
+    /// Name, possibly empty.
     pub name: String,
-    /// Of its user; in ROS 2 `enclave=/;`.
+    /// User data; in ROS 2 `enclave=/;`.
     pub user_data: Vec<u8>,
 }
 
 impl ParticipantData {
-    /// Reads an announcement, encapsulation header first.
+    /// Parses an announcement, encapsulation header first.
     ///
     /// # Errors
-    /// When it is no parameter list, does not say who it is from, or a field makes no sense.
+    /// It is no parameter list, lacks the GUID, or has an invalid field.
     pub fn parse(bytes: &[u8]) -> Result<Self, AnnounceError> {
         let list = parameters(bytes)?;
         let mut guid = list.find(pid::PARTICIPANT_GUID).ok_or(AnnounceError::Missing("participant GUID"))?;

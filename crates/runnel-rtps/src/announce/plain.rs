@@ -1,9 +1,10 @@
 //! Plain announcements, for peers of embeddedRTPS (mROS 2 and boards like it).
 //!
-//! Such a peer drops a whole participant announcement at the first parameter that it does not list, or when the payload is
-//! longer than its input buffer. It reads endpoint data only up to its own buffer, takes the address of an endpoint from the
-//! endpoint data alone, and knows neither GAP nor fragments: a number that it never receives as DATA holds up all that follow.
-//! Facts from its source: `ParticipantProxyData.cpp`, `TopicData.cpp`, `SPDPAgent.h`, `SEDPAgent.h`, `WriterProxy.h`.
+//! Such a peer drops a whole participant announcement at the first parameter that it does not list, or when the payload
+//! exceeds its input buffer. It reads endpoint data only up to its own buffer, takes the address of an endpoint only
+//! from the endpoint data, and knows neither GAP nor fragments: a number that it never receives as DATA blocks all
+//! later ones. Facts from its source: `ParticipantProxyData.cpp`, `TopicData.cpp`, `SPDPAgent.h`, `SEDPAgent.h`,
+//! `WriterProxy.h`.
 
 use super::{Endpoint, ParticipantData, Role};
 use crate::wire::VendorId;
@@ -11,28 +12,28 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// The longest payload of an announcement that such a peer has a buffer for, in bytes.
+/// Maximum payload bytes of an announcement that such a peer can buffer.
 pub const PLAIN_PAYLOAD: usize = 400;
 
-/// The longest datagram that it takes whole, in bytes: one buffer of lwIP, as it is configured there, less the headers of
+/// Maximum bytes of a datagram that it receives whole: one lwIP buffer in its configuration, less the headers of
 /// Ethernet, IP and UDP.
 pub const PLAIN_DATAGRAM: usize = 1024 - 14 - 20 - 8;
 
-/// How many addresses of ours it is told: as many as it holds of each kind.
+/// Maximum number of our addresses in its announcement: it holds as many of each kind.
 const MOST_LOCATORS: usize = 5;
 
-/// A sample of discovery that says nothing, in place of one that is not there: an empty parameter list.
+/// Discovery sample without content, in place of a missing one: an empty parameter list.
 pub(crate) const FILLER: [u8; 8] = [0, 3, 0, 0, 1, 0, 0, 0];
 
 impl VendorId {
-    /// True if participants of this vendor understand plain announcements alone.
+    /// Returns whether participants of this vendor understand only plain announcements.
     pub fn is_plain(self) -> bool {
         self == Self::EMBEDDED_RTPS
     }
 }
 
-/// The addresses that a plain peer is told: those of its family that share the longest prefix with its own come first, since
-/// it ignores all that are not on its subnet, and we know of no netmask of its.
+/// Returns the addresses to announce to a plain peer: those of its family, with the longest common prefix first, since
+/// it ignores all addresses outside its subnet and its netmask is unknown.
 pub(crate) fn nearest(own: &[SocketAddr], peer: IpAddr) -> Vec<SocketAddr> {
     let IpAddr::V4(peer) = peer else { return Vec::new() };
     let mut near: Vec<_> =
@@ -41,13 +42,13 @@ pub(crate) fn nearest(own: &[SocketAddr], peer: IpAddr) -> Vec<SocketAddr> {
     near.into_iter().map(|(_, own)| own).take(MOST_LOCATORS).collect()
 }
 
-/// How many bits of two addresses remain behind those that they share.
+/// Returns the number of bits after the common prefix of two addresses.
 fn differing_bits(own: IpAddr, peer: Ipv4Addr) -> Option<u32> {
     let IpAddr::V4(own) = own else { return None };
     Some(32 - (u32::from(own) ^ u32::from(peer)).leading_zeros())
 }
 
-/// A participant's announcement with nothing but what a plain peer lists, at these addresses.
+/// Returns a participant announcement with these addresses and only the parameters that a plain peer lists.
 pub(crate) fn plain_participant(data: &ParticipantData, addresses: &[SocketAddr]) -> Vec<u8> {
     let plain = ParticipantData {
         domain: None,
@@ -63,8 +64,8 @@ pub(crate) fn plain_participant(data: &ParticipantData, addresses: &[SocketAddr]
     out
 }
 
-/// Endpoint data for a plain peer, from what is told to all others: with the addresses at which the endpoint is reached, and
-/// without what such a peer has no use for. [`FILLER`] where the names alone are too long for its buffer.
+/// Returns endpoint data for a plain peer, from the announcement for all others: with the addresses of the endpoint,
+/// and without parameters that such a peer does not use. Returns [`FILLER`] if the names are too long for its buffer.
 pub(crate) fn plain_endpoint(role: Role, full: &[u8], addresses: &[SocketAddr]) -> Vec<u8> {
     let Ok(endpoint) = Endpoint::parse(role, full) else { return FILLER.to_vec() };
     let mut endpoint =
@@ -88,7 +89,7 @@ mod tests {
     use core::time::Duration;
     use runnel_core::qos::QoS;
 
-    /// The parameters of a participant that embeddedRTPS knows.
+    /// Parameters of a participant that embeddedRTPS knows.
     const LISTED: [u16; 11] = [
         pid::PROTOCOL_VERSION,
         pid::VENDOR_ID,

@@ -1,4 +1,4 @@
-//! Endpoints of participants: told and heard of.
+//! Endpoint discovery (SEDP): announcements of local endpoints, and handling of remote ones.
 
 use super::{Participant, Peer, hearer_of, teller_of};
 use crate::announce::{self, Endpoint, Role};
@@ -9,14 +9,14 @@ use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
 impl Participant {
-    /// Tells every participant of an endpoint of ours.
+    /// Announces a local endpoint to every participant.
     pub(super) fn tell_of_endpoint(&mut self, now: Instant, stamp: Timestamp, endpoint: &Endpoint) {
         let mut out = Vec::new();
         endpoint.emit(&mut out);
         self.write_discovery(now, stamp, endpoint.guid, out, false);
     }
 
-    /// Tells every participant that an endpoint of ours is gone.
+    /// Announces the end of a local endpoint to every participant.
     pub(super) fn tell_of_end(&mut self, now: Instant, stamp: Timestamp, id: EntityId) {
         let guid = self.config.prefix.with(id);
         self.write_discovery(now, stamp, guid, announce::key(guid), true);
@@ -34,7 +34,7 @@ impl Participant {
         }
     }
 
-    /// A sample has come for an endpoint of discovery of ours.
+    /// Handles a sample of a local discovery reader.
     pub(super) fn discovered(
         &mut self,
         now: Instant,
@@ -50,7 +50,7 @@ impl Participant {
         };
         if announce::is_gone(inline_qos) || matches!(payload, Payload::Key(_)) {
             let guid = announce::key_of(inline_qos, payload);
-            // What else such a sample holds is not kept when it has to wait.
+            // The rest of such a sample is not kept when it has to wait.
             self.reads.note_sample(writer, guid.map(announce::key).as_deref().unwrap_or(&[]));
             if let Some(guid) = guid.filter(|guid| guid.prefix == writer.prefix) {
                 self.endpoint_gone(now, guid);
@@ -70,8 +70,8 @@ impl Participant {
         }
     }
 
-    /// False if what a participant tells of endpoints is left for later: one that has not proved its address may tell of few.
-    /// What is left has not come, and is asked for until it has.
+    /// Returns whether an endpoint announcement may be handled. The number is limited for an unproved participant;
+    /// further announcements are not acknowledged, and requested until they arrive.
     pub(super) fn may_tell(&self, reader: EntityId, prefix: GuidPrefix) -> bool {
         let is_of_endpoints = reader == hearer_of(Role::Writer) || reader == hearer_of(Role::Reader);
         !is_of_endpoints
@@ -82,7 +82,7 @@ impl Participant {
         peer.endpoints.len() >= self.config.limits.unproved_endpoints
     }
 
-    /// A participant has proved its address: what was left of its endpoints is asked for.
+    /// Requests the remaining endpoints of a participant that has proved its address.
     pub(super) fn ask_for_endpoints(&mut self, now: Instant, prefix: GuidPrefix) {
         if !self.peers.get(prefix).is_some_and(|peer| self.has_told_much(peer)) {
             return;
@@ -110,7 +110,7 @@ impl Participant {
         let former = self.peers.alter(guid.prefix, |peer| {
             peer.endpoint_bytes += endpoint.bytes();
             let former = peer.endpoints.insert(guid.entity, endpoint);
-            // One of both may have been forged.
+            // One of the two may have been forged.
             peer.was_corrected |= former.is_some() && former.as_ref() != peer.endpoints.get(&guid.entity);
             peer.endpoint_bytes -= former.as_ref().map_or(0, Endpoint::bytes);
             former
@@ -130,14 +130,14 @@ impl Participant {
         self.match_remote(now, guid);
     }
 
-    /// An endpoint was said to be gone: it is kept for the case that this was forged.
+    /// Handles the announced end of an endpoint, which may be forged: it is remembered.
     pub(super) fn endpoint_gone(&mut self, now: Instant, guid: Guid) {
         if let Some(known) = self.drop_endpoint(guid) {
             self.keep_endpoint(now, known);
         }
     }
 
-    /// An endpoint is gone. Gives what was known of it.
+    /// Removes an endpoint; returns its data.
     pub(super) fn drop_endpoint(&mut self, guid: Guid) -> Option<Endpoint> {
         let known = self.peers.alter(guid.prefix, |peer| {
             let known = peer.endpoints.remove(&guid.entity)?;
@@ -150,8 +150,8 @@ impl Participant {
     }
 }
 
-/// True if an endpoint says of itself what none may change while it is there, so that one of both announcements was forged: it
-/// is matched anew.
+/// Returns whether immutable data of an endpoint has changed, so that one of the announcements was forged: it is
+/// matched again.
 fn is_matched_otherwise(endpoint: &Endpoint, former: &Endpoint) -> bool {
     let fixed = |of: &Endpoint| (of.qos.reliability, of.qos.durability, of.expects_inline_qos);
     endpoint.topic != former.topic || fixed(endpoint) != fixed(former)

@@ -1,5 +1,5 @@
-//! Datagrams of discovery: one a participant holds all that is due to it, which is our announcement, what our discovery
-//! writers have for it, and what our discovery readers answer.
+//! Discovery datagrams: one for a participant holds everything that is due to it, which is our announcement, the
+//! samples of our discovery writers, and the answers of our discovery readers.
 
 use super::peers::{Outbox, Standing, plain_announcement_of};
 use super::transmit::put_announcement;
@@ -11,37 +11,37 @@ use crate::writer::Filled;
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// A datagram that says to whom it is, and nothing else.
+/// Bytes of a datagram that only names its destination.
 const EMPTY: usize = HEADER_LEN + InfoDestination::LEN;
 
-/// What a writer may append beside samples.
+/// Bytes that a writer may append in addition to samples.
 const OF_WRITER: usize = 2 * Heartbeat::LEN + InfoTimestamp::LEN;
 
-/// What a reader may append: the longest acknowledgement, and fragments that it misses.
+/// Bytes that a reader may append: the longest acknowledgement, and a request for fragments.
 const OF_READER: usize = 2 * (32 + 32);
 
-/// What samples leave free for heartbeats and acknowledgements, of what an unproved participant may cost.
+/// Bytes reserved for heartbeats and acknowledgements, from the credit of an unproved participant.
 const FOR_ASKING: usize = EMPTY + DISCOVERY.len() * (Heartbeat::LEN + 32);
 
-/// How long a participant on trial is waited for until it is asked again, at first.
+/// First delay until a participant on trial is asked again.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
 impl Outbox {
-    /// A participant on trial is asked again after ever longer pauses.
+    /// Starts asking a participant on trial, at growing intervals.
     pub(super) fn begin_asking(&mut self, now: Instant) {
         self.ask_again = Some((now + FIRST_PAUSE, FIRST_PAUSE));
     }
 }
 
 impl Participant {
-    /// There may be something for a participant.
+    /// Queues a participant, for which there may be a datagram.
     pub(super) fn wake_discovery(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.outbox.queued) else { return };
         peer.outbox.queued = true;
         self.discovery.push(prefix, peer.is_proved());
     }
 
-    /// There is something for all who have met us.
+    /// Queues all participants that have named us.
     pub(super) fn wake_discovery_of_all(&mut self) {
         let is_joined = |standing| matches!(standing, Standing::Proved | Standing::OnTrial);
         for peer in self.peers.all_mut().filter(|peer| is_joined(peer.standing) && !peer.outbox.queued) {
@@ -50,13 +50,13 @@ impl Participant {
         }
     }
 
-    /// A participant is told of us along with what else there is for it, and asked to answer.
+    /// Announces us to a participant, and requests acknowledgements from it.
     pub(super) fn remind(&mut self, prefix: GuidPrefix) {
         self.ask_again(prefix);
         self.announce_to(prefix);
     }
 
-    /// A participant is told of us along with what else there is for it.
+    /// Announces us to a participant, together with other pending content.
     pub(super) fn announce_to(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         peer.outbox.announcement = true;
@@ -71,7 +71,7 @@ impl Participant {
         }
     }
 
-    /// Its timer goes off when discovery asks or answers it by itself.
+    /// Arms the timer for requests and answers of discovery.
     pub(super) fn arm_discovery(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get(prefix) else { return };
         let at = match peer.standing {
@@ -95,11 +95,11 @@ impl Participant {
         let longest = self.config.announce;
         let may_ask = self.credit(prefix) >= EMPTY + OF_WRITER;
         let Some(peer) = self.peers.get_mut(prefix) else { return };
-        // Else it would be armed for the same time again.
+        // Otherwise the timer would be armed for the same time again.
         peer.outbox.not_before.take_if(|at| *at <= now);
         let is_on_trial = peer.standing == Standing::OnTrial;
         if is_on_trial && !may_ask {
-            // It is asked again once it has sent something.
+            // It is asked again after it has sent something.
             peer.outbox.ask_again = None;
             return;
         }
@@ -122,7 +122,7 @@ impl Participant {
         self.arm_discovery(prefix);
     }
 
-    /// Puts together the next datagram for a participant. True if there is one.
+    /// Composes the next datagram for a participant. Returns whether there is one.
     pub(super) fn compose_discovery(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
         let Some(peer) = self.peers.get_mut(prefix) else { return false };
         if !core::mem::take(&mut peer.outbox.queued) {
@@ -142,8 +142,8 @@ impl Participant {
         made
     }
 
-    /// Begins a datagram for a participant, with our announcement if that is due. How much more it may hold; `None` if the
-    /// participant may not cost so much.
+    /// Begins a datagram for a participant, with our announcement if due. Returns the maximum length; `None` if the
+    /// participant's credit is too small.
     fn begin_discovery(&mut self, prefix: GuidPrefix) -> Option<usize> {
         let credit = self.credit(prefix);
         let peer = self.peers.get(prefix)?;
@@ -165,7 +165,7 @@ impl Participant {
         Some(limit)
     }
 
-    /// Tells a participant of us, and asks it by the heartbeats of discovery to answer.
+    /// Composes our announcement for a participant, with heartbeats of discovery that request an answer.
     fn compose_greeting(&mut self, prefix: GuidPrefix) -> bool {
         let Some(peer) = self.peers.get(prefix).filter(|peer| peer.outbox.announcement) else { return false };
         let (builtin, offset) = (peer.data.builtin, peer.number_offset);
@@ -191,7 +191,8 @@ impl Participant {
         self.spend(prefix, len)
     }
 
-    /// Answers one that is demoted, which may have demoted us: each proves itself by the other's answer alone.
+    /// Composes answers for a demoted participant, which may have demoted us: each proves its address only by the
+    /// other's answer.
     fn compose_answers(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
         let Some(limit) = self.begin_discovery(prefix) else { return false };
         self.fill_of_readers(now, prefix, limit);
@@ -199,12 +200,12 @@ impl Participant {
         len > EMPTY && self.spend(prefix, len)
     }
 
-    /// Puts in what there is for a participant whose discovery is joined to ours.
+    /// Composes pending content for a participant whose discovery endpoints are matched.
     fn compose_joined(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
         let Some(limit) = self.begin_discovery(prefix) else { return false };
         let Some(peer) = self.peers.get(prefix) else { return false };
         if !peer.is_proved() {
-            // One that has only announced itself is asked, and told no more.
+            // One that has only announced itself is asked, and receives no samples.
             let samples = if peer.is_talking { limit.saturating_sub(FOR_ASKING) } else { 0 };
             self.out.limit_samples(samples);
         }
@@ -217,7 +218,7 @@ impl Participant {
         len > EMPTY && self.spend(prefix, len)
     }
 
-    /// Appends what our discovery writers have. If fragments must wait: until when.
+    /// Appends samples of our discovery writers. Returns when to continue if fragments must wait.
     fn fill_of_writers(&mut self, now: Instant, prefix: GuidPrefix, limit: usize) -> Option<Instant> {
         let mut not_before: Option<Instant> = None;
         for (writer, reader) in DISCOVERY {
@@ -232,7 +233,7 @@ impl Participant {
         not_before
     }
 
-    /// Appends what our discovery readers answer.
+    /// Appends answers of our discovery readers.
     fn fill_of_readers(&mut self, now: Instant, prefix: GuidPrefix, limit: usize) {
         for (writer, reader) in DISCOVERY {
             if self.out.len() + OF_READER > limit {
@@ -247,7 +248,7 @@ impl Participant {
         }
     }
 
-    /// A reader of discovery may have something to tell a participant, or to do at some time.
+    /// Queues a participant if a discovery reader has an answer for it, and arms the timer.
     pub(super) fn wake_discovery_answer(&mut self, reader: EntityId, prefix: GuidPrefix, writer: EntityId) {
         let proxy = self.readers.get(&reader).and_then(|of| of.writer(prefix.with(writer)));
         let Some(proxy) = proxy else { return };
@@ -257,7 +258,7 @@ impl Participant {
         self.arm_discovery(prefix);
     }
 
-    /// A participant that is not proved has acknowledged something of our discovery.
+    /// Handles an acknowledgement of our discovery by an unproved participant.
     pub(super) fn acknowledged_unproved(
         &mut self,
         now: Instant,
@@ -273,7 +274,7 @@ impl Participant {
         if self.shows_receipt(now, prefix, ack) {
             self.prove(now, from, prefix);
         } else if has_no_offset {
-            // Some name nobody in what they send.
+            // Some never send an INFO_DST with our prefix.
             self.put_on_trial(now, from, prefix);
         }
     }

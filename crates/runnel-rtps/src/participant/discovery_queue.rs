@@ -1,7 +1,7 @@
-//! Queue of participants that discovery has something for, and how much of it may be sent at a time.
+//! Queue of participants with pending discovery datagrams, and its rate limit.
 //!
-//! What users write is sent before. Participants that have not proved their address have a lane of their own: however many
-//! there are, others wait neither for them nor for the time that sending to them takes.
+//! User samples are sent first. Unproved participants have a lane of their own: however many there are, proved ones
+//! wait neither for them nor for the time to send to them.
 
 use super::transmit::Work;
 use crate::wire::GuidPrefix;
@@ -9,11 +9,11 @@ use alloc::collections::VecDeque;
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// How many datagrams of discovery go at once, and then one in how long a time: to participants that are proved, and to others.
+/// Burst of discovery datagrams, and the interval of later ones: for proved participants, and for others.
 const PROVED: (u32, Duration) = (256, Duration::from_micros(50));
 const UNPROVED: (u32, Duration) = (16, Duration::from_micros(250));
 
-/// See the module.
+/// Queue of pending discovery datagrams.
 #[derive(Debug)]
 pub(super) struct DiscoveryQueue {
     /// Announcements to groups and addresses.
@@ -25,7 +25,7 @@ pub(super) struct DiscoveryQueue {
 #[derive(Debug)]
 struct Lane {
     peers: VecDeque<GuidPrefix>,
-    /// When what was sent is made up for.
+    /// When the rate has caught up with the sent datagrams.
     free: Instant,
     burst: u32,
     each: Duration,
@@ -36,7 +36,7 @@ impl Lane {
         Self { peers: VecDeque::new(), free: Instant(0), burst, each }
     }
 
-    /// When it may send again.
+    /// Returns when the lane may send again.
     fn ready_at(&self) -> Instant {
         let slack = (self.each * self.burst).as_nanos() as u64;
         Instant(self.free.0.saturating_sub(slack))
@@ -74,18 +74,18 @@ impl DiscoveryQueue {
         lane.peers.push_back(prefix);
     }
 
-    /// What is to be sent next.
+    /// Returns the next work.
     pub fn pop(&mut self, now: Instant) -> Option<Work> {
         self.calls.pop_front().or_else(|| self.proved.pop(now)).or_else(|| self.unproved.pop(now))
     }
 
-    /// A datagram has been sent to a participant.
+    /// Counts a datagram that was sent to a participant.
     pub fn note_sent(&mut self, now: Instant, is_proved: bool) {
         let lane = if is_proved { &mut self.proved } else { &mut self.unproved };
         lane.note_sent(now);
     }
 
-    /// When something may be sent.
+    /// Returns when the next datagram may be sent.
     pub fn ready_at(&self) -> Option<Instant> {
         let calls = (!self.calls.is_empty()).then_some(Instant(0));
         let lanes = [&self.proved, &self.unproved].into_iter().filter(|lane| !lane.peers.is_empty());

@@ -1,7 +1,8 @@
-//! Repeated reads of what a peer's writers of discovery have: what discovery says of endpoints may have been forged. A writer
-//! that has said less than came in its name is read again as a whole, and endpoints that it does not tell of any more are
-//! dropped then. What is forged meanwhile may take the place of a true sample, so such a writer is read, with each announcement
-//! of its participant, until two reads in a row have told the same.
+//! Repeated reads of peers' discovery writers, since endpoint announcements may have been forged.
+//!
+//! A writer that announces fewer samples than arrived in its name is read again completely, and endpoints that it no
+//! longer announces are dropped. Forged samples may replace true ones meanwhile. Such a writer is therefore read with
+//! each announcement of its participant, until two consecutive reads agree.
 
 use super::{Participant, teller_of};
 use crate::announce::{Endpoint, Role};
@@ -10,27 +11,27 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
-/// See the module.
+/// State of repeated reads.
 #[derive(Debug, Default)]
 pub(super) struct DiscoveryReads {
-    /// By writer that is read again.
+    /// Reads in progress, by writer.
     under_way: BTreeMap<Guid, Read>,
-    /// What the last read gave of a writer whose last two do not agree.
+    /// Digest of the last read of a writer whose last two reads differ.
     unsettled: BTreeMap<Guid, Digest>,
-    /// Writers that have changed what they had said, and are read again once all that they have has come.
+    /// Writers that have changed an announcement, and are read again once all their samples have arrived.
     changed: BTreeSet<Guid>,
 }
 
-/// One read.
+/// Read in progress.
 #[derive(Debug)]
 struct Read {
-    /// The endpoints that were known, and that the writer has not told of since.
+    /// Endpoints that were known, and not announced since.
     unconfirmed: BTreeSet<EntityId>,
-    /// Of all that it has told since.
+    /// Digest of all samples since.
     digest: Digest,
 }
 
-/// Digest of the samples of a read, in order: also of those that are refused, which come again in each read.
+/// Digest of the samples of a read, in order, including refused ones, which are repeated in each read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Digest(u64);
 
@@ -45,28 +46,28 @@ impl Digest {
 }
 
 impl DiscoveryReads {
-    /// A participant is lost, or found anew: what is read again of it is read from the beginning.
+    /// Forgets the reads of a participant that is lost or discovered again.
     pub fn forget(&mut self, prefix: GuidPrefix) {
         self.under_way.extract_if(prefix.endpoints(), |_, _| true).for_each(drop);
         self.unsettled.extract_if(prefix.endpoints(), |_, _| true).for_each(drop);
         self.changed.retain(|writer| writer.prefix != prefix);
     }
 
-    /// A writer of discovery has told something.
+    /// Adds a sample of a discovery writer to its read.
     pub fn note_sample(&mut self, writer: Guid, bytes: &[u8]) {
         if let Some(read) = self.under_way.get_mut(&writer) {
             read.digest.add(bytes);
         }
     }
 
-    /// An endpoint was told of.
+    /// Records an announced endpoint.
     pub fn note_told_of(&mut self, guid: Guid) {
         for (_, read) in self.under_way.range_mut(guid.prefix.endpoints()) {
             read.unconfirmed.remove(&guid.entity);
         }
     }
 
-    /// A read has given this. True if the one before gave the same.
+    /// Records the digest of a complete read. Returns whether the previous one was equal.
     fn settles(&mut self, writer: Guid, digest: Digest) -> bool {
         let is_same = self.unsettled.remove(&writer) == Some(digest);
         if !is_same {
@@ -82,16 +83,17 @@ impl DiscoveryReads {
 }
 
 impl Participant {
-    /// What was believed of a participant's endpoints may have been forged: they are read again when it announces itself.
+    /// Requires that the endpoints of a participant are read again with its next announcement, since some may have been
+    /// forged.
     pub(super) fn distrust_discovery(&mut self, prefix: GuidPrefix) {
         if let Some(peer) = self.peers.get_mut(prefix) {
             peer.was_corrected = true;
         }
     }
 
-    /// A writer of discovery has changed what it had said. It is asked where it stands: its HEARTBEATs contradict a sample that
-    /// it has not written. While its position is in doubt they may agree with one under a number of its own, so all is read
-    /// again.
+    /// Checks a discovery writer that has changed an announcement: it is asked for a HEARTBEAT, which contradicts a
+    /// sample that it has not written. While its position is in doubt, the HEARTBEAT may agree with a forged sample, so
+    /// all samples are read again.
     pub(super) fn check_discovery(&mut self, now: Instant, writer: Guid) {
         let readers: Vec<EntityId> = self.heard.get(&writer).cloned().unwrap_or_default();
         for reader in readers {
@@ -105,8 +107,8 @@ impl Participant {
         }
     }
 
-    /// A participant announces itself whose discovery had to be corrected: all that it has told is read again, since what was
-    /// forged meanwhile may have hidden endpoints that say nothing themselves.
+    /// Reads the discovery of a participant again if it was corrected: forged samples may have hidden endpoints that
+    /// are silent.
     pub(super) fn read_corrected_discovery(&mut self, now: Instant, prefix: GuidPrefix) {
         let peer = self.peers.get_mut(prefix);
         if !peer.is_some_and(|peer| core::mem::take(&mut peer.was_corrected)) {
@@ -117,7 +119,7 @@ impl Participant {
         }
     }
 
-    /// Reads all again that a writer of discovery has.
+    /// Reads all samples of a discovery writer again.
     pub(super) fn read_discovery_again(&mut self, now: Instant, writer: Guid) {
         let readers: Vec<EntityId> = self.heard.get(&writer).cloned().unwrap_or_default();
         for reader in readers {
@@ -129,7 +131,7 @@ impl Participant {
         }
     }
 
-    /// A writer of discovery is read again, or has been.
+    /// Begins or completes a repeated read of a discovery writer.
     pub(super) fn continue_read(&mut self, now: Instant, reader: EntityId, writer: Guid) {
         let proxy = self.writer_of(reader, writer);
         let Some((begins, has_all)) = proxy.map(|proxy| (proxy.take_rereads(), proxy.has_all())) else {
@@ -149,7 +151,7 @@ impl Participant {
         }
     }
 
-    /// From now on a writer of discovery tells of all that it has.
+    /// Begins a read: the writer will announce all its endpoints.
     pub(super) fn begin_read(&mut self, writer: Guid) {
         let of_writer = |endpoint: &&Endpoint| teller_of(endpoint.role()) == writer.entity;
         let peer = self.peers.get(writer.prefix);
@@ -158,8 +160,8 @@ impl Participant {
         self.reads.under_way.insert(writer, Read { unconfirmed, digest: Digest::EMPTY });
     }
 
-    /// A writer of discovery has told of all that it has: its participant lives, and endpoints that it has not told of are gone.
-    /// It is read again if it has not told the same before.
+    /// Completes a read: the participant is alive, and endpoints that were not announced are gone. The writer is read
+    /// again if the previous read differs.
     fn end_read(&mut self, writer: Guid, read: Read) {
         if let Some(peer) = self.peers.get_mut(writer.prefix) {
             peer.ends_unless_confirmed = None;

@@ -1,6 +1,7 @@
-//! Participants and endpoints that were said to be gone. That ends their links at once, and may have been forged: they are kept
-//! for a while, and restored when the same participant or endpoint goes on speaking. What makes it so may have been forged
-//! as well: its writers of discovery are read again, and what they do not tell of goes for good.
+//! Remembered participants and endpoints whose end was announced. The announcement ends their links at once but may
+//! have been forged: they are remembered for a while, and restored when the same participant or endpoint sends again.
+//! Their restored data may also have been forged: their discovery writers are read again, and endpoints that these do
+//! not announce are dropped for good.
 
 use super::peers::{Outbox, Peer};
 use super::{Participant, teller_of};
@@ -14,23 +15,23 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// What was sent before the end may come so much later.
+/// Delay of datagrams that were sent before the end.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// How long and how many are kept.
+/// Time for which they are remembered, and maximum numbers.
 const KEPT: Duration = Duration::from_secs(60);
 const MOST_PARTICIPANTS: usize = 64;
 const MOST_ENDPOINTS: usize = 1024;
 
-/// How soon a participant that is restored must have told of its endpoints. Some send HEARTBEATs only every 4 s.
+/// Time within which a restored participant must announce its endpoints. Some send HEARTBEATs only every 4 s.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
 
-/// See the module's documentation.
+/// Remembered participants and endpoints.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     participants: VecDeque<(Peer, Instant)>,
     endpoints: VecDeque<(Endpoint, Instant)>,
-    /// How much memory the endpoints of both take.
+    /// Bytes of all remembered endpoints.
     bytes: usize,
 }
 
@@ -53,12 +54,12 @@ impl Kept {
         self.participants.push_back((peer, now));
     }
 
-    /// How much memory is kept.
+    /// Returns the bytes of all remembered endpoints.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Forgets what has been kept for long enough.
+    /// Forgets entries after their time.
     pub fn expire(&mut self, now: Instant) {
         while self.participants.front().is_some_and(|(_, at)| *at + KEPT <= now) {
             self.forget_oldest_participant();
@@ -68,7 +69,7 @@ impl Kept {
         }
     }
 
-    /// Makes room for what is told now. False if nothing is kept.
+    /// Frees memory for new announcements. Returns false if nothing is remembered.
     pub fn forget_oldest(&mut self) -> bool {
         self.forget_oldest_participant() || self.forget_oldest_endpoint()
     }
@@ -85,7 +86,7 @@ impl Kept {
         oldest.is_some()
     }
 
-    /// The endpoint of this name, if it was said to be gone long enough ago, but not too long.
+    /// Removes and returns an endpoint, if its end is older than the grace time and not expired.
     fn take_endpoint(&mut self, now: Instant, guid: Guid) -> Option<Endpoint> {
         let place = self.endpoints.iter().position(|(of, _)| of.guid == guid)?;
         let (_, at) = self.endpoints.get(place).filter(|(_, at)| *at + GRACE <= now)?;
@@ -105,7 +106,7 @@ impl Kept {
         (at + KEPT > now).then_some(peer)
     }
 
-    /// Where a participant was, if what comes of it may have been sent before its end.
+    /// Returns the address of a participant whose datagrams may have been sent before its end.
     fn address_before_end(&self, now: Instant, prefix: GuidPrefix) -> Option<SocketAddr> {
         let is_it = |(peer, at): &&(Peer, Instant)| peer.data.prefix == prefix && now < *at + GRACE;
         self.participants.iter().find(is_it).map(|(peer, _)| peer.metatraffic)
@@ -113,43 +114,44 @@ impl Kept {
 }
 
 impl Participant {
-    /// How often state of an endpoint of ours was corrected that forged or outdated datagrams had led to.
+    /// Returns how often remote state of a local endpoint was corrected after forged or outdated datagrams.
     pub fn corrections(&self, of: EntityId) -> u64 {
         self.corrections.get(&of).copied().unwrap_or(0)
     }
 
-    /// State that a datagram had led to was contradicted by later ones, and has given way.
+    /// Counts and reports a correction of remote state.
     pub(super) fn corrected(&mut self, local: EntityId, remote: Guid, state: Correction) {
         *self.corrections.entry(local).or_default() += 1;
         self.tell(Event::Corrected { local, remote, state });
     }
 
-    /// What was believed of a reader that a writer of ours has matched was corrected so many times.
+    /// Counts corrections of a reader's state at a local user writer.
     pub fn reader_corrected(&mut self, writer: EntityId, reader: Guid, count: u32) {
         (0..count).for_each(|_| self.corrected(writer, reader, Correction::ReaderPosition));
     }
 
-    /// A participant was said to be gone.
+    /// Handles the announced end of a participant.
     pub(super) fn end_participant(&mut self, now: Instant, prefix: GuidPrefix) {
         let Some(peer) = self.lose(prefix).filter(Peer::is_proved) else { return };
         self.kept.keep_participant(now, peer);
     }
 
-    /// True if a participant that announces itself has just been said to be gone: it may have been overtaken by that. It is
-    /// called in a while, and restored if it answers; found anew, it would be known by what is forged meanwhile.
+    /// Returns whether the end of a participant that announces itself was just announced: the end may have overtaken
+    /// this datagram. The participant is called after a while, and restored if it answers; as a new one, it would be
+    /// known by data that may be forged meanwhile.
     pub(super) fn doubts_end(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
         let Some(address) = self.kept.address_before_end(now, prefix) else { return false };
         self.call_twice(now + GRACE, prefix, address);
         true
     }
 
-    /// A datagram has come of a participant that may have been said to be gone.
+    /// Restores a remembered participant whose datagram has arrived.
     pub(super) fn restore_if_kept(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
         if self.kept.participants.is_empty() || self.peers.get(prefix).is_some_and(Peer::is_proved) {
             return;
         }
         let Some(mut peer) = self.kept.take_participant(now, from, prefix) else { return };
-        // Somebody may have announced it elsewhere meanwhile.
+        // Someone may have announced it at another address meanwhile.
         self.lose(prefix);
         let endpoints: Vec<Guid> = peer.endpoints.keys().map(|entity| prefix.with(*entity)).collect();
         (peer.heard, peer.outbox) = (now, Outbox::default());
@@ -170,15 +172,15 @@ impl Participant {
         }
     }
 
-    /// An endpoint was said to be gone: it is kept, and its writer of discovery is asked what it has.
+    /// Remembers an endpoint whose end was announced, and checks its discovery writer.
     pub(super) fn keep_endpoint(&mut self, now: Instant, endpoint: Endpoint) {
         let (role, prefix) = (endpoint.role(), endpoint.guid.prefix);
         self.kept.keep_endpoint(now, endpoint);
         self.check_discovery(now, prefix.with(teller_of(role)));
     }
 
-    /// A participant announces itself: its writers are asked where they stand of which too few datagrams have shown it, since one
-    /// that has nothing to say would never contradict a forged one.
+    /// Requests HEARTBEATs from the writers of a participant whose position is in doubt, since a silent writer would
+    /// never contradict a forged HEARTBEAT.
     pub(super) fn check_doubtful(&mut self, now: Instant, prefix: GuidPrefix) {
         let doubtful = |(id, reader): (&EntityId, &mut Reader)| {
             let writers = reader.probe_doubtful(now, prefix);
@@ -190,7 +192,7 @@ impl Participant {
         }
     }
 
-    /// An endpoint speaks that is matched with none of ours: it may have been said to be gone.
+    /// Restores a remembered endpoint that sends but is not matched.
     pub(super) fn restore_endpoint_if_kept(&mut self, now: Instant, guid: Guid) {
         if self.kept.endpoints.is_empty() || self.peers.get(guid.prefix).is_none() {
             return;
@@ -209,7 +211,7 @@ impl Participant {
         is_reader || self.user_writers.get(&local).is_some_and(|writer| writer.matched.contains(&remote))
     }
 
-    /// An endpoint was told of: it need not be kept.
+    /// Forgets a remembered endpoint that was announced.
     pub(super) fn note_told_of(&mut self, guid: Guid) {
         self.reads.note_told_of(guid);
         let Kept { endpoints, bytes, .. } = &mut self.kept;
@@ -220,7 +222,7 @@ impl Participant {
         });
     }
 
-    /// Counts what was corrected of a writer.
+    /// Counts the corrections of a writer's state.
     pub(super) fn note_corrections(&mut self, reader: EntityId, writer: Guid) {
         let count = self.writer_of(reader, writer).map_or(0, WriterProxy::take_corrections);
         (0..count).for_each(|_| self.corrected(reader, writer, Correction::WriterPosition));
@@ -277,7 +279,7 @@ mod tests {
         })
     }
 
-    /// What it tells of a reader under the number 1.
+    /// Returns its announcement of a reader, with number 1.
     fn told_of(from: GuidPrefix, reader: u32, user_data: usize) -> Vec<u8> {
         let endpoint = Endpoint {
             guid: from.with(EntityId::user_reader(reader)),
@@ -298,7 +300,7 @@ mod tests {
         message(from, |out| Data::emit(out, ends, SequenceNumber::FIRST, &[], Payload::Value(&payload)))
     }
 
-    /// A participant that has met another.
+    /// Creates a participant that has been named by another.
     fn met(now: Instant, endpoint_bytes: usize) -> Participant {
         let mut config = Config::new(GuidPrefix([1; 12]), 0);
         config.unicast = vec![([10, 0, 0, 1], 7410).into()];

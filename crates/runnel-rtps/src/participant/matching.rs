@@ -1,4 +1,4 @@
-//! Which endpoints of ours and of others meet.
+//! Matching of local and remote endpoints.
 
 use super::Participant;
 use super::peers::Standing;
@@ -13,10 +13,10 @@ use alloc::vec::Vec;
 use runnel_core::qos::{Durability, Policy, Reliability};
 use runnel_core::time::Instant;
 
-/// Whether two endpoints meet.
+/// Verdict on two endpoints.
 enum Verdict {
     Match,
-    /// Nothing to do with each other.
+    /// Different topics, types or partitions.
     Strangers,
     Incompatible(Vec<Policy>),
 }
@@ -39,7 +39,7 @@ fn verdict(ours: &Endpoint, other: &Endpoint) -> Verdict {
 }
 
 impl Participant {
-    /// Joins an endpoint of ours to those of others that it meets.
+    /// Matches a local endpoint with remote ones.
     pub(super) fn match_own(&mut self, now: Instant, id: EntityId) {
         let Some(ours) = self.endpoints.get(&id) else { return };
         let others = self.peers.met().flat_map(|peer| peer.endpoints.values());
@@ -48,7 +48,7 @@ impl Participant {
         others.into_iter().for_each(|other| self.meet(now, id, other));
     }
 
-    /// Joins an endpoint of another to those of ours that it meets.
+    /// Matches a remote endpoint with local ones.
     pub(super) fn match_remote(&mut self, now: Instant, other: Guid) {
         let Some(topic) = self.endpoint(other).map(|endpoint| endpoint.topic.clone()) else { return };
         let ours = self.endpoints.values().filter(|ours| ours.topic == topic);
@@ -81,7 +81,7 @@ impl Participant {
         }
     }
 
-    /// Joins a reader of another to a writer of ours; tells whether it was not before.
+    /// Matches a remote reader with a local writer; returns whether it was not matched before.
     fn join_reader(&mut self, local: EntityId, remote: Guid) -> Option<bool> {
         let peer = self.peers.get(remote.prefix)?;
         let reader = peer.endpoints.get(&remote.entity)?;
@@ -113,7 +113,7 @@ impl Participant {
         Some(!is_joined)
     }
 
-    /// Joins a writer of another to a reader of ours; tells whether it was not before.
+    /// Matches a remote writer with a local reader; returns whether it was not matched before.
     fn join_writer(&mut self, now: Instant, local: EntityId, remote: Guid) -> Option<bool> {
         let peer = self.peers.get(remote.prefix)?;
         let writer = peer.endpoints.get(&remote.entity)?;
@@ -143,7 +143,7 @@ impl Participant {
         Some(true)
     }
 
-    /// An endpoint of ours and another have nothing to do with each other any more, if they had.
+    /// Unmatches a local and a remote endpoint, if they were matched.
     fn part(&mut self, local: EntityId, remote: Guid) {
         self.give_held(local, remote);
         let parted = match self.user_writers.get_mut(&local) {
@@ -163,18 +163,18 @@ impl Participant {
         }
     }
 
-    /// An endpoint of another is gone.
+    /// Unmatches a remote endpoint that is gone.
     pub(super) fn unmatch(&mut self, remote: Guid) {
         let ours: Vec<EntityId> = self.endpoints.keys().copied().collect();
         ours.into_iter().for_each(|ours| self.part(ours, remote));
         self.heard.remove(&remote);
     }
 
-    /// A participant is reached elsewhere: its endpoints are joined anew, and told what they missed.
+    /// Moves the endpoints of a participant to its new address, and repeats unacknowledged content.
     pub(super) fn move_peer(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get(prefix) else { return };
         let config = &self.config;
-        // Those of discovery are told of by no announcement.
+        // Discovery endpoints have no announcement.
         let address = |guid: Guid| match peer.endpoints.get(&guid.entity) {
             Some(endpoint) => address_of(endpoint, peer.user, |ip| peer.is_reached_at(config, ip)),
             None => peer.metatraffic,
@@ -219,7 +219,7 @@ mod tests {
         let reader = |named: &[i16]| endpoint(EntityId::user_reader(1), named);
         let meet = |ours: &Endpoint, other: &Endpoint| matches!(verdict(ours, other), Verdict::Match);
         let ours = reader(&super::super::READ);
-        // The first that a writer names is what it writes; 1 is XML.
+        // The first of a writer's list is the one that it uses; 1 is XML.
         let offers: [(&[i16], bool); 5] =
             [(&[], true), (&[XCDR1], true), (&[XCDR2], true), (&[XCDR2, XCDR1], true), (&[1, XCDR1], false)];
         for (named, meets) in offers {

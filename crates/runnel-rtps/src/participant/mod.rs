@@ -1,11 +1,12 @@
-//! A participant: the endpoints of one process, and what it knows of others.
+//! Participant: the endpoints of one process, and the state of remote participants.
 //!
-//! Its methods are of four kinds: getters, mutators, `handle_*(now, ..)` and `poll_*`. After each of the others, whoever
-//! drives it takes what [`Participant::poll_sample`], [`Participant::poll_writer_update`], [`Participant::poll_transmit`] and
-//! [`Participant::poll_event`] give, and calls [`Participant::handle_timeout`] when [`Participant::poll_timeout`] says so.
+//! Its methods are of four kinds: getters, mutators, `handle_*(now, ..)` and `poll_*`. After each mutator or handler
+//! its owner polls [`Participant::poll_sample`], [`Participant::poll_writer_update`], [`Participant::poll_transmit`]
+//! and [`Participant::poll_event`], and calls [`Participant::handle_timeout`] at the time of
+//! [`Participant::poll_timeout`].
 //!
-//! The user's writers are apart from it, see [`UserWriter`](crate::UserWriter): it knows which readers each has matched, and what it finds out for
-//! one it gives as an update.
+//! User writers are separate, see [`UserWriter`](crate::UserWriter): the participant knows which readers each has
+//! matched, and returns its findings as updates.
 
 mod alternate_path;
 mod discovery;
@@ -55,52 +56,52 @@ use transmit::Work;
 use user_writers::UserWriterEntry;
 use watch::{Watched, Watches};
 
-/// How many events wait to be taken at most; more are dropped, but for those by which others know what there is. One datagram
-/// may bring as many as there are pairs of a hundred endpoints of ours with a hundred of another, which its sender had told of.
+/// Maximum number of queued events; further ones are dropped, except those that maintain the graph. One datagram may
+/// cause as many as there are pairs of a hundred local endpoints with a hundred remote ones.
 const MOST_EVENTS: usize = 16 * 1024;
 
-/// How many heartbeats of a participant's writers that we do not know yet are kept.
+/// Maximum number of early heartbeats of a participant's unknown writers that are remembered.
 const MOST_EARLY: usize = 256;
-/// The same of one that has not proved its address.
+/// The same for an unproved participant.
 const MOST_EARLY_UNPROVED: usize = 16;
 
-/// A participant.
+/// RTPS participant.
 #[derive(Debug)]
 pub struct Participant {
     config: Config,
-    /// What it says of itself.
+    /// Serialized announcement.
     announcement: Arc<[u8]>,
-    /// How often it has announced itself since it had something new to say.
+    /// Number of announcements since it last changed.
     announced: u32,
-    /// How often it tells all who have met it that it has moved.
+    /// Number of remaining reminders of our new addresses to all participants that have named us.
     tell_of_move: u32,
     peers: Peers,
     endpoints: BTreeMap<EntityId, Endpoint>,
-    /// Those of discovery.
+    /// Discovery writers.
     writers: BTreeMap<EntityId, Writer<Arc<[u8]>>>,
-    /// Those of the user.
+    /// User writers.
     user_writers: BTreeMap<EntityId, UserWriterEntry>,
-    /// What they have yet to be told.
+    /// Pending updates of user writers.
     writer_updates: VecDeque<WriterUpdate>,
     readers: BTreeMap<EntityId, Reader>,
-    /// What may wait at the readers.
+    /// Memory budgets of the readers.
     budgets: Budgets,
-    /// Which readers of ours hear a writer.
+    /// Local readers of each remote writer.
     heard: BTreeMap<Guid, Vec<EntityId>>,
-    /// What writers have told readers of ours before we knew of them.
+    /// Heartbeats of writers that are not discovered yet.
     early: BTreeMap<(Guid, EntityId), Heartbeat>,
     kept: Kept,
-    /// What is read again of peers' discovery.
+    /// Repeated reads of peers' discovery.
     reads: DiscoveryReads,
-    /// By endpoint of ours: how often state of others was corrected.
+    /// Number of corrections of remote state, by local endpoint.
     corrections: BTreeMap<EntityId, u64>,
-    /// Writers that are for some readers only.
+    /// Filters of writers that match only some readers.
     audiences: BTreeMap<EntityId, Audience>,
     watches: Watches,
     numbers: Numbers,
     events: VecDeque<Event>,
     samples: VecDeque<Sample>,
-    /// What users have to send, and what discovery has.
+    /// Pending datagrams of user endpoints.
     work: VecDeque<Work>,
     discovery: DiscoveryQueue,
     timers: Timers<Timer>,
@@ -108,38 +109,38 @@ pub struct Participant {
     closed: bool,
 }
 
-/// What is to be done when.
+/// Timers of a participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
     Announce,
-    /// A participant that was lost is looked for.
+    /// Search for lost participants.
     Search,
     Peer(GuidPrefix),
     Discovery(GuidPrefix),
     Answer(EntityId, Guid),
     Watch(Watched),
-    /// It is time to say that our writers live.
+    /// Liveliness assertion of our writers.
     GiveSign,
 }
 
-/// Whether a writer of ours is for a reader.
+/// Filter of the readers that a local writer matches.
 pub type Audience = fn(&Endpoint) -> bool;
 
-/// What an endpoint is about.
+/// Parameters of a local endpoint.
 #[derive(Clone, Debug)]
 pub struct EndpointOptions {
-    /// The topic as DDS knows it, such as `rt/chatter`.
+    /// DDS topic name, such as `rt/chatter`.
     pub topic: String,
-    /// The type as DDS knows it, such as `std_msgs::msg::dds_::String_`.
+    /// DDS type name, such as `std_msgs::msg::dds_::String_`.
     pub type_name: String,
-    /// What it offers, or asks for.
+    /// Offered or requested QoS.
     pub qos: QoS,
-    /// Of the user: words of the form `key=value;`, in ROS 2 `typehash=RIHS01_...;`.
+    /// User data: entries of the form `key=value;`, in ROS 2 `typehash=RIHS01_...;`.
     pub user_data: Vec<u8>,
 }
 
 impl Participant {
-    /// A participant that announces itself from now on.
+    /// Creates a participant, which begins to announce itself.
     pub fn new(now: Instant, config: Config) -> Self {
         let announcement = peers::announcement_of(&config);
         let mut participant = Self {
@@ -175,23 +176,23 @@ impl Participant {
         participant
     }
 
-    /// Who it is.
+    /// Returns its GUID prefix.
     pub fn prefix(&self) -> GuidPrefix {
         self.config.prefix
     }
 
-    /// The participants that have named us, and so have heard of us. Not all have proved their address, see [`Peer::is_proved`].
+    /// Returns the participants that have named our prefix. Not all have proved their address, see [`Peer::is_proved`].
     pub fn peers(&self) -> impl Iterator<Item = &Peer> {
         self.peers.met()
     }
 
-    /// All that have announced themselves, also those that have yet to name us.
+    /// Returns all participants that have announced themselves, including those that have not named our prefix.
     pub fn announced(&self) -> impl Iterator<Item = &Peer> {
         self.peers.all()
     }
 
-    /// True if a participant has told of all its endpoints: what each of its writers of discovery has said that it has,
-    /// has come.
+    /// Returns whether all announced samples of a participant's discovery writers have arrived, so that all its
+    /// endpoints are known.
     pub fn is_complete(&self, prefix: GuidPrefix) -> bool {
         let Some(peer) = self.peer(prefix) else { return false };
         [Role::Writer, Role::Reader].into_iter().all(|role| {
@@ -202,12 +203,12 @@ impl Participant {
         })
     }
 
-    /// One that has named us.
+    /// Returns a participant that has named our prefix.
     pub fn peer(&self, prefix: GuidPrefix) -> Option<&Peer> {
         self.peers.get(prefix).filter(|peer| peer.standing.has_met())
     }
 
-    /// Whether a participant is known to be at an address: it announces the address, or both are of this host.
+    /// Returns whether a participant is known to be at an address: it announces the address, or both are of this host.
     pub fn is_at(&self, prefix: GuidPrefix, ip: IpAddr) -> bool {
         let Some(peer) = self.peers.get(prefix) else { return false };
         let is_announced = |announced: &SocketAddr| self.config.is_one_place(announced.ip(), ip);
@@ -215,7 +216,7 @@ impl Participant {
             || peer.data.unicast.iter().chain(&peer.data.metatraffic).any(is_announced)
     }
 
-    /// An endpoint of ours or of a participant.
+    /// Returns a local or remote endpoint.
     pub fn endpoint(&self, guid: Guid) -> Option<&Endpoint> {
         if guid.prefix == self.config.prefix {
             return self.endpoints.get(&guid.entity);
@@ -223,12 +224,12 @@ impl Participant {
         self.peers.get(guid.prefix)?.endpoints.get(&guid.entity)
     }
 
-    /// The endpoints of ours that the user made.
+    /// Returns the local user endpoints.
     pub fn own_endpoints(&self) -> impl Iterator<Item = &Endpoint> {
         self.endpoints.values()
     }
 
-    /// The endpoints that one of ours has met.
+    /// Returns the remote endpoints that are matched with a local one.
     pub fn matched(&self, id: EntityId) -> Vec<Guid> {
         if let Some(writer) = self.user_writers.get(&id) {
             return writer.matched.iter().copied().collect();
@@ -238,8 +239,8 @@ impl Participant {
             .map_or(Vec::new(), |reader| reader.writers().map(|writer| writer.guid()).collect())
     }
 
-    /// Tells the peers that we are gone. What [`Participant::poll_transmit`] gives then is the last; nothing is heard any
-    /// more, and there are no endpoints.
+    /// Closes the participant. [`Participant::poll_transmit`] then returns a farewell to the peers. Later datagrams are
+    /// ignored, and there are no endpoints.
     pub fn close(&mut self) {
         self.closed = true;
         self.endpoints.clear();
@@ -255,34 +256,35 @@ impl Participant {
         self.work.push_back(Work::Farewell);
     }
 
-    /// Says what has happened, unless nobody has listened for long.
+    /// Queues an event, unless too many are queued.
     fn tell(&mut self, event: Event) {
         if self.events.len() < MOST_EVENTS || !event.may_be_dropped() {
             self.events.push_back(event);
         }
     }
 
-    /// The next event.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// True if [`Participant::poll_event`] has something.
+    /// Returns whether an event is queued.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
 
-    /// The next sample, of those that what was called last has brought. Those that lie in a datagram are to be taken before the next is handled.
+    /// Returns the next sample of the last call. Take samples that lie in a datagram before the next datagram is
+    /// handled.
     pub fn poll_sample(&mut self) -> Option<Sample> {
         self.samples.pop_front()
     }
 
-    /// When [`Participant::handle_timeout`] is to be called.
+    /// Returns when [`Participant::handle_timeout`] is to be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next_deadline().into_iter().chain(self.discovery.ready_at()).min()
     }
 
-    /// Does what is due.
+    /// Handles due timers.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some((_, timer)) = self.timers.pop_due(now) {
             match timer {
@@ -297,14 +299,14 @@ impl Participant {
         }
     }
 
-    /// Has something done then, or when it is due already if that is earlier. What is of no use any more by then finds that out.
+    /// Arms a timer, unless it is armed for an earlier time. Obsolete timers have no effect.
     fn arm(&mut self, timer: Timer, at: Option<Instant>) {
         if let Some(at) = at {
             self.timers.schedule_if_earlier(timer, at);
         }
     }
 
-    /// How far a reader of ours is with a writer that it has met.
+    /// Returns the state of a writer that a local reader has matched.
     fn writer_of(&mut self, reader: EntityId, writer: Guid) -> Option<&mut WriterProxy> {
         self.readers.get_mut(&reader)?.writer_mut(writer)
     }
@@ -316,29 +318,29 @@ impl Participant {
     }
 }
 
-/// The endpoints of discovery: which side of which topic each is on.
+/// Discovery endpoints: the writer and reader of each builtin topic.
 const DISCOVERY: [(EntityId, EntityId); 3] = [
     (EntityId::PUBLICATIONS_WRITER, EntityId::PUBLICATIONS_READER),
     (EntityId::SUBSCRIPTIONS_WRITER, EntityId::SUBSCRIPTIONS_READER),
     (EntityId::MESSAGE_WRITER, EntityId::MESSAGE_READER),
 ];
 
-/// The encodings that readers of ours take from whoever offers one of them. A writer offers one alone, and ours offer XCDR1, as
-/// those of ROS 2 do. Another writer for readers that take nothing but XCDR2 would be met by those that take both as well:
-/// DDS gives it no means to pass them over, and they would have each message twice, or a publisher that never says a word.
+/// Data representations that local readers accept. A writer offers only one, and ours offer XCDR1, as those of ROS 2
+/// do. A second writer for readers that accept only XCDR2 would also be matched by readers that accept both: DDS cannot
+/// exclude them, and they would receive each message twice, or see a publisher that never sends.
 const READ: [i16; 2] = [announce::XCDR1, announce::XCDR2];
 
-/// What discovery is told by.
+/// Returns the QoS of discovery writers.
 fn discovery_qos() -> QoS {
     QoS { reliability: Reliability::Reliable, ..QoS::keep_all().transient_local() }
 }
 
-/// The writer of discovery that tells of endpoints on this side.
+/// Returns the discovery writer that announces endpoints of this role.
 fn teller_of(role: Role) -> EntityId {
     if role == Role::Writer { EntityId::PUBLICATIONS_WRITER } else { EntityId::SUBSCRIPTIONS_WRITER }
 }
 
-/// The reader of discovery that hears of endpoints on this side.
+/// Returns the discovery reader of endpoints of this role.
 fn hearer_of(role: Role) -> EntityId {
     if role == Role::Writer { EntityId::PUBLICATIONS_READER } else { EntityId::SUBSCRIPTIONS_READER }
 }

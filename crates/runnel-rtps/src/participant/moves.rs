@@ -1,11 +1,11 @@
-//! Participants that are said to have moved.
+//! Moved participants: announcements from new addresses.
 //!
-//! A participant says by our prefix, from an unknown address, where it is now. Both prefixes are told to everybody by multicast,
-//! so anybody may say that in its name: it is asked first where it was, and is believed to have moved only if nothing comes
-//! from there.
+//! A participant that sends our prefix from an unknown address announces that it has moved. Both prefixes are public by
+//! multicast, so the announcement may be forged: the participant is first asked at its old address, and is believed to
+//! have moved only if no answer arrives from there.
 //!
-//! From a known address it may announce other locators. They are believed when three announcements in a row name them, or
-//! when it does not answer where it was, and does so where it says that it is.
+//! From a known address it may announce other locators. They are believed when three consecutive announcements contain
+//! them, or when it does not answer at the old address but does at the new one.
 
 use super::routes::{is_among, ways};
 use super::{Participant, Peer};
@@ -17,19 +17,19 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// How often one is asked whether it is still where it was, and for how long each time.
+/// Number of requests to the old address, and their interval.
 const ASK_TIMES: u32 = 8;
 const ASK_EVERY: Duration = Duration::from_millis(40);
 
-/// How often one that does not answer there is asked where it says that it is.
+/// Number of requests to the new address, after no answer from the old one.
 const ASK_THERE_TIMES: u32 = 3;
 
-/// A participant is said to be elsewhere, and has yet to answer from where it was.
+/// Announced move of a participant, which has not answered from its old address yet.
 #[derive(Debug)]
 pub(super) struct Move {
     from: SocketAddr,
     data: ParticipantData,
-    /// It was said from an address where it is known to be.
+    /// It was announced from a known address of the participant.
     pub is_known: bool,
     asked: u32,
     /// When it is asked again, or believed.
@@ -37,7 +37,7 @@ pub(super) struct Move {
 }
 
 impl Peer {
-    /// Where discovery sends to: where it says that it is, while it is asked there.
+    /// Returns the destination of discovery: the announced new address, while it is asked there.
     pub(super) fn discovery_address(&self, config: &Config) -> SocketAddr {
         let there = self.moves.as_ref().filter(|moves| moves.is_known && moves.asked > ASK_TIMES);
         let there =
@@ -45,22 +45,22 @@ impl Peer {
         there.map_or(self.metatraffic, |ways| ways.metatraffic)
     }
 
-    /// Other addresses are believed when they are announced several times in a row. Until then `data` has those that were announced
-    /// before. What was announced if that is in question.
+    /// Checks announced locators. Other ones are believed after several consecutive announcements; until then `data`
+    /// gets the former ones. Returns the announced data if it is contested.
     pub(super) fn keep_contested_locators(
         &mut self,
         now: Instant,
         data: &mut ParticipantData,
     ) -> Option<ParticipantData> {
         let is_same = (&data.metatraffic, &data.unicast) == (&self.data.metatraffic, &self.data.unicast);
-        // It stays where it is reached, and may have further addresses.
+        // It keeps its current address, and may have further ones.
         let stays = is_among(self.metatraffic, &data.metatraffic) && is_among(self.user, &data.unicast);
         if is_same || stays || !self.is_proved() {
             self.locators.confirm(now);
             self.moves.take_if(|moves| moves.is_known);
             return None;
         }
-        // Announcements repeat one number: only time tells them from their copies.
+        // Announcements repeat one sequence number: only the time distinguishes them from their copies.
         let mark = now.0 / QUIET.as_nanos() as u64;
         if self.locators.contradict(now, mark) == Verdict::Restart {
             self.moves = None;
@@ -71,8 +71,9 @@ impl Peer {
         Some(announced)
     }
 
-    /// What would end its links or keep it from being understood is believed when it says so several times: a shorter lease,
-    /// another vendor, other endpoints of discovery. Until then `data` has what it said before, if it had said that twice.
+    /// Checks announced data that would end its links or disable communication: a shorter lease, another vendor, other
+    /// discovery endpoints. It is believed after several announcements; until then `data` gets the former values, if
+    /// those were announced twice.
     pub(super) fn keep_what_is_contested(&mut self, now: Instant, data: &mut ParticipantData) {
         let shortens = match (data.lease, self.data.lease) {
             (Some(new), Some(old)) => new < old,
@@ -84,10 +85,10 @@ impl Peer {
             return self.evidence.confirm(now);
         }
         if !self.evidence.was_confirmed() {
-            // What was said once is no more likely than what is said now.
+            // Data that was announced once is no more likely than this one.
             return;
         }
-        // Announcements repeat one number: only time tells them from their copies.
+        // Announcements repeat one sequence number: only the time distinguishes them from their copies.
         let mark = now.0 / QUIET.as_nanos() as u64;
         if self.evidence.contradict(now, mark) != Verdict::Restart {
             (data.vendor, data.builtin) = known;
@@ -97,19 +98,19 @@ impl Peer {
 }
 
 impl Participant {
-    /// Somebody says from an unknown address, and by our name, that one who is met is there now.
+    /// Handles an announcement from an unknown address that names our prefix: the participant may have moved there.
     pub(super) fn said_to_have_moved(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
         let prefix = data.prefix;
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         match &mut peer.moves {
             Some(moves) => (moves.from, moves.data, moves.is_known) = (from, data, false),
-            // It has just been heard from where it was: there is no need to ask.
+            // It has just sent from its old address, so no request is needed.
             None if peer.heard + ASK_EVERY > now => {}
             None => self.begin_to_ask(now, (from, data), false),
         }
     }
 
-    /// One that is met says from where it is known to be that it is reached elsewhere.
+    /// Handles an announcement of other locators from a known address.
     pub(super) fn announces_other_locators(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
         let Some(peer) = self.peers.get_mut(data.prefix) else { return };
         match &mut peer.moves {
@@ -126,7 +127,7 @@ impl Participant {
         }
     }
 
-    /// It has acknowledged discovery: if it was asked where it was, it is there still.
+    /// Handles an acknowledgement of discovery: a participant that was asked at its new address is there.
     pub(super) fn answers_whether_moved(&mut self, now: Instant, prefix: GuidPrefix) {
         let peer = self.peers.get_mut(prefix);
         let moves = peer.and_then(|peer| peer.moves.take_if(|moves| moves.is_known));
@@ -135,7 +136,7 @@ impl Participant {
         }
     }
 
-    /// Asks it, if that is due; one that has been asked often enough and does not answer has moved.
+    /// Asks a participant whether it has moved, if due. One that has not answered often enough has moved.
     pub(super) fn ask_whether_moved(&mut self, now: Instant, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         if let Some(moves) = peer.moves.as_mut().filter(|moves| moves.next <= now) {

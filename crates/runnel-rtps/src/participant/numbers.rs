@@ -1,16 +1,16 @@
-//! The numbers by which the endpoints of a participant are told apart.
+//! Allocation of entity ids.
 
-/// There are three bytes for one.
+/// Greatest number: an entity id has three bytes for it.
 const LAST: u32 = 0xff_ffff;
 
-/// Numbers from 1 on, which begin again after the last one there is.
+/// Counter from 1 on that wraps after the greatest number.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     latest: u32,
 }
 
 impl Numbers {
-    /// The next number that is free. There must be one.
+    /// Returns the next free number. There must be one.
     pub fn next(&mut self, is_free: impl Fn(u32) -> bool) -> u32 {
         loop {
             self.latest = self.latest % LAST + 1;

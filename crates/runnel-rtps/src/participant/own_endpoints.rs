@@ -1,4 +1,4 @@
-//! Endpoints of ours: made, announced and removed.
+//! Local endpoints: creation, announcement and removal.
 
 use super::user_writers::UserWriterEntry;
 use super::watch::Watched;
@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
 impl Participant {
-    /// Makes a writer. What [`Participant::poll_writer_update`] gives from now on for its name is for it.
+    /// Creates a writer. Later updates of [`Participant::poll_writer_update`] with its id are for it.
     pub fn create_writer<P: Lend>(
         &mut self,
         now: Instant,
@@ -24,7 +24,7 @@ impl Participant {
         self.begin_writer(now, stamp, id, options)
     }
 
-    /// Makes a writer that meets only those of the readers which `audience` is true for.
+    /// Creates a writer that matches only the readers for which `audience` is true.
     pub fn create_writer_for<P: Lend>(
         &mut self,
         now: Instant,
@@ -51,7 +51,7 @@ impl Participant {
         writer
     }
 
-    /// Makes a reader.
+    /// Creates a reader.
     pub fn create_reader(&mut self, now: Instant, stamp: Timestamp, options: EndpointOptions) -> EntityId {
         let id = self.new_id(EntityId::user_reader);
         self.readers.insert(id, Reader::new());
@@ -59,7 +59,7 @@ impl Participant {
         id
     }
 
-    /// A name of this kind for an endpoint of ours, which no other bears.
+    /// Returns a free entity id of this kind.
     fn new_id(&mut self, id: impl Fn(u32) -> EntityId) -> EntityId {
         id(self.numbers.next(|number| !self.endpoints.contains_key(&id(number))))
     }
@@ -74,7 +74,7 @@ impl Participant {
             tells_history: true,
             exclusive: false,
             in_default_partition: true,
-            // What a writer offers when nothing is said is XCDR1.
+            // Without an announced list, a writer offers XCDR1.
             representations: if id.kind() == EntityKind::Reader { READ.to_vec() } else { Vec::new() },
             expects_inline_qos: false,
             unicast: Vec::new(),
@@ -93,7 +93,7 @@ impl Participant {
         self.match_own(now, id);
     }
 
-    /// Ends an endpoint of ours. Nobody is told by events, but the peers are.
+    /// Removes a local endpoint. It causes no events, but peers are notified.
     pub fn remove_endpoint(&mut self, now: Instant, stamp: Timestamp, id: EntityId) {
         if self.endpoints.remove(&id).is_none() {
             return;

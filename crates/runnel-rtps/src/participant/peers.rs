@@ -1,10 +1,9 @@
-//! Other participants: found, proved, heard, and lost.
+//! Remote participants: discovery, proof of address, lease, and loss.
 //!
-//! A participant that announces itself is a candidate first. Until it is proved, all that it is sent takes no more than three
-//! times the bytes that it sent: an announcement may bear the address of somebody who never asked. It is on trial once it has
-//! sent us something that bears our prefix, and has been heard from the address that it is reached at; from then on it is sent
-//! to where it has been heard from, and nowhere else. It is proved once it has acknowledged numbers that only a receiver of
-//! our datagrams can know.
+//! A participant that announces itself is first a candidate. Until it is proved, all datagrams to it take at most three
+//! times the bytes that it has sent: an announcement may contain the address of a third party. It is on trial after it
+//! has sent our prefix from the address at which it is reached; from then on datagrams go only to addresses from which
+//! it has sent. It is proved after it has acknowledged numbers that only a receiver of our datagrams can know.
 
 mod candidates;
 mod index;
@@ -36,109 +35,109 @@ use refusals::Refusals;
 use runnel_core::time::Instant;
 pub(super) use standing::Standing;
 
-/// The shortest lease that is believed.
+/// Shortest lease duration that is accepted.
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 
-/// How many addresses a participant is known to send from.
+/// Maximum number of remembered source addresses of a participant.
 const MOST_SOURCES: usize = 8;
 
-/// Another participant.
+/// Remote participant.
 #[derive(Debug)]
 pub struct Peer {
-    /// What it says of itself.
+    /// Announced data.
     pub data: ParticipantData,
-    /// Its endpoints.
+    /// Endpoints.
     pub endpoints: BTreeMap<EntityId, Endpoint>,
-    /// How much memory they take.
+    /// Bytes of the endpoints.
     pub(super) endpoint_bytes: usize,
-    /// Where its endpoints of discovery and its user's are reached.
+    /// Addresses of its discovery endpoints and of its user endpoints.
     pub(super) metatraffic: SocketAddr,
     pub(super) user: SocketAddr,
     pub(super) same_host: bool,
-    /// Where it has been heard from, the latest last.
+    /// Source addresses of its datagrams, the latest last.
     sources: Vec<IpAddr>,
     pub(super) standing: Standing,
-    /// It has been proved, at this address or another.
+    /// It was proved, at this address or another.
     pub(super) was_proved: bool,
-    /// By how much the numbers of discovery that it is told exceed the real ones.
+    /// Offset of its discovery sequence numbers from the real ones.
     pub(super) number_offset: i64,
-    /// We have lost an address since its own was chosen: the network may be gone by which it was reached.
+    /// We have lost an address since its address was chosen: its network may be unreachable.
     is_path_in_doubt: bool,
     guesses: Guesses,
-    /// An event has told that it is not heard from where it says that it is.
+    /// An event has reported that it sends only from other addresses than announced.
     is_elsewhere: bool,
-    /// How many bytes it may cost before it is proved.
+    /// Bytes that may be sent to it before it is proved.
     credit: usize,
     /// It has sent more than announcements.
     pub(super) is_talking: bool,
-    /// When it was heard first, and when its trial ends.
+    /// When it was discovered, and when its trial ends.
     since: Instant,
-    /// Which one it was of all.
+    /// Ordinal number of its discovery.
     order: u64,
     trial_ends: Option<Instant>,
-    /// It was restored after its end, which is believed then if its writers of discovery have not spoken for it.
+    /// It was restored after its end, and is lost at this time unless its discovery writers have sent.
     pub(super) ends_unless_confirmed: Option<Instant>,
     pub(super) heard: Instant,
-    /// Against what it has said of itself, and against its addresses.
+    /// Evidence against its announced data, and against its addresses.
     pub(super) evidence: Evidence,
     pub(super) locators: Evidence,
-    /// What was believed of its discovery had to be corrected since that was read as a whole.
+    /// Its discovery was corrected since the last complete read.
     pub(super) was_corrected: bool,
-    /// It is said to be elsewhere.
+    /// It may have moved.
     pub(super) moves: Option<Move>,
-    /// When a candidate is told of us again, in case that was lost, and for which time.
+    /// When a candidate is sent our announcement again, in case it was lost, and the index of that time.
     greet_again: Option<(Instant, usize)>,
-    /// When one that had lost us was told of us last.
+    /// When a participant that had lost us was last sent our announcement.
     pub(super) reminded: Option<Instant>,
-    /// What it is to be told next.
+    /// Pending vendor message.
     pub(super) word: Option<Vec<u8>>,
     pub(super) outbox: Outbox,
 }
 
-/// What discovery has for a participant, and when it has something again.
+/// Pending discovery content for a participant.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    /// It stands in line.
+    /// It is queued.
     pub queued: bool,
-    /// Our announcement is due to it.
+    /// Our announcement is due.
     pub announcement: bool,
-    /// When one on trial is asked again, and how long after it was asked before.
+    /// When a participant on trial is asked again, and the last interval.
     pub ask_again: Option<(Instant, Duration)>,
-    /// Fragments for it wait until then.
+    /// Fragments for it wait until this time.
     pub not_before: Option<Instant>,
 }
 
-/// The participants that are known.
+/// Known participants.
 #[derive(Debug)]
 pub(super) struct Peers {
     all: BTreeMap<GuidPrefix, Peer>,
     index: Index,
-    /// How many there have been.
+    /// Number of discovered participants.
     count: u64,
-    /// Those that were lost without a word, the latest last.
+    /// Participants that were lost without a farewell, the latest last.
     pub(super) lost: VecDeque<Lost>,
     refusals: Refusals,
 }
 
 impl Peer {
-    /// True if it has shown that it receives what is sent to its address.
+    /// Returns whether it has proved that it receives datagrams at its address.
     pub fn is_proved(&self) -> bool {
         self.standing == Standing::Proved
     }
 
-    /// Where its endpoints of discovery are reached.
+    /// Returns the address of its discovery endpoints.
     pub fn address(&self) -> SocketAddr {
         self.metatraffic
     }
 
-    /// True if it runs on this host.
+    /// Returns whether it runs on this host.
     pub fn is_same_host(&self) -> bool {
         self.same_host
     }
 
     fn lease(&self, most: Limits) -> Duration {
         let most = if self.is_proved() { most.lease } else { most.lease.min(most.unproved_lease) };
-        // One that nobody can keep would have it found and lost again and again.
+        // A lease that is too short to keep would cause repeated discovery and loss.
         self.data.lease.map_or(most, |lease| lease.max(SHORTEST_LEASE).min(most))
     }
 
@@ -152,18 +151,19 @@ impl Peer {
         self.sources.push(ip);
     }
 
-    /// True if it is known to be there: it has been heard from there, or it is of this host as that address is.
+    /// Returns whether it is known to be at an address: it has sent from there, or the address and a source are of this
+    /// host.
     pub(super) fn is_at(&self, config: &Config, ip: IpAddr) -> bool {
         let is_own = |ip: &IpAddr| config.is_own(*ip);
         self.sources.contains(&ip) || is_own(&ip) && self.sources.iter().any(is_own)
     }
 
-    /// True if its endpoints may be sent to there: it is where it proves that it receives.
+    /// Returns whether its endpoints may be reached at an address: the one that it proves, or both are of this host.
     pub(super) fn is_reached_at(&self, config: &Config, ip: IpAddr) -> bool {
         config.is_one_place(ip, self.metatraffic.ip())
     }
 
-    /// How it is reached that was just heard from `from`, at addresses where it is known to be.
+    /// Returns its addresses at which it is known to be, after a datagram from `from`.
     fn known_ways(&self, config: &Config, from: SocketAddr) -> Option<Ways> {
         ways(config, &self.data, from, |ip| self.is_at(config, ip))
     }
@@ -176,7 +176,7 @@ impl Peer {
         (self.metatraffic, self.user) = (ways.metatraffic, ways.user);
     }
 
-    /// True if it may send from this address: it has announced it, or has announced itself from there.
+    /// Returns whether it may send from an address: it has announced the address, or has announced itself from there.
     pub(super) fn sends_from(&self, ip: IpAddr) -> bool {
         let announced = self.data.metatraffic.iter().chain(&self.data.unicast);
         self.sources.contains(&ip) || announced.map(SocketAddr::ip).any(|other| other == ip)
@@ -193,12 +193,12 @@ impl Peers {
         self.all.get(&prefix)
     }
 
-    /// To alter what it is counted by, there is [`Peers::alter`].
+    /// Returns a participant. Change indexed data with [`Peers::alter`].
     pub fn get_mut(&mut self, prefix: GuidPrefix) -> Option<&mut Peer> {
         self.all.get_mut(&prefix)
     }
 
-    /// Alters what a participant is counted by: its address and host, its standing, that it talks, and its endpoints.
+    /// Changes indexed data of a participant: its address and host, standing, `is_talking`, and endpoints.
     pub(super) fn alter<T>(&mut self, prefix: GuidPrefix, change: impl FnOnce(&mut Peer) -> T) -> Option<T> {
         let peer = self.all.get_mut(&prefix)?;
         let before = peer.entry();
@@ -223,7 +223,7 @@ impl Peers {
         self.all.values_mut()
     }
 
-    /// Those that have named us.
+    /// Returns the participants that have named our prefix.
     pub fn met(&self) -> impl Iterator<Item = &Peer> {
         self.all.values().filter(|peer| peer.standing.has_met())
     }
@@ -236,7 +236,7 @@ impl Peers {
         self.all.len() - self.index.candidates()
     }
 
-    /// One is there that was not.
+    /// Adds a participant.
     pub(super) fn restore(&mut self, peer: Peer) {
         self.index.add(peer.entry());
         self.all.insert(peer.data.prefix, peer);
@@ -250,7 +250,7 @@ impl Peers {
 }
 
 impl Participant {
-    /// What we have for discovery.
+    /// Creates our discovery endpoints.
     pub(super) fn add_discovery(&mut self) {
         for (writer, reader) in DISCOVERY {
             let qos = super::discovery_qos();
@@ -259,7 +259,7 @@ impl Participant {
         }
     }
 
-    /// A participant says what it is, or that it is gone.
+    /// Handles an announcement of a participant, or its farewell.
     pub(super) fn participant_heard(
         &mut self,
         now: Instant,
@@ -286,8 +286,8 @@ impl Participant {
         }
     }
 
-    /// One that has met us is not believed from elsewhere, unless it shows by our name that it is who has met us: then it may
-    /// have moved.
+    /// Handles an announcement. A participant that has named us is not believed from an unknown address, unless the
+    /// datagram contains our prefix: then it may have moved.
     fn participant_announced(
         &mut self,
         now: Instant,
@@ -323,9 +323,9 @@ impl Participant {
             }
         }
         if !is_proved {
-            // One on trial may have lost us, or what it was asked.
+            // One on trial may have lost us, or our requests.
             self.ask_again(prefix);
-            // One that names us may answer us: two would greet each other without end.
+            // One that names us may be answering us: two participants would answer each other without end.
             match names_us {
                 true => self.sought(now, from, prefix),
                 false => self.greet(now, prefix),
@@ -333,7 +333,7 @@ impl Participant {
         }
     }
 
-    /// One that is known says what it is. That it is reached elsewhere than where it was must be said several times.
+    /// Handles an announcement of a known participant. Another address must be announced several times.
     fn announced_from(&mut self, now: Instant, from: SocketAddr, mut data: ParticipantData) {
         let Some(peer) = self.peers.get_mut(data.prefix) else { return };
         let contested = peer.keep_contested_locators(now, &mut data);
@@ -343,7 +343,7 @@ impl Participant {
         }
     }
 
-    /// What a participant says of itself is believed.
+    /// Accepts announced data of a participant.
     pub(super) fn believe(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
         if let Some(peer) = self.peers.get_mut(data.prefix) {
             peer.note_source(from.ip());
@@ -352,7 +352,7 @@ impl Participant {
         }
     }
 
-    /// Its timer goes off when it is to be told of us again, or asked where it is, or its lease is over.
+    /// Arms the timer for its next greeting, its move, or the end of its lease.
     pub(super) fn arm_peer(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get(prefix) else { return };
         let until = peer.heard + peer.lease(self.config.limits);
@@ -363,7 +363,7 @@ impl Participant {
         self.timers.schedule_if_earlier(Timer::Peer(prefix), next);
     }
 
-    /// What a participant that is known says of itself may have changed, or it is heard by a better way.
+    /// Updates the data and addresses of a known participant.
     fn update(&mut self, now: Instant, from: SocketAddr, mut data: ParticipantData) {
         let Some(peer) = self.peers.get_mut(data.prefix) else { return };
         let prefix = data.prefix;
@@ -392,7 +392,7 @@ impl Participant {
             || !self.config.unicast.iter().any(has_socket);
         let is_proved = peer.is_proved();
         let other_family = found.metatraffic.is_ipv4() != peer.metatraffic.is_ipv4();
-        // That it announces itself from where it is reached does not show that it can be reached there.
+        // An announcement from its address does not prove that it can be reached there.
         let in_doubt = peer.is_path_in_doubt && found.metatraffic != peer.metatraffic;
         peer.is_path_in_doubt &= !in_doubt;
         let stays = (other_family || is_proved) && is_among(peer.metatraffic, &peer.data.metatraffic);
@@ -407,13 +407,13 @@ impl Participant {
             let is_checked = is_proved && changed && former != found.metatraffic;
             self.move_peer(prefix);
             if is_checked {
-                // If it is there still, it says so.
+                // If it is still there, it answers.
                 self.discovery.call(core::iter::once(Work::Seek(prefix, former)));
             }
         }
     }
 
-    /// How datagrams are sent to a participant.
+    /// Returns the path parameters for a participant.
     pub(super) fn path(&self, peer: &Peer) -> Path {
         let path = if peer.same_host { self.config.same_host } else { self.config.other_host };
         match peer.data.vendor.is_plain() {
@@ -422,9 +422,9 @@ impl Participant {
         }
     }
 
-    /// Something came that says it is from a participant. From where that does not send, it is no sign of life: neither of
-    /// one that is gone, nor of one that has moved, which is found anew when its lease is over. True if it is from where its
-    /// participant sends: then its bytes are counted.
+    /// Records a datagram of a participant. From an address that it does not send from, the datagram does not renew its
+    /// lease: the participant may be gone, or has moved and is discovered again after its lease. Returns whether the
+    /// address is known; then the bytes are credited.
     pub(super) fn note_heard(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! What comes from the network.
+//! Handling of received datagrams.
 
 use super::watch::Watched;
 use super::{MOST_EARLY, MOST_EARLY_UNPROVED, Participant, Peer};
@@ -16,10 +16,10 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use runnel_core::time::Instant;
 
-/// What a participant is taken to fill whose incomplete samples have come to a standstill.
+/// Marks a participant whose incomplete samples have stalled: they are dropped first.
 const ALL: usize = usize::MAX;
 
-/// What the submessages of a message have said so far of those that follow. Source: RTPS 2.5, section 8.3.4.
+/// Receiver state of a message: set by earlier submessages for later ones. Source: RTPS 2.5, section 8.3.4.
 #[derive(Clone, Copy)]
 struct Context<'a> {
     now: Instant,
@@ -28,15 +28,15 @@ struct Context<'a> {
     source: GuidPrefix,
     destination: GuidPrefix,
     stamp: Option<Timestamp>,
-    /// How many bytes of the datagram nobody has been credited with.
+    /// Bytes of the datagram that are not credited yet.
     uncounted: usize,
     /// It has tried to prove its address.
     tried: bool,
-    /// A participant has said to whoever hears it what it is.
+    /// It contains a participant announcement to all.
     announced: bool,
 }
 
-/// Readers of ours: of a few there is no need to allocate.
+/// Local readers of a submessage: a few need no allocation.
 #[derive(Default)]
 struct Concerned {
     few: [Option<EntityId>; 2],
@@ -65,13 +65,13 @@ impl IntoIterator for Concerned {
 }
 
 impl Participant {
-    /// A datagram has come. What it brings is taken by [`Participant::poll_sample`] before the next is handled.
+    /// Handles a datagram. Take its samples by [`Participant::poll_sample`] before the next one.
     pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, datagram: &[u8]) {
         self.samples.clear();
         if self.closed || !self.config.hears(from.ip()) {
             return;
         }
-        // What is no RTPS message is no news on a well-known port.
+        // Other protocols on a well-known port are not worth an event.
         let Ok(message) = Message::parse(datagram) else { return };
         if message.prefix == self.config.prefix {
             return;
@@ -106,18 +106,18 @@ impl Participant {
                     self.put_on_trial(context.now, context.from, context.source);
                 }
             }
-            // What was told of time before was told by another.
+            // The timestamp was of another source.
             Submessage::InfoSource(info) => (context.source, context.stamp) = (info.prefix, None),
             Submessage::InfoTimestamp(info) => context.stamp = info.timestamp,
             Submessage::InfoReply(_) | Submessage::Unknown { .. } => {}
             _ if ![GuidPrefix::UNKNOWN, self.config.prefix].contains(&context.destination) => {}
             Submessage::Data(data) if data.writer == EntityId::SPDP_WRITER => {
                 let names_us = context.destination == self.config.prefix;
-                // Whoever announces several by one datagram has sent no more bytes for that.
+                // Several announcements in one datagram earn no more credit than its bytes.
                 let uncounted = core::mem::take(&mut context.uncounted);
                 self.participant_heard(context.now, (context.from, names_us), uncounted, data);
                 context.announced = true;
-                // It knew of us before we knew of it.
+                // It knew us before it was discovered.
                 if names_us {
                     self.put_on_trial(context.now, context.from, context.source);
                 }
@@ -138,8 +138,8 @@ impl Participant {
         }
     }
 
-    /// True if a message is from where its participant sends: one from elsewhere could skip or repeat what it never
-    /// wrote.
+    /// Returns whether a message is from an address of its participant: one from another address could skip or repeat
+    /// samples that the participant never wrote.
     fn is_from_peer(&mut self, context: &Context<'_>) -> bool {
         let peer = self.peers.get(context.source);
         let peer = peer.filter(|peer| peer.standing.has_met() && peer.sends_from(context.from.ip()));
@@ -150,7 +150,7 @@ impl Participant {
         true
     }
 
-    /// The readers of ours that a submessage of a writer concerns.
+    /// Returns the local readers of a writer's submessage.
     fn concerned(&self, reader: EntityId, writer: Guid) -> Concerned {
         let mut concerned = Concerned::default();
         for other in self.heard.get(&writer).map_or(&[][..], Vec::as_slice) {
@@ -183,7 +183,7 @@ impl Participant {
             }
             Arrival::Deliver => self.deliver_here(context, reader, writer, data),
             Arrival::Early => {
-                // What is gone may be told by the inline QoS alone, which is not held, whatever else comes with it.
+                // A disposal may be marked only by the inline QoS, which is not held.
                 let is_gone = reader.is_builtin() && announce::is_gone(data.inline_qos);
                 let is_key = is_gone || !matches!(data.payload, Payload::Value(_));
                 let gone = announce::key_of(data.inline_qos, data.payload).filter(|_| is_key);
@@ -203,7 +203,7 @@ impl Participant {
         self.wake_answer(reader, writer);
     }
 
-    /// Gives a sample to the user where it lies.
+    /// Passes a sample to the user in its datagram.
     fn deliver_here(&mut self, context: &Context<'_>, reader: EntityId, writer: Guid, data: &Data<'_>) {
         let Payload::Value(bytes) = data.payload else { return };
         let begin = (bytes.as_ptr() as usize).wrapping_sub(context.datagram.as_ptr() as usize);
@@ -220,7 +220,7 @@ impl Participant {
         self.samples.push_back(sample);
     }
 
-    /// Gives a sample to whom it concerns that was held or put together.
+    /// Delivers a held or reassembled sample.
     fn deliver_own(
         &mut self,
         now: Instant,
@@ -239,7 +239,7 @@ impl Participant {
         }
     }
 
-    /// What follows whatever has come of a writer: samples that were held, losses, an answer.
+    /// Completes the handling of a writer's submessage: held samples, losses, an answer.
     pub(super) fn after(&mut self, now: Instant, reader: EntityId, writer: Guid) {
         while self.deliver_held(now, reader, writer) {}
         let proxy = self.writer_of(reader, writer);
@@ -254,7 +254,7 @@ impl Participant {
         self.wake_answer(reader, writer);
     }
 
-    /// Delivers the sample that was held and is the next now, if there is room for it. True if it did.
+    /// Delivers the held sample that is next, if there is capacity. Returns whether it did.
     pub(super) fn deliver_held(&mut self, now: Instant, reader: EntityId, writer: Guid) -> bool {
         if reader.is_builtin() && !self.may_tell(reader, writer.prefix) {
             return false;
@@ -293,8 +293,9 @@ impl Participant {
         }
     }
 
-    /// There is no room for another incomplete sample: the participant whose ones take most begins anew with them, if that is
-    /// more than half of all and the one that asks would not have so much. Else two would drive out each other for ever.
+    /// Frees memory for another incomplete sample: the participant with the most incomplete bytes starts again, if it
+    /// has more than half of the budget and the requesting one would not. Otherwise two would displace each other for
+    /// ever.
     fn make_room_for(&mut self, now: Instant, asks: GuidPrefix, len: usize) {
         let mut taken: BTreeMap<GuidPrefix, usize> = BTreeMap::new();
         for writer in self.readers.values().flat_map(Reader::writers) {
@@ -329,14 +330,15 @@ impl Participant {
         }
     }
 
-    /// A writer that no reader of ours hears may have been said to be gone.
+    /// Restores a writer without local readers, whose end may have been forged.
     fn restore_endpoint_if_silent(&mut self, now: Instant, writer: Guid) {
         if !self.heard.contains_key(&writer) {
             self.restore_endpoint_if_kept(now, writer);
         }
     }
 
-    /// A writer may have heard of a reader of ours before we hear of it, and tell it only once what it has.
+    /// Remembers the heartbeat of an undiscovered writer: it may have discovered our reader first, and send its only
+    /// heartbeat.
     fn note_early(&mut self, writer: Guid, heartbeat: &Heartbeat) {
         if !self.readers.contains_key(&heartbeat.reader) || heartbeat.reader.is_builtin() {
             return;

@@ -1,4 +1,4 @@
-//! Readers whose user has room for so many samples: more are held and not acknowledged, so that writers wait.
+//! Flow control of readers: samples beyond the user's capacity are held and not acknowledged, so that writers wait.
 
 use super::Participant;
 use crate::event::{Sample, SamplePayload};
@@ -8,9 +8,9 @@ use alloc::collections::BTreeMap;
 use runnel_core::time::Instant;
 
 impl Participant {
-    /// The user of a reader has room for so many samples more, however many it was before. Until then a reader takes all
-    /// that comes; from now on what finds no room is held and not acknowledged, as far as it comes from writers that are
-    /// reliable, and given when there is room again. [`Participant::poll_sample`] has what was held.
+    /// Sets how many more samples the user of a reader accepts. Before the first call a reader delivers all samples.
+    /// From then on samples of reliable writers beyond the capacity are held and not acknowledged, and delivered when
+    /// there is capacity again. [`Participant::poll_sample`] returns held samples.
     pub fn set_room(&mut self, now: Instant, reader: EntityId, room: usize) {
         let Some(of) = self.readers.get_mut(&reader) else { return };
         of.set_room(room);
@@ -18,13 +18,13 @@ impl Participant {
         writers.retain(|writer| self.deliver_held(now, reader, *writer));
         let progressed = writers.clone();
         while !writers.is_empty() {
-            // One of each in turn: none is to take all the room there is.
+            // One of each in turn, so that none takes all the capacity.
             writers.retain(|writer| self.deliver_held(now, reader, *writer));
         }
         progressed.into_iter().for_each(|writer| self.tell_progress(reader, writer));
     }
 
-    /// A writer is about to leave a reader: what was held for want of room alone is the user's, who gets it now.
+    /// Passes samples that were held only for lack of capacity to the user, before a writer is unmatched.
     pub(super) fn give_held(&mut self, reader: EntityId, writer: Guid) {
         if reader.is_builtin() {
             return;
@@ -38,7 +38,7 @@ impl Participant {
         }
     }
 
-    /// Holds a sample that came early, if there is room for it or others can make some.
+    /// Holds an early sample, if there is memory or other participants can free some.
     pub(super) fn hold(
         &mut self,
         now: Instant,
@@ -55,8 +55,8 @@ impl Participant {
         }
     }
 
-    /// The participant of which most is held lets go of the latest of that, if it is more than one has that asks: none is to
-    /// take all for as long as it likes.
+    /// Drops the latest held samples of the participant with the most held bytes, if it holds more than the requesting
+    /// one: none can keep all memory.
     fn make_room_to_hold(&mut self, asks: GuidPrefix, bytes: usize) {
         let mut held: BTreeMap<GuidPrefix, usize> = BTreeMap::new();
         for writer in self.readers.values().flat_map(Reader::writers) {
@@ -70,7 +70,7 @@ impl Participant {
         }
     }
 
-    /// A writer may have waited for what its reader has taken.
+    /// Schedules an acknowledgement, since a writer may wait for the samples that its reader has delivered.
     fn tell_progress(&mut self, reader: EntityId, writer: Guid) {
         if let Some(proxy) = self.writer_of(reader, writer) {
             proxy.tell_progress();

@@ -1,22 +1,23 @@
-//! By which of its addresses a participant is reached.
+//! Choice of the address at which a participant is reached.
 //!
-//! Whoever announces several is sent to where it sends from itself: that way is known to work. IPv4 and IPv6 are equally
-//! good for what is heard first; what is heard by the family that is preferred moves it there, and never back.
+//! A participant with several addresses is reached at the one that it sends from: that route is known to work. For the
+//! first datagram IPv4 and IPv6 are equally good; a later one of the preferred family moves the participant there, and
+//! never back.
 
 use crate::announce::{Endpoint, ParticipantData};
 use crate::config::Config;
 use core::net::{IpAddr, SocketAddr, SocketAddrV6};
 
-/// Where a participant is reached.
+/// Addresses at which a participant is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ways {
-    /// Its endpoints of discovery.
+    /// Address of its discovery endpoints.
     pub metatraffic: SocketAddr,
-    /// Those of its user.
+    /// Address of its user endpoints.
     pub user: SocketAddr,
 }
 
-/// Where a participant is best reached that was heard from `from`, at addresses that `may` be sent to.
+/// Chooses the addresses of a participant after a datagram from `from`, among those that `may` be sent to.
 pub(super) fn ways(
     config: &Config,
     data: &ParticipantData,
@@ -25,13 +26,13 @@ pub(super) fn ways(
 ) -> Option<Ways> {
     let metatraffic = best(config, &data.metatraffic, from, &may)?;
     let here = best(config, &data.unicast, from, |ip| may(ip) && config.is_one_place(ip, metatraffic.ip()));
-    // It proves the one address, and has not proved another.
+    // It proves the one address, but not another.
     let port = data.unicast.first().map_or(metatraffic.port(), SocketAddr::port);
     Some(Ways { metatraffic, user: here.unwrap_or(with_port(metatraffic, port)) })
 }
 
-/// The address that is best reached: where it sends from, or another of this host for one that is here, or one of the
-/// family that it was heard by, or any for which we have a socket.
+/// Chooses an address: the source, or another of this host for a local participant, or one of the source's family, or
+/// any for which we have a socket.
 fn best(
     config: &Config,
     addresses: &[SocketAddr],
@@ -47,7 +48,7 @@ fn best(
     by_source.or(here).or_else(family).or_else(|| usable().next())
 }
 
-/// The address as it is sent to from here, for somebody who was heard from `from`; `None` if it is none for us.
+/// Returns the destination for an address, given the source of a datagram; `None` if it is unusable.
 fn usable(config: &Config, address: SocketAddr, from: SocketAddr) -> Option<SocketAddr> {
     let has_socket = |own: &SocketAddr| own.is_ipv4() == address.is_ipv4();
     let speaks = from.is_ipv4() == address.is_ipv4() || config.unicast.iter().any(has_socket);
@@ -57,7 +58,7 @@ fn usable(config: &Config, address: SocketAddr, from: SocketAddr) -> Option<Sock
     on_link(address, from)
 }
 
-/// An address that holds on one link only is meant on that by which its owner was heard.
+/// Adds the scope of the source to a link-local address.
 fn on_link(address: SocketAddr, from: SocketAddr) -> Option<SocketAddr> {
     let SocketAddr::V6(to) = address else { return Some(address) };
     if !to.ip().is_unicast_link_local() {
@@ -71,17 +72,17 @@ fn on_link(address: SocketAddr, from: SocketAddr) -> Option<SocketAddr> {
     }
 }
 
-/// True if a way is to be taken in place of another that works as well.
+/// Returns whether an address is preferred to another one that works as well.
 pub(super) fn outranks(config: &Config, new: SocketAddr, old: SocketAddr) -> bool {
     new.is_ipv4() != old.is_ipv4() && new.is_ipv6() == config.prefers_ipv6
 }
 
-/// True if an address is among those announced, on whatever link.
+/// Returns whether an address is announced, for any scope.
 pub(super) fn is_among(address: SocketAddr, announced: &[SocketAddr]) -> bool {
     announced.iter().any(|other| (other.ip(), other.port()) == (address.ip(), address.port()))
 }
 
-/// Where an endpoint is reached: at its participant's address if it names that one, or none of those that `may` be sent to.
+/// Returns the address of an endpoint: its participant's, unless it announces another one that `may` be sent to.
 pub(super) fn address_of(
     endpoint: &Endpoint,
     of_participant: SocketAddr,
@@ -95,24 +96,24 @@ pub(super) fn address_of(
     near.map(|near| with_port(of_participant, near.port())).or_else(elsewhere).unwrap_or(of_participant)
 }
 
-/// The same place, its link included, with another port.
+/// Returns the address, including its scope, with another port.
 fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
     address.set_port(port);
     address
 }
 
 impl Config {
-    /// True for an address of this host.
+    /// Returns whether an address belongs to this host.
     pub(crate) fn is_own(&self, ip: IpAddr) -> bool {
         ip.is_loopback() || self.own_addresses.contains(&ip)
     }
 
-    /// True if who receives at one of these addresses is known to receive at the other.
+    /// Returns whether a receiver at one address is known to receive at the other.
     pub(super) fn is_one_place(&self, one: IpAddr, other: IpAddr) -> bool {
         one == other || self.is_own(one) && self.is_own(other)
     }
 
-    /// True for an address of a host whose participants are heard: a host that is named is one, however near the others are.
+    /// Returns whether datagrams from an address are accepted: it is in range, or is a configured peer.
     pub(crate) fn hears(&self, ip: IpAddr) -> bool {
         let is_in_range = !self.named_only && (!self.own_host_only || self.is_own(ip));
         is_in_range || self.peers.iter().any(|peer| peer.ip() == ip)
@@ -162,7 +163,7 @@ mod tests {
         let announced = ["10.0.0.2:7410", "[fd00::2]:7410"];
         assert_eq!(best_of(&BOTH, &announced, "10.0.0.2:9"), "10.0.0.2:7410".parse().ok());
         assert_eq!(best_of(&BOTH, &announced, "[fd00::2]:9"), "[fd00::2]:7410".parse().ok());
-        // A source that is none of those announced tells the family at least.
+        // A source that is not announced still shows the family.
         assert_eq!(best_of(&BOTH, &announced, "[fd00::9]:9"), "[fd00::2]:7410".parse().ok());
     }
 
@@ -188,7 +189,7 @@ mod tests {
         let at = |participant: &str| address_of(&endpoint, participant.parse().unwrap(), |_| false);
         assert_eq!(at("[fe80::2%3]:7410"), "[fe80::2%3]:7411".parse().unwrap());
         assert_eq!(at("10.0.0.2:7410"), "10.0.0.2:7411".parse().unwrap());
-        // One that names an address of another family alone is reached as its participant is.
+        // One that announces only an address of another family is reached at its participant's.
         let endpoint = Endpoint { unicast: addresses(&["10.0.0.2:7411"]), ..endpoint };
         let participant = "[fd00::2]:7410".parse().unwrap();
         assert_eq!(address_of(&endpoint, participant, |_| true), participant);

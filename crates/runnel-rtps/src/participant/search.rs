@@ -1,5 +1,5 @@
-//! Participants that were lost without a word: they may have been cut off, or their clock or ours has leapt. They are called
-//! where they were, and those that have not lost us are told that we have lost them.
+//! Search for participants that were lost without a farewell: they may have been unreachable, or a clock has leapt.
+//! They are called at their last address, and those that have not lost us are notified that we have lost them.
 
 use super::{Participant, Timer, transmit::Work};
 use crate::wire::GuidPrefix;
@@ -8,27 +8,27 @@ use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// How often they are called.
+/// Interval of calls.
 const SEARCH_EVERY: Duration = Duration::from_secs(1);
 
-/// How many participants that were lost without a word are looked for, and how long.
+/// Maximum number of lost participants that are searched, and the duration of the search.
 const MOST_LOST: usize = 64;
 const SEARCH_FOR: Duration = Duration::from_secs(600);
 
-/// A participant that was lost without a word.
+/// Participant that was lost without a farewell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lost {
     prefix: GuidPrefix,
-    /// Where it was.
+    /// Last address.
     address: SocketAddr,
-    /// By how much its numbers exceeded ours, if it may go on by them.
+    /// Offset of its sequence numbers, if it may continue them.
     number_offset: Option<i64>,
-    /// Until when it is looked for.
+    /// End of the search.
     until: Instant,
 }
 
 impl Participant {
-    /// A participant that was lost without a word may have been cut off: we go on calling it.
+    /// Begins the search for a lost participant, which may be unreachable.
     pub(super) fn look_for(
         &mut self,
         now: Instant,
@@ -38,7 +38,7 @@ impl Participant {
         self.call_from(now, SEARCH_FOR, prefix, address, Some(number_offset));
     }
 
-    /// A participant is called at a time and once more, in case that is lost.
+    /// Calls a participant at a time and once more, in case the first call is lost.
     pub(super) fn call_twice(&mut self, at: Instant, prefix: GuidPrefix, address: SocketAddr) {
         self.call_from(at, SEARCH_EVERY + SEARCH_EVERY / 2, prefix, address, None);
     }
@@ -60,12 +60,12 @@ impl Participant {
         self.timers.schedule_if_earlier(Timer::Search, at);
     }
 
-    /// True if a participant was proved and lost without a word.
+    /// Returns whether a participant was proved and lost without a farewell.
     pub(super) fn is_looked_for(&self, prefix: GuidPrefix) -> bool {
         self.peers.lost.iter().any(|lost| lost.prefix == prefix)
     }
 
-    /// The number by which one that was lost had proved an address goes on there.
+    /// Returns the sequence number offset with which a lost participant had proved an address.
     pub(super) fn offset_before_loss(&self, prefix: GuidPrefix, ip: IpAddr) -> Option<i64> {
         let lost = self.peers.lost.iter().find(|lost| lost.prefix == prefix && lost.address.ip() == ip)?;
         lost.number_offset
@@ -82,8 +82,8 @@ impl Participant {
         }
     }
 
-    /// A participant that announces itself names us. If we have not lost it, it has lost us, and is told of us again: now
-    /// and then, since it may do the same.
+    /// Handles an announcement that names us, of a participant that has lost us: it is sent our announcement, at
+    /// limited intervals, since it may do the same.
     pub(super) fn sought(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         let is_due = peer.reminded.is_none_or(|at| at + SEARCH_EVERY / 2 <= now);

@@ -1,4 +1,4 @@
-//! How much of what there is for others one address may have: whoever has it is not to keep out all others.
+//! Quotas per address: no address can exclude all others.
 
 use super::{Participant, Peer};
 use crate::announce::Endpoint;
@@ -6,8 +6,8 @@ use crate::wire::GuidPrefix;
 use core::net::IpAddr;
 
 impl Participant {
-    /// True if there is room for another proved participant, that is reached at this address. Some is kept for those of this
-    /// host, and for such as were proved before: at another address, or until they were lost without a word.
+    /// Returns whether another participant at this address can become proved. Some places are reserved for local
+    /// participants, and for those proved before: at another address, or until they were lost without a farewell.
     pub(super) fn has_room_for_proved(&self, prefix: GuidPrefix, ip: IpAddr) -> bool {
         let limits = self.config.limits;
         let is_own = self.config.is_own(ip);
@@ -20,7 +20,7 @@ impl Participant {
             && self.proved_at(ip).take(most_here).count() < most_here
     }
 
-    /// True if there is room for what a participant tells of an endpoint. What is kept of those that are gone makes room.
+    /// Returns whether there is memory for an announced endpoint. Remembered ended ones are dropped for it.
     pub(super) fn make_room_for_endpoint(&mut self, endpoint: &Endpoint) -> bool {
         let Some(peer) = self.peers.get(endpoint.guid.prefix) else { return false };
         let known = peer.endpoints.get(&endpoint.guid.entity).map_or(0, Endpoint::bytes);

@@ -1,4 +1,4 @@
-//! What goes to the network.
+//! Composition of outgoing datagrams.
 
 use super::{Participant, Timer};
 use crate::datagram::Datagram;
@@ -13,34 +13,33 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// The pauses between the first announcements, in milliseconds: whoever runs already hears one of them within a second, though
-/// many datagrams are lost. Then they come at the configured pace.
+/// Intervals of the first announcements in milliseconds: a running participant receives one of them within a second,
+/// even if many datagrams are lost. Later ones use the configured interval.
 const FIRST_PAUSES: [u64; 7] = [50, 50, 100, 100, 200, 200, 300];
 
-/// With which announcements the ports of this host are called where somebody may be: with the first, and once more for those
-/// who were about to open theirs.
+/// Announcements that also go to local ports: the first, and one more for participants that open theirs later.
 const LOCAL_ROUNDS: [u32; 2] = [0, 4];
 
-/// What is to be sent.
+/// Pending datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
-    /// What we say of ourselves, to an address or group.
+    /// Our announcement, to an address or group.
     Announce(SocketAddr),
-    /// What discovery has for a participant.
+    /// Discovery content for a participant.
     Discovery(GuidPrefix),
-    /// What we say of ourselves, to where a participant was that is lost.
+    /// Our announcement, to the last address of a lost participant.
     Seek(GuidPrefix, SocketAddr),
-    /// What is for one participant alone.
+    /// A vendor message to one participant.
     Word(GuidPrefix),
-    /// What a reader has to tell a writer.
+    /// The answer of a reader to a writer.
     Answer(EntityId, Guid),
-    /// That we are gone.
+    /// Our farewell.
     Farewell,
 }
 
 impl Participant {
-    /// The next datagram to be sent, until there is none that may be sent now: what readers
-    /// have to tell first, then discovery, of which so much goes at a time. [`Participant::poll_timeout`] says when there is more.
+    /// Returns the next datagram to send, until none may be sent now: first answers of readers, then discovery, at a
+    /// limited rate. [`Participant::poll_timeout`] returns when to try again.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit<'_>> {
         while let Some(work) = self.work.pop_front().or_else(|| self.discovery.pop(now)) {
             if self.compose(now, work) {
@@ -50,8 +49,8 @@ impl Participant {
         None
     }
 
-    /// As [`Participant::poll_transmit`], into memory of the caller's, to be sent while others work on the participant. False
-    /// if there is none.
+    /// As [`Participant::poll_transmit`], into memory of the caller, so that the participant is free while it is sent.
+    /// Returns false if there is none.
     pub fn take_transmit(&mut self, now: Instant, into: &mut Outgoing<Arc<[u8]>>) -> bool {
         let any = self.poll_transmit(now).is_some();
         if any {
@@ -75,7 +74,7 @@ impl Participant {
         }
     }
 
-    /// A reader may have something to tell a writer, or to do at some time.
+    /// Queues the answer of a reader to a writer if due, and arms its timer.
     pub(super) fn wake_answer(&mut self, reader: EntityId, writer: Guid) {
         if reader.is_builtin() {
             return self.wake_discovery_answer(reader, writer.prefix, writer.entity);
@@ -110,7 +109,7 @@ impl Participant {
         self.spend(writer.prefix, len)
     }
 
-    /// It is time to announce ourselves.
+    /// Announces the participant, and schedules the next announcement.
     pub(super) fn announce(&mut self, now: Instant) {
         self.kept.expire(now);
         let targets = self.config.multicast.iter().chain(&self.config.peers);
@@ -123,7 +122,7 @@ impl Participant {
             let met: Vec<GuidPrefix> = self.peers.met().map(|peer| peer.data.prefix).collect();
             met.into_iter().for_each(|prefix| self.remind(prefix));
         } else {
-            // Those that understand nothing else are told in their own form, since their lease runs as well.
+            // Plain peers need their own format, since their lease also expires.
             let plain = self.peers.met().filter(|peer| peer.data.vendor.is_plain());
             let plain: Vec<GuidPrefix> = plain.map(|peer| peer.data.prefix).collect();
             plain.into_iter().for_each(|prefix| self.announce_to(prefix));
@@ -142,7 +141,7 @@ impl Participant {
         true
     }
 
-    /// Tells whoever is there of us, and the one that was there that we have lost it.
+    /// Composes our announcement to the address of a lost participant, which also notifies that one.
     fn compose_search(&mut self, prefix: GuidPrefix, to: SocketAddr) -> bool {
         self.compose_announcement(&[to]);
         crate::wire::InfoDestination { prefix }.emit(self.out.out());

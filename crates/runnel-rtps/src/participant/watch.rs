@@ -1,4 +1,4 @@
-//! What must happen every so often: samples within their deadline, signs of life within a lease.
+//! Deadline and liveliness monitoring: periods within which samples and liveliness assertions must occur.
 
 use super::{Participant, Timer};
 use crate::announce::Role;
@@ -11,52 +11,52 @@ use core::time::Duration;
 use runnel_core::qos::{Liveliness, QoS};
 use runnel_core::time::Instant;
 
-/// The kinds of signs of life that a participant gives for its writers. Source: RTPS 2.5, section 9.6.3.1.
+/// Liveliness kinds of participant messages. Source: RTPS 2.5, section 9.6.3.1.
 const AUTOMATIC: [u8; 4] = [0, 0, 0, 1];
-/// When its user says so, of all writers of that kind, which are taken for automatic ones here.
+/// Assertion by the user for all writers of that kind, which count as automatic here.
 const MANUAL: [u8; 4] = [0, 0, 0, 2];
 
-/// Signs of life come so many times within a lease, so that some may be lost.
+/// Assertions per lease, so that some may be lost.
 const SIGNS_PER_LEASE: u32 = 3;
 
-/// But no more often than this.
+/// Shortest interval of assertions.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// What is watched for, by whom.
+/// Monitored condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Watched {
-    /// Samples for a reader of ours.
+    /// Samples within the deadline of a local reader.
     Deadline(EntityId),
-    /// A writer that a reader of ours has met.
+    /// Liveliness of a writer that a local reader has matched.
     Life(EntityId, Guid),
 }
 
 #[derive(Debug)]
 struct Watch {
     period: Duration,
-    /// When it has not happened in time; nothing is watched before it has happened once.
+    /// When the period ends without an occurrence; `None` before the first one.
     due: Option<Instant>,
-    /// It has not happened in time.
+    /// The period has ended without an occurrence.
     lapsed: bool,
-    /// The participant says it for the writer.
+    /// The participant asserts it for the writer.
     automatic: bool,
 }
 
-/// All that is watched.
+/// Monitors of all conditions.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
     all: BTreeMap<Watched, Watch>,
-    /// How often we say that our writers live.
+    /// Interval of our own assertions.
     signs: Option<Duration>,
 }
 
 impl Participant {
-    /// Watches what a reader of ours has asked for.
+    /// Monitors the deadline of a local reader.
     pub(super) fn watch_own_reader(&mut self, id: EntityId, qos: &QoS) {
         self.watch(Watched::Deadline(id), qos.deadline, false);
     }
 
-    /// Gives signs of life for a writer of ours, if it has promised any but those of its user.
+    /// Schedules assertions for a local writer with automatic liveliness.
     pub(super) fn give_signs_for(&mut self, now: Instant, qos: &QoS) {
         let by_user = qos.liveliness == Liveliness::ManualByTopic;
         let Some(lease) = qos.liveliness_lease.filter(|_| !by_user) else { return };
@@ -67,7 +67,7 @@ impl Participant {
         }
     }
 
-    /// Watches whether a writer that a reader of ours has met lives, and begins at once.
+    /// Monitors the liveliness of a writer that a local reader has matched, beginning now.
     pub(super) fn watch_life(&mut self, now: Instant, reader: EntityId, writer: Guid, qos: &QoS) {
         let what = Watched::Life(reader, writer);
         self.watch(what, qos.liveliness_lease, qos.liveliness == Liveliness::Automatic);
@@ -82,14 +82,14 @@ impl Participant {
         }
     }
 
-    /// Whether anything is watched for that a sample of this writer's shows to this reader of ours.
+    /// Returns whether a sample of this writer is an occurrence of a monitored condition of this reader.
     pub(super) fn is_watched_for(&self, reader: EntityId, writer: Guid) -> bool {
         [Watched::Deadline(reader), Watched::Life(reader, writer)]
             .iter()
             .any(|what| self.watches.all.contains_key(what))
     }
 
-    /// What is watched for has happened.
+    /// Records an occurrence.
     pub(super) fn happened(&mut self, now: Instant, what: Watched) {
         if self.watches.all.is_empty() {
             return;
@@ -105,7 +105,7 @@ impl Participant {
         }
     }
 
-    /// Its time may be over.
+    /// Handles the end of a period.
     pub(super) fn watch_due(&mut self, now: Instant, what: Watched) {
         let Some(watch) = self.watches.all.get_mut(&what) else { return };
         let Some(due) = watch.due else { return };
@@ -126,7 +126,7 @@ impl Participant {
         }
     }
 
-    /// Watches nothing any more of an endpoint of ours, or of a writer.
+    /// Removes monitors of a local endpoint or a writer.
     pub(super) fn unwatch(&mut self, which: impl Fn(&Watched) -> bool) {
         let gone: Vec<Watched> = self.watches.all.keys().copied().filter(which).collect();
         for what in gone {
@@ -135,7 +135,7 @@ impl Participant {
         }
     }
 
-    /// Says that our writers live for which we answer.
+    /// Asserts the liveliness of our automatic writers.
     pub(super) fn give_sign(&mut self, now: Instant) {
         let lease = |qos: &QoS| qos.liveliness_lease.filter(|_| qos.liveliness == Liveliness::Automatic);
         let writers = self.endpoints.values().filter(|endpoint| endpoint.role() == Role::Writer);
@@ -153,7 +153,7 @@ impl Participant {
         }
     }
 
-    /// A participant says that its writers live.
+    /// Handles a liveliness assertion of a participant.
     pub(super) fn sign_heard(&mut self, now: Instant, prefix: GuidPrefix, payload: &[u8]) {
         let is_sign = payload.get(16..20).is_some_and(|kind| kind == AUTOMATIC || kind == MANUAL);
         if payload.get(4..16) != Some(&prefix.0[..]) || !is_sign {
@@ -168,7 +168,7 @@ impl Participant {
     }
 }
 
-/// How often signs of life are given for a lease.
+/// Returns the interval of assertions for a lease.
 fn pause_of(lease: Duration) -> Duration {
     (lease / SIGNS_PER_LEASE).max(SHORTEST_PAUSE)
 }

@@ -1,17 +1,17 @@
-//! What participants of our vendor tell one another alone. It may be lost, so who tells something that matters does so again
-//! until it is answered.
+//! Vendor messages between two Runnel participants. A message may be lost, so the sender repeats an important one until
+//! it is answered.
 
 use super::{Participant, transmit::Work};
 use crate::event::Event;
 use crate::wire::{Data, EntityId, GuidPrefix, Payload, SequenceNumber, VendorId};
 use alloc::vec::Vec;
 
-/// The longest that is told or heard, in bytes.
+/// Maximum length in bytes.
 const LONGEST: usize = 256;
 
 impl Participant {
-    /// Tells a participant something that is for it alone: in one datagram, which may be lost, and in place of what it has
-    /// not been sent yet. False if it is of another vendor, has not named us, or `bytes` are more than 256.
+    /// Sends a vendor message to one participant: in one datagram, which may be lost, and in place of an unsent one.
+    /// Returns false if the participant is of another vendor or has not named us, or `bytes` are more than 256.
     pub fn tell_peer(&mut self, to: GuidPrefix, bytes: &[u8]) -> bool {
         let Some(peer) = self.peers.get_mut(to).filter(|peer| peer.standing.has_met()) else { return false };
         if peer.data.vendor != VendorId::RUNNEL || bytes.len() > LONGEST {
@@ -34,7 +34,7 @@ impl Participant {
         self.spend(to, len)
     }
 
-    /// A participant has told us alone something.
+    /// Handles a vendor message.
     pub(super) fn word_came(&mut self, participant: GuidPrefix, bytes: &[u8]) {
         let ours = self.peers.get(participant).is_some_and(|peer| peer.data.vendor == VendorId::RUNNEL);
         if ours && bytes.len() <= LONGEST {

@@ -1,28 +1,28 @@
-//! How much memory may wait at the readers of a participant, of all together.
+//! Memory budgets of all readers of a participant.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// So many bytes may be claimed, by whoever has a clone of this.
+/// Budget in bytes, shared by clones.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget {
     claimed: Arc<AtomicUsize>,
     most: usize,
 }
 
-/// Bytes of a budget, which get free when this is dropped.
+/// Claimed bytes of a budget, released on drop.
 #[derive(Debug)]
 pub(crate) struct Claim {
     claimed: Arc<AtomicUsize>,
     bytes: usize,
 }
 
-/// What may wait at the readers of a participant: each of both on its own, so that neither starves the other.
+/// Budgets of the readers of a participant, separate so that neither starves the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Budgets {
-    /// Samples that came before one that is missing, or that finds no room at the user.
+    /// Samples that arrived before a missing one, or that exceed the user's capacity.
     pub held: Budget,
-    /// Samples of which some fragments are missing.
+    /// Samples with missing fragments.
     pub incomplete: Budget,
 }
 
@@ -31,17 +31,17 @@ impl Budget {
         Self { claimed: Arc::default(), most }
     }
 
-    /// How many bytes there are, free or not.
+    /// Returns the size of the budget in bytes.
     pub fn most(&self) -> usize {
         self.most
     }
 
-    /// True if so many bytes are free.
+    /// Returns whether so many bytes are free.
     pub fn has(&self, bytes: usize) -> bool {
         self.claimed.load(Ordering::Relaxed).saturating_add(bytes) <= self.most
     }
 
-    /// Claims so many bytes; `None` if they are not free.
+    /// Claims bytes; `None` if they are not free.
     pub fn claim(&self, bytes: usize) -> Option<Claim> {
         // Only one thread works on a participant at a time.
         self.has(bytes).then(|| {

@@ -1,4 +1,4 @@
-//! Samples that come in fragments.
+//! Reassembly of fragmented samples.
 
 use super::budget::{Budget, Claim};
 use crate::evidence::{Evidence, Verdict};
@@ -8,47 +8,47 @@ use alloc::vec;
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
-/// How many samples of a writer may be incomplete at a time: the newest makes room for an older one, and the oldest for another
-/// of a writer that sends each once.
+/// Maximum number of incomplete samples of a writer: an older one displaces the newest, and with a best-effort writer a
+/// newer one displaces the oldest.
 const MOST_INCOMPLETE: usize = 4;
 
-/// The incomplete samples of a writer.
+/// Incomplete samples of a writer.
 #[derive(Debug, Default)]
 pub(crate) struct Fragments {
     samples: BTreeMap<SequenceNumber, Incomplete>,
-    /// Samples that had begun were forgotten, though they are wanted.
+    /// Incomplete samples were dropped that are still needed.
     forgotten: bool,
-    /// A later sample came than one that lacks fragments, which are to be asked for.
+    /// A later sample arrived than one with missing fragments, which are to be requested.
     passed: bool,
     corrections: u32,
 }
 
-/// A sample of which some fragments have come.
+/// Sample of which some fragments have arrived.
 #[derive(Debug)]
 struct Incomplete {
     bytes: Vec<u8>,
     fragment_len: u16,
-    /// Which fragments have come, the first one the lowest bit of the first word.
+    /// Bitmap of received fragments; the first one is the lowest bit of the first word.
     have: Vec<u64>,
     missing: u32,
-    /// The highest fragment that has come or is known to be there.
+    /// The highest fragment that is received or known to exist.
     highest: u32,
-    /// All fragments before this one have come.
+    /// All fragments before this one are received.
     first_missing: u32,
-    /// A later sample has come, so all of this one was sent.
+    /// A later sample has arrived, so all fragments were sent.
     passed: bool,
-    /// Up to this fragment all that is missing has been asked for.
+    /// All missing fragments up to this one were requested.
     asked: u32,
-    /// When fragments of it came last.
+    /// When its last fragment arrived.
     came: Instant,
-    /// Against its sizes.
+    /// Evidence against its size.
     sizes: Evidence,
     _claim: Claim,
     stamp: Option<Timestamp>,
     is_key: bool,
 }
 
-/// A sample whose fragments have all come.
+/// Completely received sample.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Complete {
     pub bytes: Vec<u8>,
@@ -57,7 +57,7 @@ pub(crate) struct Complete {
 }
 
 impl Incomplete {
-    /// `None` if there is no memory for a sample of that size.
+    /// Creates an empty sample; `None` if its memory cannot be allocated.
     fn new(frag: &DataFrag<'_>, stamp: Option<Timestamp>, claim: Claim) -> Option<Self> {
         let count = frag.count();
         Some(Self {
@@ -97,7 +97,7 @@ impl Incomplete {
     }
 
     fn take(&mut self, frag: &DataFrag<'_>) {
-        // By the length of those before it, which a last one of its own length does not tell.
+        // A short last fragment may state its own length, so the offset is computed from the known fragment size.
         let begin = (frag.first_fragment as usize - 1) * usize::from(self.fragment_len);
         if let Some(place) = self.bytes.get_mut(begin..begin + frag.bytes.len()) {
             place.copy_from_slice(frag.bytes);
@@ -110,7 +110,7 @@ impl Incomplete {
         }
     }
 
-    /// The first fragment from one on that is missing, of those that are known of.
+    /// Returns the first missing fragment at or after `first`, among the known ones.
     fn missing_from(&self, first: u32) -> Option<u32> {
         let mut fragment = first;
         while fragment <= self.highest {
@@ -124,8 +124,8 @@ impl Incomplete {
         None
     }
 
-    /// True for fragments that are cut as those before them, and for a last one which says of all fragments that they are as
-    /// short as itself, as embeddedRTPS has it.
+    /// Returns whether a fragment has the size of the known ones, or is a last one that states its own length as the
+    /// fragment size, as in embeddedRTPS.
     fn is_like(&self, frag: &DataFrag<'_>) -> bool {
         let begin_of_last = (self.count() as usize - 1) * usize::from(self.fragment_len);
         let is_short_last = || {
@@ -137,25 +137,24 @@ impl Incomplete {
     }
 }
 
-/// Zeroed memory that is not touched before it is written; `None` if it cannot be had. Asked for first in a way that can
-/// fail, since what gives zeroed memory cannot.
+/// Allocates zeroed memory, lazily mapped; `None` if the allocation fails. The fallible reservation comes first, since
+/// zeroed allocation cannot fail gracefully.
 fn zeroed(len: usize) -> Option<Vec<u8>> {
     Vec::<u8>::new().try_reserve_exact(len).ok()?;
     Some(vec![0; len])
 }
 
-/// How long after a fragment the same one is another answer rather than a copy.
+/// Time after which a repeated fragment is a new answer rather than a copy.
 const COPIES: u64 = 50_000_000;
 
-/// What tells a fragment from others, and from those that were asked for again.
+/// Returns a mark that distinguishes fragments, and repeated ones from copies.
 fn mark_of(now: Instant, frag: &DataFrag<'_>) -> u64 {
     ((now.0 / COPIES) << 32) | u64::from(frag.first_fragment)
 }
 
 impl Fragments {
-    /// Takes fragments in; gives the sample if these were the last. One that differs in size from those before it
-    /// counts for nothing, and neither does the first of a sample for which the budget has no room. Whoever calls has
-    /// checked that the sample is not too long.
+    /// Adds fragments; returns the sample if it is complete. A fragment with another size is ignored, and so is a first
+    /// one without budget. The caller has checked the sample's length.
     pub fn take(
         &mut self,
         now: Instant,
@@ -187,7 +186,7 @@ impl Fragments {
         Some(Complete { bytes: whole.bytes, stamp: whole.stamp, is_key: whole.is_key })
     }
 
-    /// A sample has other sizes than it was believed to have: it begins anew.
+    /// Restarts a sample with another size.
     fn replace(&mut self, frag: &DataFrag<'_>, stamp: Option<Timestamp>, budget: &Budget) -> Option<()> {
         self.samples.remove(&frag.number);
         self.corrections += 1;
@@ -196,17 +195,17 @@ impl Fragments {
         Some(())
     }
 
-    /// How often a sample had other sizes than was believed, since this was last asked.
+    /// Returns and clears the number of corrected sizes.
     pub fn take_corrections(&mut self) -> u32 {
         core::mem::take(&mut self.corrections)
     }
 
-    /// Room for another sample: nothing if all that are there are older, and so are wanted first.
+    /// Makes capacity for another sample; `None` if all present ones are older, which take precedence.
     fn make_room(&mut self, number: SequenceNumber) -> Option<()> {
         if self.samples.len() < MOST_INCOMPLETE { Some(()) } else { self.forget_newer(number) }
     }
 
-    /// Bytes for a sample, of those newer than it if there are no others.
+    /// Claims bytes for a sample, displacing newer ones if necessary.
     fn claim(&mut self, number: SequenceNumber, len: usize, budget: &Budget) -> Option<Claim> {
         loop {
             match budget.claim(len) {
@@ -216,8 +215,8 @@ impl Fragments {
         }
     }
 
-    /// True if a sample of so many bytes has begun or may begin beside the others, which are not to take more than `most`
-    /// together: newer ones make room for it. Else the one that all wait for might never find any.
+    /// Returns whether a sample has begun, or may begin within `most` bytes of all incomplete ones. Newer samples are
+    /// displaced: otherwise the sample that blocks all later ones might never fit.
     pub fn has_room(&mut self, number: SequenceNumber, len: usize, most: usize) -> bool {
         while !self.has_begun(number) && self.bytes() + len > most {
             if self.forget_newer(number).is_none() {
@@ -227,15 +226,15 @@ impl Fragments {
         true
     }
 
-    /// Lets go of the newest sample if it is newer than this one.
+    /// Drops the newest sample if it is newer than this one.
     fn forget_newer(&mut self, number: SequenceNumber) -> Option<()> {
         self.samples.last_entry().filter(|entry| *entry.key() > number)?.remove();
         self.forgotten = true;
         Some(())
     }
 
-    /// Makes room for another sample of a writer that sends each once: the oldest go, until there
-    /// is `room` beside the bytes that the others take.
+    /// Makes capacity for another sample of a best-effort writer: drops the oldest ones until `room` is true for the
+    /// bytes of the rest.
     pub fn forget_oldest(&mut self, number: SequenceNumber, room: impl Fn(usize) -> bool) {
         let is_full = |of: &Self| of.samples.len() >= MOST_INCOMPLETE || !room(of.bytes());
         while !self.samples.is_empty() && !self.samples.contains_key(&number) && is_full(self) {
@@ -243,65 +242,65 @@ impl Fragments {
         }
     }
 
-    /// Nothing before this number is wanted any more.
+    /// Drops samples before this number.
     pub fn forget_before(&mut self, number: SequenceNumber) {
         self.samples = self.samples.split_off(&number);
     }
 
-    /// The writer has nothing behind this number.
+    /// Drops samples after this number, which the writer does not have.
     pub fn forget_behind(&mut self, number: SequenceNumber) {
         self.forgotten |= !self.samples.split_off(&number.next()).is_empty();
     }
 
-    /// Begins anew.
+    /// Drops all samples.
     pub fn forget_all(&mut self) {
         self.samples.clear();
         self.forgotten = true;
     }
 
-    /// True if samples that had begun were forgotten since this was last asked, though they are wanted.
+    /// Returns and clears whether needed samples were dropped.
     pub fn take_forgotten(&mut self) -> bool {
         core::mem::take(&mut self.forgotten)
     }
 
-    /// A sample is not wanted any more.
+    /// Drops a sample.
     pub fn forget(&mut self, number: SequenceNumber) {
         self.samples.remove(&number);
     }
 
-    /// When fragments of any incomplete sample came last.
+    /// Returns when the last fragment of any incomplete sample arrived.
     pub fn last_came(&self) -> Option<Instant> {
         self.samples.values().map(|sample| sample.came).max()
     }
 
-    /// When fragments of a sample came last, some but not all of which have.
+    /// Returns when the last fragment of an incomplete sample arrived.
     pub fn came(&self, number: SequenceNumber) -> Option<Instant> {
         self.samples.get(&number).map(|sample| sample.came)
     }
 
-    /// True if some but not all fragments of a sample have come.
+    /// Returns whether a sample is incomplete: some but not all fragments have arrived.
     pub fn has_begun(&self, number: SequenceNumber) -> bool {
         self.samples.contains_key(&number)
     }
 
-    /// True if some sample before this number has begun.
+    /// Returns whether a sample before this number is incomplete.
     pub fn has_begun_before(&self, number: SequenceNumber) -> bool {
         self.samples.range(..number).next().is_some()
     }
 
-    /// Fragments up to this one are there to be asked for.
+    /// Records that fragments up to this one can be requested.
     pub fn know(&mut self, number: SequenceNumber, last: u32) {
         if let Some(sample) = self.samples.get_mut(&number) {
             sample.highest = sample.highest.max(last.min(sample.count()));
         }
     }
 
-    /// All fragments of a sample are there to be asked for.
+    /// Records that all fragments of a sample can be requested.
     pub fn know_all(&mut self, number: SequenceNumber) {
         self.know(number, u32::MAX);
     }
 
-    /// Something of this sample has come: of those before it all was sent, and is there to be asked for.
+    /// Records that this sample has begun to arrive: all fragments of earlier ones were sent and can be requested.
     pub fn pass(&mut self, number: SequenceNumber) {
         for sample in
             self.samples.range_mut(..number).map(|(_, sample)| sample).filter(|sample| !sample.passed)
@@ -311,20 +310,20 @@ impl Fragments {
         }
     }
 
-    /// True if samples were passed that lack fragments, since this was last asked.
+    /// Returns and clears whether samples with missing fragments were passed.
     pub fn take_passed(&mut self) -> bool {
         core::mem::take(&mut self.passed)
     }
 
-    /// These fragments of a sample are asked for.
+    /// Records requested fragments.
     pub fn note_asked(&mut self, number: SequenceNumber, missing: &FragmentSet) {
         if let Some(sample) = self.samples.get_mut(&number) {
             sample.asked = missing.iter().last().map_or(sample.asked, |last| last.max(sample.asked));
         }
     }
 
-    /// The fragments of a sample that are missing and have not been asked for, or all that are missing if they are to be asked
-    /// for `again`: up to the highest that is known of, as many as a set holds.
+    /// Returns the missing fragments of a sample that were not requested, or all missing ones if `again`: up to the
+    /// highest known one, and as many as a set holds.
     pub fn missing(&self, number: SequenceNumber, again: bool) -> Option<FragmentSet> {
         let sample = self.samples.get(&number)?;
         let asked = if again { 0 } else { sample.asked };
@@ -336,7 +335,7 @@ impl Fragments {
         Some(set)
     }
 
-    /// How many bytes the incomplete samples take.
+    /// Returns the bytes of the incomplete samples.
     pub fn bytes(&self) -> usize {
         self.samples.values().map(|sample| sample.bytes.len()).sum()
     }

@@ -1,4 +1,4 @@
-//! A reader: how far it is with each of its writers.
+//! Readers: the state of each matched writer.
 
 mod budget;
 mod fragments;
@@ -17,20 +17,20 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 use runnel_core::time::Instant;
 
-/// How many writers that were left are remembered.
+/// Maximum number of remembered unmatched writers.
 const MOST_LEFT: usize = 256;
 
-/// A reader of ours.
+/// A local reader.
 #[derive(Debug)]
 pub(crate) struct Reader {
     writers: BTreeMap<Guid, WriterProxy>,
-    /// Writers that were left, the latest last.
+    /// Unmatched writers, the latest last.
     left: VecDeque<Left>,
-    /// The greatest count of acknowledgements of those that were forgotten.
+    /// The greatest acknowledgement count of forgotten writers.
     forgotten: u32,
-    /// How many more samples its user has room for; `None` if for all.
+    /// How many more samples its user accepts; `None` if unlimited.
     room: Option<usize>,
-    /// Which writer is first when there is room again.
+    /// Index of the first writer when capacity becomes available.
     turn: usize,
 }
 
@@ -39,22 +39,22 @@ impl Reader {
         Self { writers: BTreeMap::new(), left: VecDeque::new(), forgotten: 0, room: None, turn: 0 }
     }
 
-    /// Its user has room for so many samples from now on.
+    /// Sets how many more samples its user accepts.
     pub fn set_room(&mut self, room: usize) {
         self.room = Some(room);
     }
 
-    /// True if its user has room for another sample.
+    /// Returns whether its user accepts another sample.
     pub fn has_room(&self) -> bool {
         self.room != Some(0)
     }
 
-    /// A sample goes to its user.
+    /// Counts a sample that is passed to the user.
     pub fn take_room(&mut self) {
         self.room = self.room.map(|room| room.saturating_sub(1));
     }
 
-    /// Its writers, each time another one first.
+    /// Returns its writers, beginning with another one at each call.
     pub fn writers_in_turn(&mut self) -> Vec<Guid> {
         let mut writers: Vec<Guid> = self.writers.keys().copied().collect();
         self.turn = self.turn.wrapping_add(1);
@@ -63,8 +63,8 @@ impl Reader {
         writers
     }
 
-    /// Joins a writer; one that is joined already is as it was, but may be reached elsewhere. Of one that was left, the user
-    /// gets nothing twice.
+    /// Matches a writer. A writer that is already matched keeps its state, but may have a new address. An unmatched
+    /// writer continues, so that the user receives nothing twice.
     pub fn join(&mut self, spec: WriterSpec) {
         if let Some(writer) = self.writers.get_mut(&spec.guid) {
             return writer.move_to(spec.address);
@@ -78,19 +78,19 @@ impl Reader {
         self.writers.insert(writer.guid(), writer);
     }
 
-    /// Leaves a writer. True if it was joined.
+    /// Unmatches a writer. Returns whether it was matched.
     pub fn leave(&mut self, writer: Guid) -> bool {
         let left = self.writers.remove(&writer);
         match &left {
             Some(writer) if writer.is_worth_remembering() => self.remember(writer.left()),
-            // Thousands that never said a word are to displace none that did.
+            // Thousands of silent writers must not displace one that has sent samples.
             Some(writer) => self.note_forgotten(writer.left().acknowledgements),
             None => {}
         }
         left.is_some()
     }
 
-    /// Leaves all writers of a participant.
+    /// Unmatches all writers of a participant.
     pub fn leave_all(&mut self, prefix: GuidPrefix) {
         let of_it = self.writers.range(prefix.endpoints()).map(|(guid, _)| *guid);
         for writer in of_it.collect::<Vec<_>>() {
@@ -98,7 +98,7 @@ impl Reader {
         }
     }
 
-    /// The same as [`WriterProxy::note_received`], of a writer that was left.
+    /// As [`WriterProxy::note_received`], for an unmatched writer.
     pub fn note_received_of_left(&mut self, writer: Guid, from: SequenceNumber, to: SequenceNumber) {
         if let Some(left) = self.left.iter_mut().find(|left| left.writer == writer) {
             left.note_received(from, to);
@@ -114,20 +114,20 @@ impl Reader {
         self.left.push_back(left);
     }
 
-    /// A writer is forgotten that has had acknowledgements up to this count.
+    /// Records the acknowledgement count of a forgotten writer.
     fn note_forgotten(&mut self, acknowledgements: u32) {
         if acknowledgements.wrapping_sub(self.forgotten).cast_signed() > 0 {
             self.forgotten = acknowledgements;
         }
     }
 
-    /// The writers of a participant are reached elsewhere.
+    /// Sets new addresses for the writers of a participant.
     pub fn move_writers(&mut self, prefix: GuidPrefix, address: impl Fn(Guid) -> SocketAddr) {
         let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
         writers.for_each(|writer| writer.move_to(address(writer.guid())));
     }
 
-    /// The writers of a participant begin anew with what is incomplete.
+    /// Drops the incomplete samples of a participant's writers.
     pub fn forget_incomplete(&mut self, prefix: GuidPrefix) {
         let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
         writers.for_each(WriterProxy::forget_incomplete);
@@ -137,13 +137,13 @@ impl Reader {
         self.writers.get_mut(&writer)
     }
 
-    /// The writers of a participant let go of what is held of them, up to so many bytes. Gives how many that was.
+    /// Drops held samples of a participant's writers, up to `most` bytes; returns the dropped bytes.
     pub fn let_go(&mut self, prefix: GuidPrefix, most: usize) -> usize {
         let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
         writers.fold(0, |bytes, writer| bytes + writer.let_go(most.saturating_sub(bytes)))
     }
 
-    /// Asks those writers of a participant where they stand of which too few datagrams have shown it. Gives which these are.
+    /// Requests heartbeats from those writers of a participant whose position is in doubt; returns them.
     pub fn probe_doubtful(&mut self, now: Instant, prefix: GuidPrefix) -> Vec<Guid> {
         let of_it = self.writers.range_mut(prefix.endpoints()).map(|(_, writer)| writer);
         let doubtful = of_it.filter(|writer| writer.is_in_doubt());

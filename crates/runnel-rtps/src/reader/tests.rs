@@ -1,4 +1,4 @@
-//! What a reader makes of writers that say less, or later, than ours do.
+//! Tests of readers with writers that announce less, or later, than Runnel's.
 
 use super::{Arrival, Budgets, Reader, WriterProxy, WriterSpec, copied};
 use crate::wire::{
@@ -36,7 +36,7 @@ fn heartbeat(first: i64, last: i64, count: u32) -> Heartbeat {
     Heartbeat { reader: READER, writer: WRITER, first, last, count, is_final: true, liveliness: false }
 }
 
-/// A sample comes and is held if it is early.
+/// Receives a sample, and holds it if it is early.
 fn comes(proxy: &mut WriterProxy, now: Instant, number: i64) -> Arrival {
     let number = SequenceNumber(number);
     let arrival = proxy.arrive(now, (number, 0), true);
@@ -155,13 +155,13 @@ fn who_is_told_often_is_asked_again_as_soon_as_before() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 1, 1));
     assert_eq!(missing(&mut proxy, at(1)), [1]);
-    // Each heartbeat is to be answered, though nothing new is missing.
+    // Each heartbeat requires an answer, though nothing new is missing.
     for count in 2..100 {
         proxy.heartbeat(at(2), &Heartbeat { is_final: false, ..heartbeat(1, 1, count) });
         assert!(missing(&mut proxy, at(2)).is_empty(), "it is under way");
     }
     assert_eq!(proxy.timeout(), Some(at(11)));
-    // Nobody answers: the pauses grow.
+    // Without answers the intervals grow.
     let mut now = at(11);
     for _ in 0..30 {
         assert!(proxy.handle_timeout(now));
@@ -173,7 +173,7 @@ fn who_is_told_often_is_asked_again_as_soon_as_before() {
     assert_eq!(proxy.timeout(), Some(now + Duration::from_millis(500)));
 }
 
-/// Tells that samples will not come, the end not among them.
+/// Declares samples before `end` irrelevant.
 fn gone(proxy: &mut WriterProxy, start: i64, end: i64) {
     proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(start), SequenceNumber(end)));
 }
@@ -182,11 +182,12 @@ fn gone(proxy: &mut WriterProxy, start: i64, end: i64) {
 fn of_ranges_that_will_not_come_so_many_are_remembered_and_the_rest_is_asked_for() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
-    // Each second one, the first of them 3: 300 ranges.
+    // Each second one, from 3 on: 300 ranges.
     (0..300).for_each(|index| gone(&mut proxy, 3 + 2 * index, 4 + 2 * index));
     proxy.heartbeat(at(1), &heartbeat(1, 700, 2));
     assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
-    // 256 of them are remembered: the last is 513. One that touches another takes no room, and one between two makes some.
+    // 256 of them are remembered: the last is 513. A range that touches another takes no entry, and one between two
+    // frees one.
     gone(&mut proxy, 514, 515);
     gone(&mut proxy, 4, 5);
     gone(&mut proxy, 516, 518);
@@ -230,15 +231,15 @@ fn a_repair_that_waits_for_room_was_no_slower_for_that() {
         assert_eq!(proxy.arrive(at(1), (number, 0), false), Arrival::Early);
         assert!(proxy.hold(at(1), number, copied(&[0; 8], None, false)));
     }
-    // There is room five seconds later; what is missing then is asked for as soon as before.
+    // There is capacity five seconds later; missing samples are then requested as soon as before.
     assert!(proxy.take_held().is_some() && proxy.take_held().is_some());
     proxy.heartbeat(at(5001), &heartbeat(1, 3, 2));
     assert_eq!(missing(&mut proxy, at(5001)), [3]);
     assert!(proxy.timeout().is_some_and(|retry| retry <= at(5011)));
 }
 
-/// A sample is sent each 10 ms and each tenth is lost, and what is asked for comes after so many milliseconds: how often each
-/// of the last that were lost was asked for, on average.
+/// Sends a sample each 10 ms, loses each tenth, and delivers requested ones after `takes` milliseconds; returns the
+/// average number of requests for each of the last lost ones.
 fn asked_each(takes: u64) -> f64 {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
@@ -312,7 +313,7 @@ fn who_repairs_is_asked_for_the_rest_without_growing_pauses() {
         assert_eq!(missing(&mut proxy, now).len() as i64, 30 - turn);
         let retry = proxy.timeout().expect("it asks again");
         assert!(retry.since(now) < Duration::from_millis(30), "{:?}", retry.since(now));
-        // The last of them comes each time, and waits for those before it.
+        // The last of them arrives each time, and waits for the earlier ones.
         assert_eq!(comes(&mut proxy, now, 30 - turn), Arrival::Early);
         if turn == 28 {
             return;
@@ -375,7 +376,7 @@ fn a_writer_of_ours_never_comes_back_as_another_however_little_it_has_said() {
         first.heartbeat(at(0), &heartbeat(1, 0, 1));
         (1..=50).for_each(|number| assert_eq!(comes(&mut first, at(1), number), Arrival::Deliver));
         let mut proxy = WriterProxy::found_again(spec, first.left());
-        // It begins with those that it holds, or this has been overtaken.
+        // It begins with the samples that it holds, or the HEARTBEAT was overtaken.
         proxy.heartbeat(at(9), &heartbeat(31, 33, 9));
         (31..=50).for_each(|number| assert_eq!(comes(&mut proxy, at(9), number), Arrival::Late));
         assert_eq!(comes(&mut proxy, at(9), 51), Arrival::Deliver);
@@ -405,7 +406,7 @@ fn samples_of_an_alternate_path_are_neither_asked_for_nor_lost() {
     assert_eq!((proxy.due(), proxy.take_lost()), (Some(SequenceNumber(9)), 0));
 }
 
-/// A fragment of 80 bytes comes of a sample that has four.
+/// Receives a fragment of 80 bytes of a sample with four.
 fn fragment_comes(proxy: &mut WriterProxy, now: Instant, number: i64, fragment: u32) {
     let mut out = Vec::new();
     begin(&mut out, VendorId::RUNNEL, GuidPrefix([1; 12]));
@@ -417,7 +418,7 @@ fn fragment_comes(proxy: &mut WriterProxy, now: Instant, number: i64, fragment: 
     assert!(proxy.take_fragments(now, &frag, None).is_none());
 }
 
-/// The fragments that are asked for, if any are.
+/// Returns the requested fragments, if any.
 fn missing_fragments(proxy: &mut WriterProxy, now: Instant) -> Option<(i64, Vec<u32>)> {
     let (_, nack) = proxy.answer(now, READER)?;
     nack.map(|nack| (nack.number.0, nack.missing.iter().collect()))
@@ -435,7 +436,7 @@ fn fragments_are_asked_for_when_the_next_sample_begins_and_again_when_they_do_no
     assert_eq!(missing_fragments(&mut proxy, at(2)), Some((1, [2, 4].into())));
     fragment_comes(&mut proxy, at(3), 3, 1);
     assert_eq!(missing_fragments(&mut proxy, at(3)), Some((2, [2, 3, 4].into())), "of 1 they are under way");
-    // What comes of others does not put it off.
+    // Fragments of other samples do not postpone it.
     (4..30).for_each(|millis| fragment_comes(&mut proxy, at(millis), 3, 1));
     assert!(proxy.handle_timeout(at(30)));
     assert_eq!(missing_fragments(&mut proxy, at(30)), Some((1, [2, 4].into())));
@@ -455,7 +456,7 @@ fn a_sample_that_claims_to_be_longer_than_may_be_takes_no_memory() {
         proxy.take_fragments(at(0), &frag, None);
         proxy.incomplete_bytes()
     };
-    // There may be 1000 bytes of all that are incomplete.
+    // The limit of incomplete bytes is 1000.
     assert_eq!([takes(1, 1001), takes(2, 600), takes(3, 401), takes(4, 400)], [0, 600, 600, 1000]);
 }
 

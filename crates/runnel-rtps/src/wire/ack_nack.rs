@@ -1,4 +1,4 @@
-//! ACKNACK: what a reader has and misses.
+//! ACKNACK: the samples that a reader has received and misses.
 
 use super::submessage::{emit, id};
 use super::{Cursor, EntityId, SequenceSet, WireError};
@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 const FINAL: u8 = 2;
 
-/// Everything before the set's base has come, and what is in the set has not.
+/// Acknowledges all samples before the set's base, and requests those in the set.
 ///
 /// ```text
 /// 0...2...........8...............16..............24..............32
@@ -21,13 +21,13 @@ const FINAL: u8 = 2;
 /// Source: RTPS 2.5, sections 8.3.8.1 and 9.4.5.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckNack {
-    /// Who says so.
+    /// The reader.
     pub reader: EntityId,
-    /// Whom it concerns.
+    /// The writer.
     pub writer: EntityId,
-    /// What is missing.
+    /// The missing samples.
     pub missing: SequenceSet,
-    /// Counted up with each; a lower one has been overtaken.
+    /// Count, incremented with each; a lower one was overtaken.
     pub count: u32,
     /// No answer is needed.
     pub is_final: bool,
@@ -55,7 +55,7 @@ impl AckNack {
     }
 }
 
-/// Some peers begin with a base of 0, before they know of any sample: that says as much as 1.
+/// Parses the set. Some peers begin with a base of 0, before they know any sample: it means 1.
 fn parse_missing(body: &mut Cursor<'_>) -> Result<SequenceSet, WireError> {
     let zero_base = body.rest().starts_with(&[0; 8]);
     if !zero_base {

@@ -1,12 +1,12 @@
-//! The bitmap of sets of numbers.
+//! Bitmap of sets of numbers.
 
 use super::{Cursor, WireError};
 use alloc::vec::Vec;
 
-/// How many numbers a set spans at most.
+/// Maximum number of bits.
 pub const BITS: u32 = 256;
 
-/// Up to [`BITS`] bits, the first one the highest of the first word.
+/// Up to [`BITS`] bits; the first one is the highest of the first word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bits {
     words: [u32; 8],
@@ -14,22 +14,22 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// `len` bits, all clear; more than [`BITS`] are cut off.
+    /// Creates `len` clear bits, at most [`BITS`].
     pub fn new(len: u32) -> Self {
         Self { words: [0; 8], len: len.min(BITS) }
     }
 
-    /// How many bits there are, set or not.
+    /// Returns the number of bits, set or clear.
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    /// True if no bit is set.
+    /// Returns whether no bit is set.
     pub fn is_empty(&self) -> bool {
         self.iter().next().is_none()
     }
 
-    /// Sets a bit, and lengthens the bits to hold it. False, and nothing is done, if it lies past [`BITS`].
+    /// Sets a bit, and extends the bitmap to hold it. Returns false, without effect, if it lies beyond [`BITS`].
     pub fn set(&mut self, bit: u32) -> bool {
         let Some(word) = self.words.get_mut((bit / 32) as usize) else { return false };
         *word |= 1 << (31 - bit % 32);
@@ -37,22 +37,22 @@ impl Bits {
         true
     }
 
-    /// True if a bit is there and set.
+    /// Returns whether a bit exists and is set.
     pub fn get(&self, bit: u32) -> bool {
         let word = self.words.get((bit / 32) as usize).copied().unwrap_or(0);
         bit < self.len && word & (1 << (31 - bit % 32)) != 0
     }
 
-    /// The bits that are set, in order.
+    /// Returns the set bits, in order.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         let bits = *self;
         (0..bits.len).filter(move |bit| bits.get(*bit))
     }
 
-    /// Reads a count of bits and as many words as it takes.
+    /// Parses a count of bits and the words.
     ///
     /// # Errors
-    /// When there are more than [`BITS`], or the words end early.
+    /// There are more than [`BITS`], or the words are truncated.
     pub fn parse(from: &mut Cursor<'_>, what: &'static str) -> Result<Self, WireError> {
         let len = from.u32()?;
         if len > BITS {

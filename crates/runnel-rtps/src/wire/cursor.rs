@@ -1,8 +1,8 @@
-//! A cursor over the bytes of one submessage.
+//! Cursor over the bytes of one submessage.
 
 use core::fmt;
 
-/// A cursor over received bytes of either byte order.
+/// Cursor over received bytes of either byte order.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
@@ -10,17 +10,17 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the start of `bytes`, whose numbers are little-endian or big-endian.
+    /// Creates a cursor at the start of `bytes`.
     pub fn new(bytes: &'a [u8], little: bool) -> Self {
         Self { rest: bytes, little }
     }
 
-    /// The bytes not yet read.
+    /// Returns the unread bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// True if numbers are little-endian.
+    /// Returns whether numbers are little-endian.
     pub fn is_little(&self) -> bool {
         self.little
     }
@@ -28,7 +28,7 @@ impl<'a> Cursor<'a> {
     /// Takes the next `count` bytes.
     ///
     /// # Errors
-    /// When fewer are left.
+    /// Fewer are left.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], WireError> {
         let Some((taken, rest)) = self.rest.split_at_checked(count) else {
             return Err(WireError::Truncated { needed: count, left: self.rest.len() });
@@ -40,7 +40,7 @@ impl<'a> Cursor<'a> {
     /// Takes the next `N` bytes.
     ///
     /// # Errors
-    /// When fewer are left.
+    /// Fewer are left.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         let Some((taken, rest)) = self.rest.split_first_chunk::<N>() else {
             return Err(WireError::Truncated { needed: N, left: self.rest.len() });
@@ -49,53 +49,53 @@ impl<'a> Cursor<'a> {
         Ok(*taken)
     }
 
-    /// Reads 16 bits.
+    /// Reads an unsigned 16-bit number.
     ///
     /// # Errors
-    /// When fewer are left.
+    /// Fewer bytes are left.
     pub fn u16(&mut self) -> Result<u16, WireError> {
         let bytes = self.array()?;
         Ok(if self.little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) })
     }
 
-    /// Reads 32 bits.
+    /// Reads an unsigned 32-bit number.
     ///
     /// # Errors
-    /// When fewer are left.
+    /// Fewer bytes are left.
     pub fn u32(&mut self) -> Result<u32, WireError> {
         let bytes = self.array()?;
         Ok(if self.little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
     }
 
-    /// Reads 32 bits with a sign.
+    /// Reads a signed 32-bit number.
     ///
     /// # Errors
-    /// When fewer are left.
+    /// Fewer bytes are left.
     pub fn i32(&mut self) -> Result<i32, WireError> {
         Ok(self.u32()?.cast_signed())
     }
 }
 
-/// What is wrong with bytes of a peer.
+/// Error in the bytes of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireError {
-    /// The datagram does not begin as RTPS messages do.
+    /// The datagram has no RTPS header.
     NotRtps,
-    /// A major version that we do not speak.
+    /// The major version is not supported.
     Version {
-        /// 2 is ours.
+        /// Major version; 2 is supported.
         major: u8,
-        /// Any is understood.
+        /// Minor version; any is supported.
         minor: u8,
     },
-    /// Something ends early.
+    /// An element is truncated.
     Truncated {
-        /// How many bytes it takes.
+        /// Required bytes.
         needed: usize,
-        /// How many there are.
+        /// Available bytes.
         left: usize,
     },
-    /// A field has a value that it cannot have.
+    /// A field has an invalid value.
     Invalid {
         /// The submessage or element.
         what: &'static str,
@@ -110,7 +110,7 @@ impl fmt::Display for WireError {
             Self::NotRtps => f.write_str("not an RTPS message"),
             Self::Version { major, minor } => write!(f, "RTPS version {major}.{minor}, which is not 2.x"),
             Self::Truncated { needed, left } => write!(f, "{needed} bytes are needed and {left} are left"),
-            Self::Invalid { what, field } => write!(f, "{what} with an impossible {field}"),
+            Self::Invalid { what, field } => write!(f, "{what} with an invalid {field}"),
         }
     }
 }

@@ -8,19 +8,19 @@ const INLINE_QOS: u8 = 2;
 const DATA: u8 = 4;
 const KEY: u8 = 8;
 
-/// What a sample carries.
+/// Payload of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload<'a> {
     /// The serialized value, encapsulation header first.
     Value(&'a [u8]),
     /// The serialized key of an instance that is disposed of, encapsulation header first.
     Key(&'a [u8]),
-    /// Nothing: the inline QoS says what there is to say.
+    /// No payload; the inline QoS holds all content.
     Nothing,
 }
 
 impl<'a> Payload<'a> {
-    /// The bytes, whatever they are.
+    /// Returns the bytes of the value or key.
     pub fn bytes(self) -> &'a [u8] {
         match self {
             Self::Value(bytes) | Self::Key(bytes) => bytes,
@@ -29,7 +29,7 @@ impl<'a> Payload<'a> {
     }
 }
 
-/// A sample of a writer.
+/// Sample of a writer.
 ///
 /// ```text
 /// 0...2...........8...............16..............24..............32
@@ -44,20 +44,20 @@ impl<'a> Payload<'a> {
 /// Source: RTPS 2.5, sections 8.3.8.2 and 9.4.5.4.
 #[derive(Clone, Copy, Debug)]
 pub struct Data<'a> {
-    /// Whom it concerns, or all.
+    /// The reader, or unknown for all.
     pub reader: EntityId,
-    /// Whose sample it is.
+    /// The writer.
     pub writer: EntityId,
-    /// The sample's number.
+    /// Sequence number.
     pub number: SequenceNumber,
-    /// What is said about the sample.
+    /// Inline QoS.
     pub inline_qos: Parameters<'a>,
-    /// What it carries.
+    /// Payload.
     pub payload: Payload<'a>,
 }
 
 impl<'a> Data<'a> {
-    /// How many bytes a sample takes beside its payload and inline QoS.
+    /// Bytes of the submessage without payload and inline QoS.
     pub const OVERHEAD: usize = 24;
 
     pub(super) fn parse(flags: u8, body: &mut Cursor<'a>) -> Result<Self, WireError> {
@@ -76,7 +76,7 @@ impl<'a> Data<'a> {
         Ok(Self { reader, writer, number, inline_qos, payload })
     }
 
-    /// Appends a submessage with this inline QoS, which is empty or a whole parameter list.
+    /// Appends a submessage. The inline QoS is empty or a complete parameter list.
     pub fn emit(
         out: &mut Vec<u8>,
         ends: (EntityId, EntityId),
@@ -89,7 +89,7 @@ impl<'a> Data<'a> {
         out.extend_from_slice(&PADDING[..padding]);
     }
 
-    /// Appends all but the payload, for which it leaves no room, and the padding behind it: so much of it.
+    /// Appends the submessage without its payload and the padding after it; returns the length of that padding.
     pub fn emit_head(
         out: &mut Vec<u8>,
         (reader, writer): (EntityId, EntityId),
@@ -113,7 +113,7 @@ impl<'a> Data<'a> {
     }
 }
 
-/// Reads the flags and the offset that begin DATA and DATA_FRAG; gives a cursor at the inline QoS.
+/// Reads the flags and the offset at the beginning of DATA and DATA_FRAG; returns a cursor at the inline QoS.
 pub(super) fn open<'a>(body: &mut Cursor<'a>) -> Result<Cursor<'a>, WireError> {
     body.u16()?;
     let to_qos = body.u16()?;

@@ -9,7 +9,7 @@ use core::ops::Range;
 const INLINE_QOS: u8 = 2;
 const KEY: u8 = 4;
 
-/// Fragments of a sample, one after the other.
+/// Consecutive fragments of a sample.
 ///
 /// ```text
 /// 0...2...........8...............16..............24..............32
@@ -27,30 +27,30 @@ const KEY: u8 = 4;
 /// Source: RTPS 2.5, sections 8.3.8.3 and 9.4.5.5.
 #[derive(Clone, Copy, Debug)]
 pub struct DataFrag<'a> {
-    /// Whom it concerns, or all.
+    /// The reader, or unknown for all.
     pub reader: EntityId,
-    /// Whose sample it is.
+    /// The writer.
     pub writer: EntityId,
-    /// The sample's number.
+    /// Sequence number.
     pub number: SequenceNumber,
     /// The first of these fragments; a sample's first is 1.
     pub first_fragment: u32,
-    /// How many these are.
+    /// Number of these fragments.
     pub fragments: u16,
-    /// How many bytes each has, but the sample's last.
+    /// Fragment size in bytes; the sample's last fragment may be shorter.
     pub fragment_len: u16,
-    /// How many bytes the sample has, encapsulation header and all.
+    /// Bytes of the sample, including the encapsulation header.
     pub sample_len: u32,
-    /// What is said about the sample.
+    /// Inline QoS.
     pub inline_qos: Parameters<'a>,
-    /// True if the sample is the key of an instance that is disposed of.
+    /// The sample is the key of a disposed instance.
     pub is_key: bool,
     /// The bytes of the fragments, without padding.
     pub bytes: &'a [u8],
 }
 
 impl<'a> DataFrag<'a> {
-    /// How many bytes fragments take beside their own and the inline QoS.
+    /// Bytes of the submessage without fragments and inline QoS.
     pub const OVERHEAD: usize = 36;
 
     pub(super) fn parse(flags: u8, body: &mut Cursor<'a>) -> Result<Self, WireError> {
@@ -75,17 +75,17 @@ impl<'a> DataFrag<'a> {
         Ok(frag)
     }
 
-    /// How many fragments the whole sample has.
+    /// Returns the number of fragments of the whole sample.
     pub fn count(&self) -> u32 {
         self.sample_len.div_ceil(u32::from(self.fragment_len).max(1))
     }
 
-    /// Where in the sample the bytes begin.
+    /// Returns the offset of the bytes in the sample.
     pub fn offset(&self) -> usize {
         (self.first_fragment as usize - 1) * usize::from(self.fragment_len)
     }
 
-    /// Where in the sample the fragments begin and end.
+    /// Returns the range of the fragments in the sample.
     fn place(&self) -> Result<(usize, usize), WireError> {
         let invalid = |field| Err(WireError::Invalid { what: "DATA_FRAG", field });
         if self.fragment_len == 0 || self.sample_len == 0 {
@@ -102,8 +102,8 @@ impl<'a> DataFrag<'a> {
         Ok((self.offset(), end as usize))
     }
 
-    /// Appends a submessage with one fragment of a sample, if it has so many; with this inline QoS, which is empty or a
-    /// whole parameter list.
+    /// Appends a submessage with one fragment of a sample, if it exists. The inline QoS is empty or a complete
+    /// parameter list.
     pub fn emit(
         out: &mut Vec<u8>,
         ends: (EntityId, EntityId),
@@ -117,8 +117,8 @@ impl<'a> DataFrag<'a> {
         out.extend_from_slice(&PADDING[..padding]);
     }
 
-    /// Appends all but the fragment's bytes, for which it leaves no room, and the padding behind them: where in a sample
-    /// of `sample_len` bytes they are, and so much of it.
+    /// Appends the submessage without the fragment's bytes and the padding after them; returns their range in a sample
+    /// of `sample_len` bytes, and the length of the padding.
     pub fn emit_head(
         out: &mut Vec<u8>,
         (reader, writer): (EntityId, EntityId),

@@ -1,10 +1,10 @@
-//! GAP: samples that are of no concern to a reader.
+//! GAP: samples that are irrelevant to a reader.
 
 use super::submessage::{emit, id};
 use super::{Cursor, EntityId, SequenceNumber, SequenceSet, WireError};
 use alloc::vec::Vec;
 
-/// Neither the samples from `start` to before the list's base, nor those in the list, will come.
+/// Declares irrelevant the samples from `start` to before the list's base, and those in the list.
 ///
 /// ```text
 /// 0...2...........8...............16..............24..............32
@@ -19,21 +19,21 @@ use alloc::vec::Vec;
 /// Source: RTPS 2.5, sections 8.3.8.4 and 9.4.5.6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// Whom it concerns, or all.
+    /// The reader, or unknown for all.
     pub reader: EntityId,
-    /// Whose samples they are.
+    /// The writer.
     pub writer: EntityId,
-    /// The first of them.
+    /// The first irrelevant sample.
     pub start: SequenceNumber,
-    /// The end of the range, and more of them behind it.
+    /// End of the range, and further irrelevant samples after it.
     pub list: SequenceSet,
 }
 
 impl Gap {
-    /// How many bytes it takes at most, with a list of 256.
+    /// Maximum bytes, with a list of 256.
     pub const MOST_LEN: usize = 64;
 
-    /// The samples from `start` to before `end`.
+    /// Creates a GAP of the samples from `start` to before `end`.
     pub fn range(reader: EntityId, writer: EntityId, start: SequenceNumber, end: SequenceNumber) -> Self {
         Self { reader, writer, start, list: SequenceSet::new(end) }
     }

@@ -1,16 +1,16 @@
-//! Who is who: participants, endpoints and vendors.
+//! Identifiers of participants, endpoints and vendors.
 
 use core::cmp::Ordering;
 use core::fmt;
 
-/// Whose implementation a message comes from. Source: RTPS 2.5, section 9.3.2.3, and OMG's list of vendors.
+/// Vendor of an implementation. Source: RTPS 2.5, section 9.3.2.3, and OMG's list of vendors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VendorId(pub [u8; 2]);
 
 impl VendorId {
-    /// Not known.
+    /// Unknown.
     pub const UNKNOWN: Self = Self([0, 0]);
-    /// Ours. It is on no list yet; peers pass over what they do not know.
+    /// Runnel. It is not yet on the list; peers accept unknown vendors.
     pub const RUNNEL: Self = Self([0x01, 0x72]);
     /// eProsima Fast DDS.
     pub const FAST_DDS: Self = Self([0x01, 0x0f]);
@@ -20,10 +20,10 @@ impl VendorId {
     pub const RUST_DDS: Self = Self([0x01, 0x12]);
     /// Dust DDS.
     pub const DUST_DDS: Self = Self([0x01, 0x14]);
-    /// embeddedRTPS, as mROS 2 uses it. The number is of its own choice, on no list.
+    /// embeddedRTPS, as mROS 2 uses it. The number is its own choice and on no list.
     pub const EMBEDDED_RTPS: Self = Self([13, 37]);
 
-    /// The vendor's name, if it is known.
+    /// Returns the vendor's name, if it is known.
     pub fn name(self) -> Option<&'static str> {
         Some(match self.0 {
             [1, 1] => "RTI Connext",
@@ -50,25 +50,25 @@ impl fmt::Display for VendorId {
     }
 }
 
-/// A participant, unlike any other in the domain.
+/// GUID prefix: id of a participant, unique in the domain.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct GuidPrefix(pub [u8; 12]);
 
 impl GuidPrefix {
-    /// Nobody, or whoever is concerned.
+    /// Unknown: no participant, or all.
     pub const UNKNOWN: Self = Self([0; 12]);
 
-    /// True for participants of this vendor, whose number their names begin with. Source: RTPS 2.5, section 9.3.1.5.
+    /// Returns whether the prefix begins with this vendor's number. Source: RTPS 2.5, section 9.3.1.5.
     pub fn is_of(self, vendor: VendorId) -> bool {
         self.0.starts_with(&vendor.0)
     }
 
-    /// All that its endpoints may be called, in order.
+    /// Returns the range of the participant's possible endpoint GUIDs, in order.
     pub(crate) fn endpoints(self) -> core::ops::RangeInclusive<Guid> {
         self.with(EntityId([0; 4]))..=self.with(EntityId([0xff; 4]))
     }
 
-    /// One of its endpoints.
+    /// Returns the GUID of one of its endpoints.
     pub const fn with(self, entity: EntityId) -> Guid {
         Guid { prefix: self, entity }
     }
@@ -90,55 +90,55 @@ impl fmt::Debug for GuidPrefix {
     }
 }
 
-/// An endpoint within its participant: three bytes that its participant chose and one that says what it is. Source:
-/// RTPS 2.5, section 9.3.1.2.
+/// Id of an endpoint within its participant: three bytes that the participant chose, and one for the kind. Source: RTPS
+/// 2.5, section 9.3.1.2.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct EntityId(pub [u8; 4]);
 
-/// What an [`EntityId`] stands for.
+/// Kind of an [`EntityId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntityKind {
     /// A writer.
     Writer,
     /// A reader.
     Reader,
-    /// A participant, or something else.
+    /// A participant or another entity.
     Other,
 }
 
 impl EntityId {
-    /// Nobody, or all whom it may concern.
+    /// Unknown: no endpoint, or all.
     pub const UNKNOWN: Self = Self([0; 4]);
     /// The participant itself.
     pub const PARTICIPANT: Self = Self([0, 0, 1, 0xc1]);
-    /// Tells of participants (SPDP).
+    /// Writer of participant announcements (SPDP).
     pub const SPDP_WRITER: Self = Self([0, 1, 0, 0xc2]);
-    /// Hears of participants (SPDP).
+    /// Reader of participant announcements (SPDP).
     pub const SPDP_READER: Self = Self([0, 1, 0, 0xc7]);
-    /// Tells of writers (SEDP).
+    /// Writer of writer announcements (SEDP).
     pub const PUBLICATIONS_WRITER: Self = Self([0, 0, 3, 0xc2]);
-    /// Hears of writers (SEDP).
+    /// Reader of writer announcements (SEDP).
     pub const PUBLICATIONS_READER: Self = Self([0, 0, 3, 0xc7]);
-    /// Tells of readers (SEDP).
+    /// Writer of reader announcements (SEDP).
     pub const SUBSCRIPTIONS_WRITER: Self = Self([0, 0, 4, 0xc2]);
-    /// Hears of readers (SEDP).
+    /// Reader of reader announcements (SEDP).
     pub const SUBSCRIPTIONS_READER: Self = Self([0, 0, 4, 0xc7]);
-    /// Tells that the participant's writers live.
+    /// Writer of liveliness messages of the participant's writers.
     pub const MESSAGE_WRITER: Self = Self([0, 2, 0, 0xc2]);
-    /// Hears that writers live.
+    /// Reader of liveliness messages.
     pub const MESSAGE_READER: Self = Self([0, 2, 0, 0xc7]);
-    /// Tells one participant of our vendor what is for that one alone. Its kind is one that the standard leaves to vendors
-    /// (RTPS 2.5, section 9.3.1.2): no other vendor is sent anything of it, or would take it for something else.
+    /// Writer of vendor messages to one participant of our vendor. Its kind is one that the standard leaves to vendors
+    /// (RTPS 2.5, section 9.3.1.2): other vendors receive none of its messages and would not misinterpret them.
     pub const WORD_WRITER: Self = Self([0, 0, 1, 0x43]);
-    /// Hears that.
+    /// Reader of vendor messages.
     pub const WORD_READER: Self = Self([0, 0, 1, 0x44]);
 
-    /// A writer of the user's without keys.
+    /// Creates the id of a user writer without keys.
     pub const fn user_writer(number: u32) -> Self {
         Self::user(number, 0x03)
     }
 
-    /// A reader of the user's without keys.
+    /// Creates the id of a user reader without keys.
     pub const fn user_reader(number: u32) -> Self {
         Self::user(number, 0x04)
     }
@@ -148,17 +148,17 @@ impl EntityId {
         Self([a, b, c, kind])
     }
 
-    /// Its bytes as one number.
+    /// Returns its bytes as a number.
     pub const fn number(self) -> u32 {
         u32::from_be_bytes(self.0)
     }
 
-    /// The entity id whose bytes are this number.
+    /// Creates the entity id from the number of its bytes.
     pub const fn from_number(number: u32) -> Self {
         Self(number.to_be_bytes())
     }
 
-    /// What it stands for.
+    /// Returns the kind.
     pub const fn kind(self) -> EntityKind {
         match self.0[3] & 0x0f {
             0x02 | 0x03 => EntityKind::Writer,
@@ -167,12 +167,12 @@ impl EntityId {
         }
     }
 
-    /// True for what every participant has, false for what its user made.
+    /// Returns whether it is a builtin endpoint rather than one of the user.
     pub const fn is_builtin(self) -> bool {
         self.0[3] & 0xc0 == 0xc0
     }
 
-    /// True for a writer or reader of a type with keys.
+    /// Returns whether its type has keys.
     pub const fn has_key(self) -> bool {
         matches!(self.0[3] & 0x0f, 0x02 | 0x07)
     }
@@ -190,17 +190,17 @@ impl fmt::Debug for EntityId {
     }
 }
 
-/// An endpoint or participant, unlike any other in the domain.
+/// Id of an endpoint or participant, unique in the domain.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Guid {
-    /// Its participant.
+    /// The participant.
     pub prefix: GuidPrefix,
-    /// Which of the participant's it is.
+    /// The entity within the participant.
     pub entity: EntityId,
 }
 
 impl Guid {
-    /// The 16 bytes as they travel.
+    /// Returns the 16 bytes of the wire format.
     pub fn to_bytes(self) -> [u8; 16] {
         let mut bytes = [0; 16];
         bytes[..12].copy_from_slice(&self.prefix.0);
@@ -208,15 +208,15 @@ impl Guid {
         bytes
     }
 
-    /// The same of 16 bytes.
+    /// Creates a GUID from its 16 bytes.
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = bytes;
         Self { prefix: GuidPrefix([a, b, c, d, e, f, g, h, i, j, k, l]), entity: EntityId([m, n, o, p]) }
     }
 }
 
-/// Orders identifiers as their bytes are, by one comparison of numbers: the tables of a participant are searched for them several
-/// times for each datagram.
+/// Orders identifiers by their bytes with one comparison of numbers: each datagram causes several look-ups in the
+/// tables of a participant.
 macro_rules! ordered_by_number {
     ($($type:ty: $number:expr;)*) => {$(
         impl Ord for $type {

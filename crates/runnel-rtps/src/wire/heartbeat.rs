@@ -1,4 +1,4 @@
-//! HEARTBEAT: which samples a writer has.
+//! HEARTBEAT: the samples that a writer has.
 
 use super::submessage::{emit, id};
 use super::{Cursor, EntityId, SequenceNumber, WireError};
@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 const FINAL: u8 = 2;
 const LIVELINESS: u8 = 4;
 
-/// A writer has the samples from `first` to `last`, and none if `last` is the number before `first`.
+/// Announces that a writer has the samples from `first` to `last`, or none if `last` is the number before `first`.
 ///
 /// ```text
 /// 0...2...........8...............16..............24..............32
@@ -21,24 +21,24 @@ const LIVELINESS: u8 = 4;
 /// Source: RTPS 2.5, sections 8.3.8.6 and 9.4.5.7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
-    /// Whom it concerns, or all.
+    /// The reader, or unknown for all.
     pub reader: EntityId,
-    /// Whose samples they are.
+    /// The writer.
     pub writer: EntityId,
-    /// The first sample there is.
+    /// First available sample.
     pub first: SequenceNumber,
-    /// The last sample there is.
+    /// Last available sample.
     pub last: SequenceNumber,
-    /// Counted up with each; a lower one has been overtaken.
+    /// Count, incremented with each; a lower one was overtaken.
     pub count: u32,
-    /// An answer is needed only from who misses something.
+    /// An answer is needed only from readers that miss samples.
     pub is_final: bool,
-    /// The writer's user says that it lives.
+    /// The user asserts the writer's liveliness.
     pub liveliness: bool,
 }
 
 impl Heartbeat {
-    /// How many bytes it takes.
+    /// Bytes of the submessage.
     pub const LEN: usize = 32;
 
     pub(super) fn parse(flags: u8, body: &mut Cursor<'_>) -> Result<Self, WireError> {

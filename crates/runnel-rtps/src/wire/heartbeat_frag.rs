@@ -1,10 +1,10 @@
-//! HEARTBEAT_FRAG: which fragments of a sample a writer has.
+//! HEARTBEAT_FRAG: the fragments of a sample that a writer has.
 
 use super::submessage::{emit, id};
 use super::{Cursor, EntityId, SequenceNumber, WireError};
 use alloc::vec::Vec;
 
-/// A writer has sent the fragments of a sample up to `last_fragment`.
+/// Announces that a writer has sent the fragments of a sample up to `last_fragment`.
 ///
 /// ```text
 /// 0...2...........8...............16..............24..............32
@@ -18,15 +18,15 @@ use alloc::vec::Vec;
 /// Source: RTPS 2.5, sections 8.3.8.7 and 9.4.5.8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeartbeatFrag {
-    /// Whom it concerns, or all.
+    /// The reader, or unknown for all.
     pub reader: EntityId,
-    /// Whose sample it is.
+    /// The writer.
     pub writer: EntityId,
-    /// The sample.
+    /// Sequence number of the sample.
     pub number: SequenceNumber,
-    /// The last fragment that can be asked for; the first is 1.
+    /// The last fragment that can be requested; the first is 1.
     pub last_fragment: u32,
-    /// Counted up with each; a lower one has been overtaken.
+    /// Count, incremented with each; a lower one was overtaken.
     pub count: u32,
 }
 

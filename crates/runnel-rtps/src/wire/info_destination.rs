@@ -1,10 +1,10 @@
-//! INFO_DST: whom what follows concerns.
+//! INFO_DST: destination of the next submessages.
 
 use super::submessage::{emit, id};
 use super::{Cursor, GuidPrefix, WireError};
 use alloc::vec::Vec;
 
-/// What follows concerns this participant, or whoever receives it if it is unknown.
+/// The next submessages are for this participant, or for all receivers if it is unknown.
 ///
 /// ```text
 /// 0...2...........8...............16..............24..............32
@@ -19,7 +19,7 @@ pub struct InfoDestination {
 }
 
 impl InfoDestination {
-    /// How many bytes it takes.
+    /// Bytes of the submessage.
     pub const LEN: usize = 16;
 
     pub(super) fn parse(body: &mut Cursor<'_>) -> Result<Self, WireError> {

@@ -1,4 +1,4 @@
-//! INFO_REPLY: where answers to what follows go.
+//! INFO_REPLY: addresses for answers to the next submessages.
 
 use super::locator::Locators;
 use super::submessage::{emit, id};
@@ -8,8 +8,8 @@ use core::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
 const MULTICAST: u8 = 2;
 
-/// Answers to what follows go there. We answer where a participant has announced itself instead, so that nobody can
-/// point us at a third party; it is read so that what follows it is.
+/// Requests answers to other addresses. We parse it but answer at the announced address of the participant, so that no
+/// peer can direct our datagrams to a third party.
 ///
 /// ```text
 /// 0...2...........8...............16..............24..............32
@@ -20,18 +20,18 @@ const MULTICAST: u8 = 2;
 /// Source: RTPS 2.5, sections 8.3.8.9 and 9.4.5.10; INFO_REPLY_IP4, which has one IPv4 address of each, 9.4.5.13.
 #[derive(Clone, Debug)]
 pub struct InfoReply<'a> {
-    /// Addresses of one.
+    /// Unicast addresses.
     pub unicast: ReplyLocators<'a>,
-    /// Addresses of a group.
+    /// Multicast addresses.
     pub multicast: Option<ReplyLocators<'a>>,
 }
 
-/// Locators in one of the two forms.
+/// Locators in one of the two formats.
 #[derive(Clone, Copy, Debug)]
 pub enum ReplyLocators<'a> {
-    /// Of INFO_REPLY.
+    /// List of INFO_REPLY.
     List(Locators<'a>),
-    /// Of INFO_REPLY_IP4.
+    /// Address of INFO_REPLY_IP4.
     Ip4(SocketAddrV4),
 }
 
@@ -59,7 +59,7 @@ impl<'a> InfoReply<'a> {
         Ok(Self { unicast, multicast })
     }
 
-    /// Appends an INFO_REPLY with these addresses of one.
+    /// Appends an INFO_REPLY with these unicast addresses.
     pub fn emit(unicast: &[Locator], out: &mut Vec<u8>) {
         emit(out, id::INFO_REPLY, 0, |out| {
             out.extend_from_slice(&(unicast.len() as u32).to_le_bytes());
@@ -69,7 +69,7 @@ impl<'a> InfoReply<'a> {
 }
 
 impl ReplyLocators<'_> {
-    /// The addresses.
+    /// Returns the addresses.
     pub fn to_vec(self) -> Vec<SocketAddr> {
         match self {
             Self::List(locators) => locators.iter().map(|locator| locator.0).collect(),

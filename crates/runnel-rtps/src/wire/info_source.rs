@@ -1,10 +1,10 @@
-//! INFO_SRC: whom what follows is from.
+//! INFO_SRC: source of the next submessages.
 
 use super::submessage::{emit, id};
 use super::{Cursor, GuidPrefix, VendorId, WireError};
 use alloc::vec::Vec;
 
-/// What follows is from this participant and not from the sender of the message.
+/// The next submessages are from this participant rather than from the sender of the message.
 ///
 /// ```text
 /// 0...2...........8...............16..............24..............32
@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 pub struct InfoSource {
     /// The protocol version, major and minor.
     pub version: (u8, u8),
-    /// Whose implementation it is.
+    /// Vendor of the implementation.
     pub vendor: VendorId,
     /// The participant.
     pub prefix: GuidPrefix,

@@ -1,4 +1,4 @@
-//! INFO_TS: when what follows was written.
+//! INFO_TS: source timestamp of the next samples.
 
 use super::submessage::{emit, id};
 use super::{Cursor, Timestamp, WireError};
@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 const INVALIDATE: u8 = 2;
 
-/// What follows was written then, or nobody knows when.
+/// Sets or clears the source timestamp of the next samples.
 ///
 /// ```text
 /// 0...2...........8...............16..............24..............32
@@ -17,12 +17,12 @@ const INVALIDATE: u8 = 2;
 /// Source: RTPS 2.5, sections 8.3.8.11 and 9.4.5.12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InfoTimestamp {
-    /// When.
+    /// Source timestamp.
     pub timestamp: Option<Timestamp>,
 }
 
 impl InfoTimestamp {
-    /// How many bytes it takes with a time.
+    /// Bytes of the submessage with a timestamp.
     pub const LEN: usize = 12;
 
     pub(super) fn parse(flags: u8, body: &mut Cursor<'_>) -> Result<Self, WireError> {

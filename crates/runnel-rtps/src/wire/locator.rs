@@ -1,4 +1,4 @@
-//! Where a participant or endpoint is reached.
+//! Locators: addresses of participants and endpoints.
 
 use super::{Cursor, WireError};
 use alloc::vec::Vec;
@@ -7,19 +7,19 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 const KIND_UDP_V4: i32 = 1;
 const KIND_UDP_V6: i32 = 2;
 
-/// A UDP address as it travels: kind, port and 16 bytes. Source: RTPS 2.5, section 9.3.2.4.
+/// UDP address in wire format: kind, port and 16 bytes. Source: RTPS 2.5, section 9.3.2.4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Locator(pub SocketAddr);
 
 impl Locator {
-    /// How many bytes it takes.
+    /// Bytes of a locator.
     pub const LEN: usize = 24;
 
-    /// Reads a locator: `None` for one of a kind that we do not speak (shared memory, TCP), or that nobody can be
-    /// reached at (port 0, no address).
+    /// Parses a locator: `None` for an unsupported kind (shared memory, TCP) or an unreachable address (port 0,
+    /// unspecified address).
     ///
     /// # Errors
-    /// When the bytes end early.
+    /// The bytes are truncated.
     pub fn parse(from: &mut Cursor<'_>) -> Result<Option<Self>, WireError> {
         let kind = from.i32()?;
         let port = from.u32()?;
@@ -36,7 +36,7 @@ impl Locator {
         Ok(u16::try_from(port).ok().filter(reachable).map(|port| Self(SocketAddr::new(ip, port))))
     }
 
-    /// Appends it.
+    /// Appends the locator.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let (kind, address) = match self.0.ip() {
             IpAddr::V4(ip) => (KIND_UDP_V4, ip.to_ipv6_compatible().octets()),
@@ -48,24 +48,24 @@ impl Locator {
     }
 }
 
-/// A list of locators as it stands in a message, checked.
+/// Validated list of locators in a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Locators<'a> {
     rest: Cursor<'a>,
 }
 
 impl<'a> Locators<'a> {
-    /// Reads a count and as many locators.
+    /// Parses a count and the locators.
     ///
     /// # Errors
-    /// When the bytes end early.
+    /// The bytes are truncated.
     pub fn parse(from: &mut Cursor<'a>) -> Result<Self, WireError> {
         let count = from.u32()? as usize;
         let bytes = from.take(count.saturating_mul(Locator::LEN))?;
         Ok(Self { rest: Cursor::new(bytes, from.is_little()) })
     }
 
-    /// Those that we can speak to, in order.
+    /// Returns the supported locators, in order.
     pub fn iter(&self) -> impl Iterator<Item = Locator> + use<'a> {
         let mut rest = self.rest;
         core::iter::from_fn(move || Locator::parse(&mut rest).ok()).flatten()

@@ -1,11 +1,11 @@
-//! RTPS messages: a header and submessages, each in a file of its own.
+//! RTPS messages: a header and submessages, one file for each.
 //!
-//! Nothing here panics, whatever the bytes: parsing checks them once, and no accessor of what was parsed fails. No
-//! number read from bytes sizes an allocation; what varies in length is borrowed from the datagram. Numbers of a peer
-//! may be of either byte order, as each submessage says; ours are little-endian.
+//! No function here panics, for any bytes: parsing checks them once, and no accessor of a parsed value fails. No number
+//! read from bytes sizes an allocation; variable-length fields are borrowed from the datagram. Peers may use either
+//! byte order, as each submessage states; we send little-endian.
 //!
-//! A message is parsed by [`Message::parse`] and written with [`begin`] and the `emit` of each submessage. Source:
-//! RTPS 2.5, sections 8.3 and 9.4.
+//! [`Message::parse`] parses a message; [`begin`] and the `emit` of each submessage write one. Source: RTPS 2.5,
+//! sections 8.3 and 9.4.
 
 mod ack_nack;
 mod bits;
@@ -50,16 +50,16 @@ pub use time::{RtpsDuration, Timestamp};
 
 use alloc::vec::Vec;
 
-/// The protocol that we speak. Peers of another minor version are understood, of another major one not.
+/// Protocol version that we announce. Other minor versions are accepted, other major ones are not.
 pub const VERSION: (u8, u8) = (2, 4);
 
-/// How many bytes the header of a message takes.
+/// Bytes of the header of a message.
 pub const HEADER_LEN: usize = 20;
 
-/// How many bytes the header of a submessage takes.
+/// Bytes of the header of a submessage.
 pub const SUBMESSAGE_HEADER_LEN: usize = 4;
 
-/// A message: who sent it, and its submessages.
+/// RTPS message: its header and submessages.
 ///
 /// ```text
 /// 0...2...........8...............16..............24..............32
@@ -72,18 +72,18 @@ pub const SUBMESSAGE_HEADER_LEN: usize = 4;
 pub struct Message<'a> {
     /// The protocol version, major and minor.
     pub version: (u8, u8),
-    /// Whose implementation it is.
+    /// Vendor of the implementation.
     pub vendor: VendorId,
-    /// The participant that sent it.
+    /// The sending participant.
     pub prefix: GuidPrefix,
     rest: &'a [u8],
 }
 
 impl<'a> Message<'a> {
-    /// Reads the header of a datagram.
+    /// Parses the header of a datagram.
     ///
     /// # Errors
-    /// When it is no RTPS message, or one of a major version that we do not speak.
+    /// It is no RTPS message, or its major version is not supported.
     pub fn parse(datagram: &'a [u8]) -> Result<Self, WireError> {
         let mut cursor = Cursor::new(datagram, true);
         if cursor.array::<4>()? != *b"RTPS" {
@@ -99,14 +99,14 @@ impl<'a> Message<'a> {
         Ok(Self { version: (major, minor), vendor, prefix, rest: cursor.rest() })
     }
 
-    /// The submessages, in order. The first that makes no sense is the last: what follows it cannot be trusted (RTPS
-    /// 2.5, section 8.3.4.1).
+    /// Returns the submessages, in order. An invalid submessage is the last: later bytes cannot be trusted (RTPS 2.5,
+    /// section 8.3.4.1).
     pub fn submessages(&self) -> Submessages<'a> {
         Submessages::new(self.rest)
     }
 }
 
-/// Begins a message: its header takes the place of what is in `out`.
+/// Begins a message: replaces the content of `out` by its header.
 pub fn begin(out: &mut Vec<u8>, vendor: VendorId, prefix: GuidPrefix) {
     out.clear();
     out.extend_from_slice(b"RTPS");

@@ -1,10 +1,10 @@
-//! NACK_FRAG: which fragments of a sample a reader misses.
+//! NACK_FRAG: the fragments of a sample that a reader misses.
 
 use super::submessage::{emit, id};
 use super::{Cursor, EntityId, FragmentSet, SequenceNumber, WireError};
 use alloc::vec::Vec;
 
-/// A reader misses these fragments of a sample.
+/// Requests missing fragments of a sample.
 ///
 /// ```text
 /// 0...2...........8...............16..............24..............32
@@ -20,15 +20,15 @@ use alloc::vec::Vec;
 /// Source: RTPS 2.5, sections 8.3.8.12 and 9.4.5.14.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NackFrag {
-    /// Who says so.
+    /// The reader.
     pub reader: EntityId,
-    /// Whom it concerns.
+    /// The writer.
     pub writer: EntityId,
-    /// The sample.
+    /// Sequence number of the sample.
     pub number: SequenceNumber,
-    /// What is missing.
+    /// The missing fragments.
     pub missing: FragmentSet,
-    /// Counted up with each; a lower one has been overtaken.
+    /// Count, incremented with each; a lower one was overtaken.
     pub count: u32,
 }
 

@@ -1,9 +1,9 @@
-//! Parameter lists: what announcements and inline QoS are made of.
+//! Parameter lists, the format of announcements and inline QoS.
 
 use super::{Cursor, WireError};
 use alloc::vec::Vec;
 
-/// Which parameter is which. Source: RTPS 2.5, tables 9.12, 9.14 and 9.15; DDS-XTypes 1.3, table 62.
+/// Parameter ids. Source: RTPS 2.5, tables 9.12, 9.14 and 9.15; DDS-XTypes 1.3, table 62.
 pub mod pid {
     #![allow(missing_docs)]
     pub const PAD: u16 = 0x0000;
@@ -42,22 +42,22 @@ pub mod pid {
     pub const STATUS_INFO: u16 = 0x0071;
     pub const DATA_REPRESENTATION: u16 = 0x0073;
 
-    /// Who does not know the parameter must not use what it is part of.
+    /// Flag: a receiver that does not know the parameter must ignore the whole list.
     pub const MUST_UNDERSTAND: u16 = 0x4000;
-    /// The parameter's meaning is the vendor's.
+    /// Flag: the vendor defines the parameter.
     pub const VENDOR_SPECIFIC: u16 = 0x8000;
 }
 
-/// A parameter: what it is, and its value.
+/// Parameter: its id and value.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter<'a> {
-    /// See [`pid`].
+    /// Id, see [`pid`].
     pub id: u16,
     /// The value, padded to a multiple of four bytes.
     pub value: Cursor<'a>,
 }
 
-/// A parameter list that is known to be whole.
+/// Validated parameter list.
 ///
 /// ```text
 /// 0...2...........8...............16..............24..............32
@@ -73,35 +73,35 @@ pub struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// A list without parameters.
+    /// Creates a list without parameters.
     pub fn none() -> Self {
         Self { rest: Cursor::new(&[], true) }
     }
 
-    /// Reads a list up to and with its sentinel.
+    /// Parses a list including its sentinel.
     ///
     /// # Errors
-    /// When the bytes end before the sentinel.
+    /// The bytes end before the sentinel.
     pub fn parse(from: &mut Cursor<'a>) -> Result<Self, WireError> {
         let whole = *from;
         while parse_one(from)?.is_some() {}
         Ok(Self { rest: whole })
     }
 
-    /// The parameters in order, without padding.
+    /// Returns the parameters in order, without padding.
     pub fn iter(&self) -> impl Iterator<Item = Parameter<'a>> + use<'a> {
         let mut rest = self.rest;
         core::iter::from_fn(move || parse_one(&mut rest).ok().flatten())
             .filter(|parameter| parameter.id != pid::PAD)
     }
 
-    /// The value of the first parameter of this kind.
+    /// Returns the value of the first parameter with this id.
     pub fn find(&self, id: u16) -> Option<Cursor<'a>> {
         self.iter().find(|parameter| parameter.id == id).map(|parameter| parameter.value)
     }
 }
 
-/// The next parameter, or `None` for the sentinel.
+/// Reads the next parameter; `None` for the sentinel.
 fn parse_one<'a>(from: &mut Cursor<'a>) -> Result<Option<Parameter<'a>>, WireError> {
     let (id, len) = (from.u16()?, from.u16()?);
     if id == pid::SENTINEL {
@@ -111,19 +111,20 @@ fn parse_one<'a>(from: &mut Cursor<'a>) -> Result<Option<Parameter<'a>>, WireErr
     Ok(Some(Parameter { id, value: Cursor::new(value, from.is_little()) }))
 }
 
-/// Appends a parameter list, parameter by parameter.
+/// Writer of a parameter list.
 #[derive(Debug)]
 pub struct ParametersOut<'a> {
     out: &'a mut Vec<u8>,
 }
 
 impl<'a> ParametersOut<'a> {
-    /// Begins a list behind what is in `out`.
+    /// Begins a list after the content of `out`.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
         Self { out }
     }
 
-    /// Appends a parameter whose value `write` appends. One of over 64 KiB is left out: no length can tell of it.
+    /// Appends a parameter with the value that `write` appends. A value of over 64 KiB is omitted: the length field
+    /// cannot hold it.
     pub fn put(&mut self, id: u16, write: impl FnOnce(&mut Vec<u8>)) {
         let begin = self.out.len();
         self.out.extend_from_slice(&id.to_le_bytes());
@@ -139,12 +140,12 @@ impl<'a> ParametersOut<'a> {
         }
     }
 
-    /// Appends a parameter of these bytes.
+    /// Appends a parameter with these bytes.
     pub fn bytes(&mut self, id: u16, value: &[u8]) {
         self.put(id, |out| out.extend_from_slice(value));
     }
 
-    /// Appends a parameter of a count and these bytes.
+    /// Appends a parameter with a count and these bytes.
     pub fn octets(&mut self, id: u16, value: &[u8]) {
         self.put(id, |out| {
             out.extend_from_slice(&(value.len() as u32).to_le_bytes());
@@ -152,7 +153,7 @@ impl<'a> ParametersOut<'a> {
         });
     }
 
-    /// Appends a parameter of a text: a count with the NUL, the text, and the NUL.
+    /// Appends a parameter with a string: its length including the NUL, the string, and the NUL.
     pub fn text(&mut self, id: u16, value: &str) {
         self.put(id, |out| {
             out.extend_from_slice(&(value.len() as u32 + 1).to_le_bytes());

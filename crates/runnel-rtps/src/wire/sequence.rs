@@ -1,58 +1,58 @@
-//! Numbers of samples and of fragments, and sets of them.
+//! Sequence numbers, fragment numbers, and sets of them.
 
 use super::{Bits, Cursor, WireError};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// The number of a sample of a writer: the first is 1. Source: RTPS 2.5, section 9.4.2.5.
+/// Sequence number of a sample of a writer: the first is 1. Source: RTPS 2.5, section 9.4.2.5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SequenceNumber(pub i64);
 
 impl SequenceNumber {
-    /// Stands for none, as in an acknowledgement of samples that are not numbered.
+    /// Unknown number, as in an acknowledgement of unnumbered samples.
     pub const UNKNOWN: Self = Self(-1 << 32);
     /// The number before the first.
     pub const ZERO: Self = Self(0);
-    /// The first.
+    /// The first number.
     pub const FIRST: Self = Self(1);
 
-    /// The next number; the last one there is stays.
+    /// Returns the next number, saturating.
     #[must_use]
     pub const fn next(self) -> Self {
         self.plus(1)
     }
 
-    /// The number before; the lowest one there is stays.
+    /// Returns the previous number, saturating.
     #[must_use]
     pub const fn previous(self) -> Self {
         Self(self.0.saturating_sub(1))
     }
 
-    /// The number so many later, held at the last there is.
+    /// Returns the number `count` later, saturating.
     #[must_use]
     pub const fn plus(self, count: u32) -> Self {
         Self(self.0.saturating_add(count as i64))
     }
 
-    /// How many numbers later this is than `earlier`; 0 if it is not, and [`u32::MAX`] for more than that.
+    /// Returns the distance from `earlier`, between 0 and [`u32::MAX`].
     pub fn distance_from(self, earlier: Self) -> u32 {
         u32::try_from(self.0.saturating_sub(earlier.0).max(0)).unwrap_or(u32::MAX)
     }
 
-    /// Reads a number as it stands, which a peer may have made 0 or negative.
+    /// Parses a number, which may be 0 or negative.
     ///
     /// # Errors
-    /// When the bytes end early.
+    /// The bytes are truncated.
     pub fn parse(from: &mut Cursor<'_>) -> Result<Self, WireError> {
         let high = from.i32()?;
         let low = from.u32()?;
         Ok(Self(i64::from(high) << 32 | i64::from(low)))
     }
 
-    /// Reads the number of a sample that exists.
+    /// Parses the number of an existing sample.
     ///
     /// # Errors
-    /// When it is below 1, or the bytes end early.
+    /// It is below 1, or the bytes are truncated.
     pub fn parse_positive(from: &mut Cursor<'_>, what: &'static str) -> Result<Self, WireError> {
         match Self::parse(from)? {
             number if number >= Self::FIRST => Ok(number),
@@ -60,7 +60,7 @@ impl SequenceNumber {
         }
     }
 
-    /// Appends it.
+    /// Appends the number.
     pub fn emit(self, out: &mut Vec<u8>) {
         out.extend_from_slice(&((self.0 >> 32) as i32).to_le_bytes());
         out.extend_from_slice(&(self.0 as u32).to_le_bytes());
@@ -73,40 +73,40 @@ impl fmt::Display for SequenceNumber {
     }
 }
 
-/// Numbers of samples within 256 of the base. Source: RTPS 2.5, section 9.4.2.6.
+/// Set of sequence numbers within 256 of the base. Source: RTPS 2.5, section 9.4.2.6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SequenceSet {
-    /// The number that the first bit stands for.
+    /// The number of the first bit.
     pub base: SequenceNumber,
     bits: Bits,
 }
 
 impl SequenceSet {
-    /// A set that begins with `base` and holds nothing.
+    /// Creates an empty set with this base.
     pub fn new(base: SequenceNumber) -> Self {
         Self { base, bits: Bits::default() }
     }
 
-    /// Puts a number in. False, and nothing is done, if it lies before the base or 256 or more behind it.
+    /// Inserts a number. Returns false, without effect, if it is before the base or 256 or more after it.
     pub fn insert(&mut self, number: SequenceNumber) -> bool {
         number >= self.base && self.bits.set(number.distance_from(self.base))
     }
 
-    /// The numbers in order.
+    /// Returns the numbers, in order.
     pub fn iter(&self) -> impl Iterator<Item = SequenceNumber> {
         let base = self.base;
         self.bits.iter().map(move |bit| base.plus(bit))
     }
 
-    /// True if there are none.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.bits.is_empty()
     }
 
-    /// Reads a set.
+    /// Parses a set.
     ///
     /// # Errors
-    /// When its base is below 1, it has more than 256 bits, or the bytes end early.
+    /// Its base is below 1, it has more than 256 bits, or the bytes are truncated.
     pub fn parse(from: &mut Cursor<'_>, what: &'static str) -> Result<Self, WireError> {
         let base = SequenceNumber::parse_positive(from, what)?;
         Ok(Self { base, bits: Bits::parse(from, what)? })
@@ -119,40 +119,40 @@ impl SequenceSet {
     }
 }
 
-/// Numbers of a sample's fragments within 256 of the base; the first fragment is 1. Source: RTPS 2.5, section 9.4.2.8.
+/// Set of fragment numbers within 256 of the base; the first fragment is 1. Source: RTPS 2.5, section 9.4.2.8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentSet {
-    /// The number that the first bit stands for.
+    /// The number of the first bit.
     pub base: u32,
     bits: Bits,
 }
 
 impl FragmentSet {
-    /// A set that begins with `base` and holds nothing.
+    /// Creates an empty set with this base.
     pub fn new(base: u32) -> Self {
         Self { base, bits: Bits::default() }
     }
 
-    /// Puts a number in. False, and nothing is done, if it lies before the base or 256 or more behind it.
+    /// Inserts a number. Returns false, without effect, if it is before the base or 256 or more after it.
     pub fn insert(&mut self, number: u32) -> bool {
         number.checked_sub(self.base).is_some_and(|bit| self.bits.set(bit))
     }
 
-    /// The numbers in order.
+    /// Returns the numbers, in order.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         let base = self.base;
         self.bits.iter().map(move |bit| base.saturating_add(bit))
     }
 
-    /// True if there are none.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.bits.is_empty()
     }
 
-    /// Reads a set.
+    /// Parses a set.
     ///
     /// # Errors
-    /// When its base is 0, it has more than 256 bits, or the bytes end early.
+    /// Its base is 0, it has more than 256 bits, or the bytes are truncated.
     pub fn parse(from: &mut Cursor<'_>, what: &'static str) -> Result<Self, WireError> {
         match from.u32()? {
             0 => Err(WireError::Invalid { what, field: "fragment number" }),

@@ -1,4 +1,4 @@
-//! What submessages have in common: their header, and which is which.
+//! Submessages: their header, ids and parser.
 
 use super::{
     AckNack, Cursor, Data, DataFrag, Gap, Heartbeat, HeartbeatFrag, InfoDestination, InfoReply, InfoSource,
@@ -6,7 +6,7 @@ use super::{
 };
 use alloc::vec::Vec;
 
-/// Set in the flags of every submessage whose numbers are little-endian.
+/// Flag of a submessage with little-endian numbers.
 pub(super) const LITTLE: u8 = 1;
 
 pub(super) mod id {
@@ -34,31 +34,31 @@ pub(super) mod id {
 /// Source: RTPS 2.5, section 9.4.5.1.
 #[derive(Clone, Debug)]
 pub enum Submessage<'a> {
-    /// What a reader has and misses.
+    /// The samples that a reader has received and misses.
     AckNack(AckNack),
     /// A sample.
     Data(Data<'a>),
     /// Fragments of a sample.
     DataFrag(DataFrag<'a>),
-    /// Samples that are of no concern.
+    /// Irrelevant samples.
     Gap(Gap),
-    /// Which samples a writer has.
+    /// The samples that a writer has.
     Heartbeat(Heartbeat),
-    /// Which fragments of a sample a writer has.
+    /// The fragments of a sample that a writer has.
     HeartbeatFrag(HeartbeatFrag),
-    /// Whom what follows concerns.
+    /// Destination of the next submessages.
     InfoDestination(InfoDestination),
-    /// Where answers go.
+    /// Addresses for answers.
     InfoReply(InfoReply<'a>),
-    /// Whom what follows is from.
+    /// Source of the next submessages.
     InfoSource(InfoSource),
-    /// When what follows was written.
+    /// Source timestamp of the next samples.
     InfoTimestamp(InfoTimestamp),
-    /// Which fragments of a sample a reader misses.
+    /// The fragments of a sample that a reader misses.
     NackFrag(NackFrag),
-    /// Nothing: padding, or what a later protocol or another vendor has added.
+    /// Padding, or a submessage of a later protocol or another vendor.
     Unknown {
-        /// Which it is.
+        /// Its id.
         id: u8,
     },
 }
@@ -80,7 +80,7 @@ impl<'a> Submessages<'a> {
         let little = flags & LITTLE != 0;
         let mut header = Cursor::new(header.rest(), little);
         let claimed = usize::from(header.u16()?);
-        // A length of 0 means up to the end of the message, but for those that have nothing to say.
+        // A length of 0 means up to the end of the message, except for submessages with an empty body.
         let to_the_end = claimed == 0 && !matches!(id, id::PAD | id::INFO_TIMESTAMP);
         let body = header.take(if to_the_end { header.rest().len() } else { claimed })?;
         self.rest = header.rest();
@@ -125,13 +125,14 @@ impl<'a> Submessage<'a> {
 }
 
 /// Appends a submessage: its header, the body that `write` appends, and padding to a multiple of four bytes, which all
-/// but the last submessage of a message need. A body of over 64 KiB stands last, with the length 0.
+/// but the last submessage of a message need. A body of over 64 KiB must be the last, with the length 0.
 pub(super) fn emit(out: &mut Vec<u8>, id: u8, flags: u8, write: impl FnOnce(&mut Vec<u8>)) {
     let padding = emit_before(out, id, flags, 0, write);
     out.extend_from_slice(&PADDING[..padding]);
 }
 
-/// Appends a submessage but for its last `missing` bytes and the padding behind them: so much of it.
+/// Appends a submessage without its last `missing` bytes and the padding after them; returns the length of that
+/// padding.
 pub(super) fn emit_before(
     out: &mut Vec<u8>,
     id: u8,
@@ -149,7 +150,7 @@ pub(super) fn emit_before(
     padding
 }
 
-/// What stands between submessages.
+/// Padding bytes.
 pub(crate) const PADDING: [u8; 4] = [0; 4];
 
 #[cfg(test)]
@@ -158,12 +159,12 @@ pub(super) mod testing {
     use crate::wire::{GuidPrefix, Message, VendorId, begin};
     use alloc::vec;
 
-    /// Parses one submessage with this header and body.
+    /// Parses one submessage from its header and body.
     pub fn parse(bytes: &[u8]) -> Result<Submessage<'_>, WireError> {
         Submessages::new(bytes).next().unwrap()
     }
 
-    /// The bytes of a submessage, which any message may begin with.
+    /// Returns the bytes of a submessage, emitted after a message header.
     pub fn emitted(emit: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
         let mut out = vec![];
         begin(&mut out, VendorId::RUNNEL, GuidPrefix::UNKNOWN);
@@ -172,7 +173,7 @@ pub(super) mod testing {
         out.split_off(crate::wire::HEADER_LEN)
     }
 
-    /// Whatever is cut off of a submessage's body, it is refused, or what is left means something.
+    /// Checks that a submessage cut at any length is refused or valid.
     pub fn every_cut_is_survived(bytes: &[u8]) {
         for len in 0..bytes.len() {
             let mut cut = bytes[..len].to_vec();

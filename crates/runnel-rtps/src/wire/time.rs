@@ -1,4 +1,4 @@
-//! Points and lengths of time: seconds and 2^-32 parts of a second.
+//! Timestamps and durations: seconds and 2^-32 fractions of a second.
 
 use super::{Cursor, WireError};
 use alloc::vec::Vec;
@@ -7,33 +7,33 @@ use runnel_core::time::Time;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// A point in time. Source: RTPS 2.5, section 9.3.2.1.
+/// Timestamp. Source: RTPS 2.5, section 9.3.2.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp {
-    /// Since 1970.
+    /// Seconds since 1970.
     pub seconds: u32,
-    /// In 2^-32 seconds.
+    /// Fraction in 2^-32 seconds.
     pub fraction: u32,
 }
 
 impl Timestamp {
-    /// Stands for none.
+    /// Invalid timestamp.
     pub const INVALID: Self = Self { seconds: u32::MAX, fraction: u32::MAX };
 
-    /// The same in seconds and nanoseconds.
+    /// Converts to seconds and nanoseconds.
     pub fn to_time(self) -> Time {
         Time { sec: self.seconds.cast_signed(), nanosec: nanos_of(self.fraction) }
     }
 
-    /// Reads it.
+    /// Parses a timestamp.
     ///
     /// # Errors
-    /// When the bytes end early.
+    /// The bytes are truncated.
     pub fn parse(from: &mut Cursor<'_>) -> Result<Self, WireError> {
         Ok(Self { seconds: from.u32()?, fraction: from.u32()? })
     }
 
-    /// Appends it.
+    /// Appends the timestamp.
     pub fn emit(self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.seconds.to_le_bytes());
         out.extend_from_slice(&self.fraction.to_le_bytes());
@@ -46,22 +46,22 @@ impl From<Time> for Timestamp {
     }
 }
 
-/// A length of time, or for ever. Source: RTPS 2.5, section 9.3.2.2.
+/// Duration, possibly infinite. Source: RTPS 2.5, section 9.3.2.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RtpsDuration {
-    /// Whole seconds; negative ones are taken for 0.
+    /// Whole seconds; negative ones count as 0.
     pub seconds: i32,
-    /// In 2^-32 seconds.
+    /// Fraction in 2^-32 seconds.
     pub fraction: u32,
 }
 
 impl RtpsDuration {
-    /// For ever.
+    /// Infinite duration.
     pub const INFINITE: Self = Self { seconds: i32::MAX, fraction: u32::MAX };
-    /// No time.
+    /// Zero duration.
     pub const ZERO: Self = Self { seconds: 0, fraction: 0 };
 
-    /// The same in nanoseconds, or `None` for ever. Some peers leave the fraction of the longest time 0.
+    /// Converts to nanoseconds; `None` if infinite. Some peers send an infinite duration with a fraction of 0.
     pub fn finite(self) -> Option<Duration> {
         match self.seconds {
             i32::MAX => None,
@@ -69,15 +69,15 @@ impl RtpsDuration {
         }
     }
 
-    /// Reads it.
+    /// Parses a duration.
     ///
     /// # Errors
-    /// When the bytes end early.
+    /// The bytes are truncated.
     pub fn parse(from: &mut Cursor<'_>) -> Result<Self, WireError> {
         Ok(Self { seconds: from.i32()?, fraction: from.u32()? })
     }
 
-    /// Appends it.
+    /// Appends the duration.
     pub fn emit(self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.seconds.to_le_bytes());
         out.extend_from_slice(&self.fraction.to_le_bytes());
@@ -94,7 +94,7 @@ impl From<Option<Duration>> for RtpsDuration {
     }
 }
 
-/// Rounded up, so that the way back gives the same nanoseconds; more than a second's are held at the last fraction.
+/// Converts nanoseconds, rounded up so that the inverse gives the same value; saturates at the last fraction.
 fn fraction_of(nanos: u32) -> u32 {
     let parts = (u64::from(nanos) << 32).div_ceil(NANOS_PER_SECOND);
     u32::try_from(parts).unwrap_or(u32::MAX)

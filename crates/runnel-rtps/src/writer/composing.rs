@@ -1,4 +1,4 @@
-//! Whose turn it is to be sent to, and what is put into its datagram.
+//! Composition of datagrams: selection of the next reader, and the content for it.
 
 use super::{Filled, Writer};
 use crate::datagram::Datagram;
@@ -6,22 +6,22 @@ use crate::lend::Lend;
 use crate::wire::{EntityId, Guid, GuidPrefix};
 use runnel_core::time::Instant;
 
-/// What came of composing a datagram.
+/// Result of composing a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Composed {
-    /// There is one.
+    /// A datagram was composed.
     Ready,
-    /// There is nothing to be sent.
+    /// Nothing is to be sent.
     Nothing,
-    /// There is nothing to be sent before then.
+    /// Nothing is to be sent before this time.
     NotBefore(Instant),
 }
 
 impl<B: Lend> Writer<B> {
-    /// Puts together the next datagram.
+    /// Composes the next datagram.
     pub fn compose(&mut self, now: Instant, from: GuidPrefix, out: &mut Datagram<B>) -> Composed {
         let mut not_before: Option<Instant> = None;
-        // Whether the readers of a participant are equally far is asked once for all of them.
+        // The comparison of a participant's readers is made once for all of them.
         let mut of_participant: Option<(GuidPrefix, bool)> = None;
         for _ in 0..self.readers.len() {
             let index = self.turn % self.readers.len();
@@ -50,7 +50,7 @@ impl<B: Lend> Writer<B> {
         not_before.map_or(Composed::Nothing, Composed::NotBefore)
     }
 
-    /// Appends what a reader must get to a datagram that has been begun for its participant.
+    /// Appends the pending content of a reader to a datagram for its participant.
     pub fn fill(&mut self, now: Instant, reader: Guid, out: &mut Datagram<B>) -> Filled {
         let ends = (reader.entity, self.id);
         let Some(proxy) = self.readers.get_mut(reader) else {
@@ -61,20 +61,20 @@ impl<B: Lend> Writer<B> {
         filled
     }
 
-    /// Whose reader stands at this place, if it is sent anything.
+    /// Returns the participant of the reader at this index, if its gate is open.
     fn open_at(&self, index: usize) -> Option<GuidPrefix> {
         self.readers.at(index).filter(|reader| reader.is_open()).map(|reader| reader.guid().prefix)
     }
 
-    /// True if there are several readers in the participant of this one and all are equally far, so that one datagram
-    /// does for all.
+    /// Returns whether the participant of this reader has several readers, all with the same progress, so that one
+    /// datagram serves all.
     fn together(&self, index: usize) -> bool {
         let Some(reader) = self.readers.at(index) else { return false };
         let others = self.readers.of(reader.guid().prefix);
         others.clone().count() > 1 && others.clone().all(|other| other.is_level_with(reader, &self.history))
     }
 
-    /// Takes it that what was sent to one reader was sent to those of its participant.
+    /// Records that a datagram for one reader was also sent to the other readers of its participant.
     fn follow(&mut self, now: Instant, index: usize, together: bool) {
         if !together {
             return;

@@ -1,4 +1,4 @@
-//! Which samples a writer keeps, and which make room for others.
+//! Retention of samples: which a writer keeps, and which it displaces.
 
 use super::{Full, ReaderProxy, Writer};
 use crate::lend::Lend;
@@ -6,24 +6,24 @@ use crate::wire::SequenceNumber;
 use runnel_core::qos::History as Keep;
 use runnel_core::time::Instant;
 
-/// How many samples that tell of what is gone are held for those who may come back.
+/// Maximum number of dispose samples that are held for readers that may return.
 const MOST_GONE: usize = 256;
 
 impl<B: Lend> Writer<B> {
-    /// The reader that stands in the way of another sample.
+    /// Returns the slowest reader if the writer cannot accept another sample.
     pub fn full(&self) -> Option<Full> {
         let is_full = self.qos.history == Keep::KeepAll
             && (self.history.len() >= self.limit || self.history.bytes() >= self.limit_bytes)
             && self.history.find(|number| self.may_go(number)).is_none();
-        // Those who come later are owed the last ones alone: what everybody has had makes room.
+        // Late joiners are owed only the last samples: those that every reader has can be displaced.
         let held_for = self.readers.iter().filter(|reader| is_full && reader.is_reliable());
         let last = self.history.last();
         let slowest = held_for.filter(|reader| reader.misses(last)).min_by_key(|reader| reader.acked())?;
         Some(Full { reader: slowest.guid() })
     }
 
-    /// True if a sample may make room for another: a long one that is displaced again and again while a reader is in the midst
-    /// of it would never arrive, and of a writer that keeps all nobody loses any who acknowledges.
+    /// Returns whether a sample may be displaced. A long sample that is displaced while a reader receives its fragments
+    /// would never arrive, and a keep-all writer displaces no sample that a reader has not acknowledged.
     pub(super) fn may_go(&self, number: SequenceNumber) -> bool {
         let keeps_all = self.qos.history == Keep::KeepAll;
         let holds = |reader: &ReaderProxy| {
@@ -33,7 +33,7 @@ impl<B: Lend> Writer<B> {
         !self.readers.iter().any(holds)
     }
 
-    /// Lets go of a sample if there are more than it may hold, and of those that were held over: of the oldest that may go.
+    /// Displaces the oldest samples beyond the limits, including those held over; returns the payload of one.
     pub(super) fn make_room(&mut self) -> Option<B> {
         let (most, mut out) = (self.most(), None);
         for _ in 0..=self.held_over {
@@ -53,7 +53,7 @@ impl<B: Lend> Writer<B> {
         out
     }
 
-    /// Lets go of the oldest sample that may go.
+    /// Displaces the oldest sample that may be displaced.
     pub(super) fn displace(&mut self) -> Option<B> {
         let place = self.history.find(|number| self.may_go(number))?;
         let change = self.history.take(place)?;
@@ -63,21 +63,21 @@ impl<B: Lend> Writer<B> {
         Some(change.payload)
     }
 
-    /// How many samples it holds at most.
+    /// Returns the maximum number of samples.
     pub(super) fn most(&self) -> usize {
         if self.qos.history == Keep::KeepAll { self.limit } else { self.qos.depth.max(1) }
     }
 
-    /// Lets go of samples that nobody is to get any more.
+    /// Removes samples that no reader needs.
     pub(super) fn trim(&mut self) {
-        // For those who come later only the last count; there are more when some came back that had not arrived.
+        // Late joiners need only the last ones; more are held after some were returned by an alternate path.
         let kept = if self.is_latching() { self.most() } else { 0 };
         if self.history.len() <= kept && self.gone.is_empty() {
             return;
         }
         let readers = self.readers.iter().chain(self.left.iter());
         let done = readers.map(ReaderProxy::releasable).min().unwrap_or(self.history.last());
-        // Who has never heard of a thing needs not hear that it is gone.
+        // A reader that never received the instance need not receive its disposal.
         let gone_kept = if self.awaits_return { MOST_GONE } else { 0 };
         while self.gone.len() > gone_kept
             && let Some(number) = self.gone.pop_front_if(|number| *number <= done)
@@ -89,7 +89,7 @@ impl<B: Lend> Writer<B> {
         }
     }
 
-    /// Lets go of samples that are not worth delivering any more.
+    /// Removes samples whose lifespan has ended.
     pub fn expire(&mut self, now: Instant) {
         let Some(lifespan) = self.qos.lifespan else { return };
         while self.history.front().is_some_and(|change| change.written + lifespan <= now) {
@@ -97,7 +97,7 @@ impl<B: Lend> Writer<B> {
         }
     }
 
-    /// When the oldest sample is not worth delivering any more.
+    /// Returns when the lifespan of the oldest sample ends.
     pub fn expiry(&self) -> Option<Instant> {
         let lifespan = self.qos.lifespan?;
         self.history.front().map(|change| change.written + lifespan)

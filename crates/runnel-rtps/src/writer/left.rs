@@ -1,4 +1,4 @@
-//! Readers that were left a moment ago: one whose end was forged goes on where it was.
+//! Recently unmatched readers: one whose end was forged continues at its position.
 
 use super::{ReaderProxy, ReaderSpec};
 use crate::wire::{Guid, SequenceNumber};
@@ -6,14 +6,14 @@ use alloc::vec::Vec;
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// How many readers are remembered that were left, and for how long.
+/// Maximum number of remembered readers, and how long they are remembered.
 const MOST: usize = 64;
 const KEPT: Duration = Duration::from_secs(5);
 
-/// See the module's documentation.
+/// Recently unmatched readers.
 #[derive(Debug, Default)]
 pub(super) struct LeftReaders {
-    /// With the time when a sample was written first that they did not get.
+    /// Each with the time of the first write after it was unmatched.
     readers: Vec<(ReaderProxy, Option<Instant>)>,
 }
 
@@ -37,7 +37,7 @@ impl LeftReaders {
         self.readers.push((reader, None));
     }
 
-    /// The reader as it was that is joined again.
+    /// Removes and returns the state of a reader that is matched again.
     pub fn take(&mut self, spec: &ReaderSpec) -> Option<ReaderProxy> {
         let is_it = |(reader, _): &(ReaderProxy, _)| reader.guid() == spec.guid;
         let place = self.readers.iter().position(is_it)?;
@@ -51,7 +51,7 @@ impl LeftReaders {
         self.readers.retain(|(reader, _)| reader.guid() != guid);
     }
 
-    /// Forgets those that have waited for long for samples up to this one. True if there were any.
+    /// Forgets readers that have waited too long for samples up to this one. Returns whether there were any.
     pub fn expire(&mut self, now: Instant, last: SequenceNumber) -> bool {
         let before = self.readers.len();
         self.readers.retain_mut(|(reader, since)| {
@@ -63,7 +63,7 @@ impl LeftReaders {
         self.readers.len() < before
     }
 
-    /// When it is time for [`LeftReaders::expire`]: at once if nobody has noted yet that a reader waits.
+    /// Returns when [`LeftReaders::expire`] is due: at once if a reader waits without a recorded time.
     pub fn timeout(&self, last: SequenceNumber) -> Option<Instant> {
         let waiting =
             self.readers.iter().filter(|(reader, since)| since.is_some() || reader.releasable() < last);

@@ -1,4 +1,4 @@
-//! A writer: the samples it holds, and how far each of its readers is.
+//! Writers: the history of samples, and the progress of each matched reader.
 
 mod composing;
 mod keeping;
@@ -29,34 +29,34 @@ use reader_set::ReaderSet;
 use runnel_core::qos::{Durability, QoS};
 use runnel_core::time::Instant;
 
-/// A writer of ours.
+/// A local writer.
 #[derive(Debug)]
 pub(crate) struct Writer<B> {
     pub id: EntityId,
     pub qos: QoS,
-    /// How many samples a writer holds that keeps all, and of how many bytes before another one has to wait.
+    /// Maximum number of samples of a keep-all writer, and maximum bytes before the next write has to wait.
     limit: usize,
     limit_bytes: usize,
     history: History<B>,
     readers: ReaderSet,
     left: LeftReaders,
-    /// Whose turn it is to be sent to.
+    /// Index of the reader that is served next.
     turn: usize,
     heartbeats: u32,
-    /// Samples that made room for others before every reader had acknowledged them.
+    /// Number of samples that were displaced before every reader had acknowledged them.
     overwritten: u64,
-    /// How many samples it holds beyond what it may, since readers were in the midst of them.
+    /// Number of samples beyond the limit, held because readers are receiving their fragments.
     held_over: usize,
-    /// Its samples that tell of what is gone.
+    /// Numbers of dispose samples.
     gone: VecDeque<SequenceNumber>,
-    /// Somebody may come back who had heard of things and does not know that they are gone.
+    /// A reader may return that knows instances and has missed their disposal.
     awaits_return: bool,
 }
 
-/// A writer that keeps all holds as many samples as it may, since a reader has not acknowledged them.
+/// A keep-all writer is full: a reader has not acknowledged its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full {
-    /// The reader that is furthest behind.
+    /// The slowest reader.
     pub reader: Guid,
 }
 
@@ -79,7 +79,7 @@ impl<B: Lend> Writer<B> {
         }
     }
 
-    /// If it keeps all, it holds no more bytes than these and a sample more.
+    /// Limits the bytes that a keep-all writer holds, plus one sample.
     #[must_use]
     pub fn within(self, limit_bytes: usize) -> Self {
         Self { limit_bytes: limit_bytes.max(1), ..self }
@@ -89,7 +89,7 @@ impl<B: Lend> Writer<B> {
         &self.history
     }
 
-    /// The number of the next heartbeat: none is 0, which some readers take for one that they have had.
+    /// Returns the count of the next heartbeat. It is never 0, which some readers treat as already received.
     pub fn next_heartbeat(&mut self) -> u32 {
         self.heartbeats = self.heartbeats.wrapping_add(1);
         self.heartbeats
@@ -107,8 +107,8 @@ impl<B: Lend> Writer<B> {
         self.qos.durability == Durability::TransientLocal
     }
 
-    /// Joins a reader, who is told what it has missed if both want that; one that is joined already is as it was, but may be
-    /// reached elsewhere.
+    /// Matches a reader, which receives earlier samples if both have that durability. A reader that is already matched
+    /// keeps its state, but may have a new address.
     pub fn join(&mut self, spec: ReaderSpec) {
         if let Some(reader) = self.readers.get_mut(spec.guid) {
             if reader.address() != spec.address {
@@ -122,7 +122,7 @@ impl<B: Lend> Writer<B> {
         }
         let latching = self.is_latching() && spec.wants_earlier;
         let start = match latching {
-            // It waits for the first of all.
+            // It waits for sample 1.
             _ if spec.plain.is_some() => SequenceNumber::FIRST,
             true => self.history.first_of_last(self.most()),
             false => self.history.last().next(),
@@ -130,18 +130,18 @@ impl<B: Lend> Writer<B> {
         self.readers.insert(ReaderProxy::new(spec, start, self.history.last()));
     }
 
-    /// Leaves a reader. True if it was joined.
+    /// Unmatches a reader. Returns whether it was matched.
     pub fn leave(&mut self, reader: Guid) -> bool {
         let left = self.readers.remove(reader);
         self.note_left(left)
     }
 
-    /// A reader that was left does not go on where it was.
+    /// Forgets the position of an unmatched reader.
     pub fn forget_left(&mut self, reader: Guid) {
         self.left.forget(reader);
     }
 
-    /// Leaves all readers of a participant.
+    /// Unmatches all readers of a participant.
     pub fn leave_all(&mut self, prefix: GuidPrefix) {
         let left = self.readers.remove_all(prefix);
         self.note_left(left);
@@ -161,15 +161,15 @@ impl<B: Lend> Writer<B> {
         any
     }
 
-    /// The readers of a participant are reached elsewhere.
+    /// Sets new addresses for the readers of a participant.
     pub fn move_readers(&mut self, prefix: GuidPrefix, address: impl Fn(Guid) -> SocketAddr) {
         self.readers.of_mut(prefix).for_each(|reader| reader.move_to(address(reader.guid())));
     }
 
-    /// Takes a sample in. Gives back one that made room, or this one if nobody is concerned.
+    /// Adds a sample. Returns a displaced one, or this one if no reader needs it.
     ///
     /// # Errors
-    /// When [`Writer::full`] says so.
+    /// The writer is full ([`Writer::full`]).
     pub fn write(&mut self, now: Instant, stamp: Timestamp, payload: B) -> Result<Option<B>, Full> {
         if self.left.expire(now, self.history.last().next()) {
             self.trim();
@@ -186,8 +186,8 @@ impl<B: Lend> Writer<B> {
         Ok(self.make_room())
     }
 
-    /// What is written from now on reaches a reader by an alternate path. Gives the first sample that is not known to have
-    /// arrived from here, and the first for that path.
+    /// Suspends a reader: an alternate path carries later samples. Returns the first sample that is not known to have
+    /// arrived, and the first of the alternate path.
     pub fn suspend(&mut self, reader: Guid) -> Option<(SequenceNumber, SequenceNumber)> {
         let next = self.history.last().next();
         let proxy = self.readers.get_mut(reader)?;
@@ -197,7 +197,7 @@ impl<B: Lend> Writer<B> {
         Some((first_unacknowledged, next))
     }
 
-    /// What a reader is not known to have of what is to reach it from here, as far as it is held.
+    /// Returns the held samples that a reader is due by RTPS and has not acknowledged.
     pub fn unacknowledged_of(&self, reader: Guid) -> impl Iterator<Item = (SequenceNumber, &B)> {
         let due = self.readers.get(reader).and_then(|proxy| proxy.unacknowledged(&self.history));
         let mut next = due.as_ref().map(|due| *due.start());
@@ -210,7 +210,7 @@ impl<B: Lend> Writer<B> {
         })
     }
 
-    /// A reader gets nothing until it is resumed.
+    /// Sends a reader nothing until it is resumed.
     pub fn hold(&mut self, reader: Guid) {
         if let Some(proxy) = self.readers.get_mut(reader) {
             proxy.hold();
@@ -218,7 +218,7 @@ impl<B: Lend> Writer<B> {
         }
     }
 
-    /// The alternate path has ended; these samples did not arrive by it.
+    /// Resumes a reader after its alternate path has ended; `samples` did not arrive there.
     pub fn resume(
         &mut self,
         (now, stamp): (Instant, Timestamp),
@@ -231,7 +231,7 @@ impl<B: Lend> Writer<B> {
         samples.for_each(|(number, at, payload)| self.history.restore(number, payload, stamp, at));
     }
 
-    /// Takes a sample in that replaces all that tell of the same thing.
+    /// Adds a sample that replaces earlier ones of the same instance.
     pub fn write_keyed(&mut self, now: Instant, stamp: Timestamp, payload: B, key: Guid, gone: bool) {
         self.history.retain(|change| change.key != Some(key));
         let change = self.history.push(payload, stamp, now);
@@ -242,14 +242,13 @@ impl<B: Lend> Writer<B> {
         }
     }
 
-    /// Somebody may come back who had heard of things, or nobody any more: what tells that they are gone is held for long only
-    /// if so.
+    /// Sets whether readers may return that know disposed instances: only then dispose samples are held for long.
     pub fn await_return(&mut self, awaits: bool) {
         self.awaits_return = awaits;
         self.trim();
     }
 
-    /// A reader tells what it has and misses. True if there is something to be sent.
+    /// Handles an ACKNACK. Returns whether something is to be sent.
     pub fn acknowledge(&mut self, now: Instant, reader: Guid, ack: &AckNack) -> bool {
         let Some(proxy) = self.readers.get_mut(reader) else { return false };
         let Some(ack) = proxy.in_own_numbers(ack) else { return !ack.is_final };
@@ -258,45 +257,45 @@ impl<B: Lend> Writer<B> {
         wants
     }
 
-    /// How often it was corrected what was believed of a reader, since this was last asked.
+    /// Returns and clears the number of corrections of a reader's state.
     pub fn take_corrections(&mut self, reader: Guid) -> u32 {
         let proxy = self.readers.get_mut(reader);
         proxy.map_or(0, ReaderProxy::take_corrections)
     }
 
-    /// A reader tells which fragments it misses. True if there is something to be sent.
+    /// Handles a NACK_FRAG. Returns whether something is to be sent.
     pub fn nack_fragments(&mut self, now: Instant, reader: Guid, nack: &NackFrag) -> bool {
         let proxy = self.readers.get_mut(reader);
         proxy.is_some_and(|proxy| proxy.nack_fragments(now, nack))
     }
 
-    /// A reader is reached elsewhere.
+    /// Sets a new address for a reader.
     pub fn move_reader(&mut self, reader: Guid, address: SocketAddr) {
         if let Some(proxy) = self.readers.get_mut(reader) {
             proxy.move_to(address);
         }
     }
 
-    /// Asks a reader that owes an acknowledgement, if that is due.
+    /// Requests an acknowledgement that a reader owes, if due.
     pub fn remind(&mut self, now: Instant, reader: Guid) {
         if let Some(proxy) = self.readers.get_mut(reader) {
             proxy.remind(now);
         }
     }
 
-    /// Asks a reader what it has, whether or not it owes an acknowledgement.
+    /// Requests an acknowledgement from a reader, whether or not it owes one.
     pub fn ask_again(&mut self, reader: Guid) {
         if let Some(proxy) = self.readers.get_mut(reader) {
             proxy.ask_again();
         }
     }
 
-    /// When to ask a reader that owes an acknowledgement.
+    /// Returns when to request an acknowledgement that a reader owes.
     pub fn timeout_of(&self, reader: Guid) -> Option<Instant> {
         self.readers.get(reader)?.reminder()
     }
 
-    /// Whether the readers of a participant are sent samples from now on. True if there are any.
+    /// Sets whether the readers of a participant are sent samples. Returns whether there are any.
     pub fn set_gate(&mut self, now: Instant, prefix: GuidPrefix, gate: Gate) -> bool {
         let mut any = false;
         for proxy in self.readers.of_mut(prefix) {
@@ -309,8 +308,8 @@ impl<B: Lend> Writer<B> {
         any
     }
 
-    /// Its timer has gone off: asks readers that owe an acknowledgement, and lets go of what is held for those that were left.
-    /// True if there is something to be sent.
+    /// Handles the timer: requests owed acknowledgements, and removes samples that were held for unmatched readers.
+    /// Returns whether something is to be sent.
     pub fn handle_timeout(&mut self, now: Instant) -> bool {
         if self.left.expire(now, self.history.last()) {
             self.trim();
@@ -318,25 +317,25 @@ impl<B: Lend> Writer<B> {
         self.readers.iter_mut().fold(false, |any, reader| reader.remind(now) | any)
     }
 
-    /// When to ask readers that owe an acknowledgement, or to let go of what is held for those that were left.
+    /// Returns when [`Writer::handle_timeout`] is due.
     pub fn timeout(&self) -> Option<Instant> {
         let left = self.left.timeout(self.history.last());
         self.readers.iter().filter_map(ReaderProxy::reminder).chain(left).min()
     }
 
-    /// Has every reader told that the writer's user says that it lives.
+    /// Schedules a liveliness heartbeat to every reader.
     pub fn assert_liveliness(&mut self) {
         self.readers.iter_mut().for_each(ReaderProxy::assert_liveliness);
     }
 
-    /// The readers that have yet to acknowledge samples, or to be sent them, and how many.
+    /// Returns the readers with unacknowledged or unsent samples, and the number of those.
     pub fn owing(&self) -> Vec<(Guid, u32)> {
         let count = |reader: &ReaderProxy| self.history.last().distance_from(reader.done());
         let owing = self.readers.iter().map(|reader| (reader.guid(), count(reader)));
         owing.filter(|(_, count)| *count > 0).collect()
     }
 
-    /// How many samples some reader has yet to acknowledge, or to be sent.
+    /// Returns the greatest number of samples that a reader has not acknowledged or been sent.
     pub fn unacknowledged(&self) -> u32 {
         let furthest = self.readers.iter().map(ReaderProxy::done).min();
         furthest.map_or(0, |done| self.history.last().distance_from(done))

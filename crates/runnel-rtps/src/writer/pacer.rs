@@ -1,28 +1,27 @@
-//! How fast fragments are sent, so that a receiver's socket takes them.
+//! Pacing of fragments, so that a receiver's socket buffer does not overflow.
 
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// Lets so many bytes go at once, and then so many a second.
+/// Token bucket: sends a burst at once, and then at a steady rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacer {
     rate: Rate,
-    /// When what has been sent will have been taken, at that rate.
+    /// When the receiver will have read all sent bytes, at that rate.
     free: Instant,
 }
 
-/// How many bytes a receiver takes.
+/// Rate at which a receiver reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// In a second.
+    /// Bytes per second.
     pub bytes_per_second: u64,
-    /// At once.
+    /// Bytes at once.
     pub burst: u64,
 }
 
 impl Rate {
-    /// So many bytes a second, and of them what goes in 20 ms at once: one datagram at least, and no more than sockets hold
-    /// as systems are set up.
+    /// Creates a rate with a burst of 20 ms: at least one datagram, and at most the default size of socket buffers.
     pub fn steady(bytes_per_second: u64) -> Self {
         Self { bytes_per_second, burst: (bytes_per_second / 50).clamp(1_444, 64_000) }
     }
@@ -38,13 +37,13 @@ impl Pacer {
         Self { rate, free: Instant(0) }
     }
 
-    /// When another datagram may go, if not now.
+    /// Returns when the next datagram may be sent, if not now.
     pub fn not_before(&self, now: Instant) -> Option<Instant> {
         let slack = self.rate.time_of(self.rate.burst);
         if self.free <= now + slack { None } else { Some(now + self.free.since(now + slack)) }
     }
 
-    /// A datagram of so many bytes goes.
+    /// Records that a datagram was sent.
     pub fn went(&mut self, now: Instant, bytes: usize) {
         self.free = self.free.max(now) + self.rate.time_of(bytes as u64);
     }

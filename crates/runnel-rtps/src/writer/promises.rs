@@ -1,13 +1,13 @@
-//! What a writer has promised its readers: samples within a deadline, and that its user says within a lease that it lives.
+//! QoS obligations of a writer: samples within the deadline, and manual liveliness within the lease.
 
 use core::time::Duration;
 use runnel_core::qos::{Liveliness, QoS};
 use runnel_core::time::Instant;
 
-/// The shortest period of a deadline or lease that is watched: a shorter one would take all time of the process.
+/// Shortest period of a deadline or lease that is monitored: a shorter one would use all CPU time.
 pub(crate) const SHORTEST_PERIOD: Duration = Duration::from_micros(100);
 
-/// See the module's documentation.
+/// QoS obligations of a writer.
 #[derive(Debug, Default)]
 pub(super) struct Promises {
     deadline: Option<Promise>,
@@ -19,7 +19,7 @@ pub(super) struct Promises {
 #[derive(Debug)]
 struct Promise {
     period: Duration,
-    /// When it is broken; it holds once it has been kept for the first time.
+    /// When it is violated; `None` until the first time that it is fulfilled.
     due: Option<Instant>,
 }
 
@@ -45,7 +45,7 @@ impl Promises {
         Self { deadline: Promise::new(qos.deadline), liveliness, ..Self::default() }
     }
 
-    /// A sample is written, which says as well that the writer lives.
+    /// Records a written sample, which also asserts liveliness.
     pub fn note_sample(&mut self, now: Instant) {
         if let Some(deadline) = &mut self.deadline {
             deadline.keep(now);
@@ -53,19 +53,19 @@ impl Promises {
         self.note_alive(now);
     }
 
-    /// The user says that the writer lives.
+    /// Records that the user asserted liveliness.
     pub fn note_alive(&mut self, now: Instant) {
         if let Some(liveliness) = &mut self.liveliness {
             liveliness.keep(now);
         }
     }
 
-    /// When one of them is broken.
+    /// Returns when the next obligation is violated.
     pub fn due(&self) -> Option<Instant> {
         [&self.deadline, &self.liveliness].into_iter().flatten().filter_map(|promise| promise.due).min()
     }
 
-    /// Notes which are broken: a deadline once in each period, a lease until the user says again that the writer lives.
+    /// Records violations: a deadline once per period, a lease until the next assertion.
     pub fn handle_timeout(&mut self, now: Instant) {
         if let Some(deadline) = self.deadline.as_mut().filter(|deadline| deadline.is_broken(now)) {
             deadline.keep(now);

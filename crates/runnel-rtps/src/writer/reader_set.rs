@@ -6,67 +6,67 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// See the module.
+/// Matched readers, sorted by GUID.
 #[derive(Debug, Default)]
 #[expect(clippy::vec_box, reason = "inserting and removing one of thousands moves pointers only")]
 pub(crate) struct ReaderSet(Vec<Box<ReaderProxy>>);
 
 impl ReaderSet {
-    /// Number of readers.
+    /// Returns the number of readers.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// True if no reader is matched.
+    /// Returns whether no reader is matched.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All readers, in the order of their GUIDs.
+    /// Returns all readers, in the order of their GUIDs.
     pub fn iter(&self) -> impl Iterator<Item = &ReaderProxy> {
         self.0.iter().map(|reader| &**reader)
     }
 
-    /// All readers, in the order of their GUIDs.
+    /// Returns all readers, in the order of their GUIDs.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut ReaderProxy> {
         self.0.iter_mut().map(|reader| &mut **reader)
     }
 
-    /// The readers of one participant.
+    /// Returns the readers of one participant.
     pub fn of(&self, prefix: GuidPrefix) -> impl Iterator<Item = &ReaderProxy> + Clone {
         let range = self.range_of(prefix);
         self.0.get(range).unwrap_or_default().iter().map(|reader| &**reader)
     }
 
-    /// The readers of one participant.
+    /// Returns the readers of one participant.
     pub fn of_mut(&mut self, prefix: GuidPrefix) -> impl Iterator<Item = &mut ReaderProxy> {
         let range = self.range_of(prefix);
         self.0.get_mut(range).unwrap_or_default().iter_mut().map(|reader| &mut **reader)
     }
 
-    /// The reader with this GUID.
+    /// Returns the reader with this GUID.
     pub fn get(&self, guid: Guid) -> Option<&ReaderProxy> {
         let index = self.search(guid).ok()?;
         self.at(index)
     }
 
-    /// The reader with this GUID.
+    /// Returns the reader with this GUID.
     pub fn get_mut(&mut self, guid: Guid) -> Option<&mut ReaderProxy> {
         let index = self.search(guid).ok()?;
         self.at_mut(index)
     }
 
-    /// The reader at this place in the order of GUIDs.
+    /// Returns the reader at this index in the order of GUIDs.
     pub fn at(&self, index: usize) -> Option<&ReaderProxy> {
         self.0.get(index).map(|reader| &**reader)
     }
 
-    /// The reader at this place in the order of GUIDs.
+    /// Returns the reader at this index in the order of GUIDs.
     pub fn at_mut(&mut self, index: usize) -> Option<&mut ReaderProxy> {
         self.0.get_mut(index).map(|reader| &mut **reader)
     }
 
-    /// Adds a reader, in place of one with the same GUID.
+    /// Inserts a reader, or replaces the one with the same GUID.
     pub fn insert(&mut self, reader: ReaderProxy) {
         match self.search(reader.guid()) {
             Ok(index) => *self.0[index] = reader,

@@ -1,40 +1,39 @@
-//! What a participant has found out for a writer of its user's.
+//! Updates that a participant sends to a user writer.
 
 use super::{Gate, ReaderSpec};
 use crate::wire::{AckNack, EntityId, Guid, GuidPrefix, NackFrag};
 use core::net::SocketAddr;
 
-/// What a participant has found out for a writer of its user's: see
-/// [`Participant::poll_writer_update`](crate::Participant::poll_writer_update).
+/// Update for a user writer, see [`Participant::poll_writer_update`](crate::Participant::poll_writer_update).
 #[derive(Debug)]
 pub struct WriterUpdate {
     pub(crate) writer: EntityId,
     pub(crate) change: Change,
 }
 
-/// What has changed.
+/// Content of an update.
 #[derive(Debug)]
 pub(crate) enum Change {
-    /// A reader is matched, or said something of itself again.
+    /// A reader was matched or has announced itself again.
     Matched(ReaderSpec),
     Unmatched(Guid),
-    /// A reader is reached there from now on.
+    /// A reader has a new address.
     Moved(Guid, SocketAddr),
-    /// Whether the readers of a participant are sent samples from now on.
+    /// The gate for the readers of a participant.
     Gate(GuidPrefix, Gate),
-    /// A reader tells what it has and misses.
+    /// An ACKNACK of a reader.
     Acknowledged(Guid, AckNack),
-    /// A reader tells which fragments it misses.
+    /// A NACK_FRAG of a reader.
     MissesFragments(Guid, NackFrag),
 }
 
 impl WriterUpdate {
-    /// The writer that it is for.
+    /// Returns the writer that the update is for.
     pub fn writer(&self) -> EntityId {
         self.writer
     }
 
-    /// The reader that is matched, or has said something of itself again.
+    /// Returns the reader that was matched or has announced itself again.
     pub fn matched(&self) -> Option<Guid> {
         match &self.change {
             Change::Matched(spec) => Some(spec.guid),
@@ -42,7 +41,7 @@ impl WriterUpdate {
         }
     }
 
-    /// The reader that is matched no longer.
+    /// Returns the reader that was unmatched.
     pub fn unmatched(&self) -> Option<Guid> {
         match self.change {
             Change::Unmatched(reader) => Some(reader),
@@ -50,7 +49,7 @@ impl WriterUpdate {
         }
     }
 
-    /// The reader whose ACKNACK this is.
+    /// Returns the reader of an ACKNACK.
     pub fn acknowledged(&self) -> Option<Guid> {
         match self.change {
             Change::Acknowledged(reader, _) => Some(reader),

@@ -1,8 +1,8 @@
-//! A writer of the user's: what it holds, sends and waits for, apart from the participant.
+//! User writer: its history, datagrams and timers, separate from the participant.
 //!
-//! A participant makes it and then knows of it only which readers it has matched. What the participant finds out for the
-//! writer it gives as updates, in order; whoever owns both hands them on. Nothing else goes between the two: a thread that
-//! publishes needs the writer alone, whatever the participant is at.
+//! A participant creates it and then knows only which readers it has matched. It returns updates for the writer, in
+//! order, which the owner of both passes on. Nothing else connects the two: a thread that publishes needs only the
+//! writer, whatever the participant is doing.
 
 use super::promises::Promises;
 use super::update::{Change, WriterUpdate};
@@ -15,28 +15,28 @@ use alloc::vec::Vec;
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
 
-/// A writer of the user's, which [`Participant::create_writer`](crate::Participant::create_writer) gives.
+/// User writer, created by [`Participant::create_writer`](crate::Participant::create_writer).
 ///
-/// Its methods are of four kinds: getters, mutators, `handle_*(now, ..)` and `poll_*`. After each of the others its owner takes
-/// what [`UserWriter::take_transmit`] and [`UserWriter::poll_event`] give, and calls [`UserWriter::handle_timeout`] when
-/// [`UserWriter::poll_timeout`] says so.
+/// Its methods are of four kinds: getters, mutators, `handle_*(now, ..)` and `poll_*`. After each mutator or handler
+/// its owner polls [`UserWriter::take_transmit`] and [`UserWriter::poll_event`], and calls
+/// [`UserWriter::handle_timeout`] at the time of [`UserWriter::poll_timeout`].
 #[derive(Debug)]
 pub struct UserWriter<P> {
-    /// Its participant.
+    /// Prefix of its participant.
     participant: GuidPrefix,
     writer: Writer<P>,
     promises: Promises,
-    /// Fragments wait until then.
+    /// Fragments wait until this time.
     not_before: Option<Instant>,
-    /// It may have something that may be sent now.
+    /// It may have a datagram to send now.
     in_line: bool,
     closed: bool,
 }
 
-/// Where a reader was suspended.
+/// Position at which a reader was suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suspended {
-    /// The first sample that is not known to have arrived by the network.
+    /// The first sample that is not known to have arrived by RTPS.
     pub first_unacknowledged: SequenceNumber,
     /// The first sample of the alternate path.
     pub next: SequenceNumber,
@@ -54,15 +54,15 @@ impl<P: Lend> UserWriter<P> {
         }
     }
 
-    /// Its name within its participant.
+    /// Returns its entity id.
     pub fn id(&self) -> EntityId {
         self.writer.id
     }
 
-    /// Writes a sample. Gives one back that made room for it, or this one if nobody is to get it.
+    /// Writes a sample. Returns a displaced one, or this one if no reader needs it.
     ///
     /// # Errors
-    /// When the writer keeps all and a reader does not keep pace.
+    /// The writer keeps all samples, and a reader does not keep pace.
     pub fn write(&mut self, now: Instant, stamp: Timestamp, sample: P) -> Result<Option<P>, Full> {
         if self.closed {
             return Ok(Some(sample));
@@ -74,68 +74,69 @@ impl<P: Lend> UserWriter<P> {
         Ok(displaced)
     }
 
-    /// The reader that stands in the way of another sample of a writer that keeps all.
+    /// Returns the slowest reader if a keep-all writer cannot accept another sample.
     pub fn full(&self) -> Option<Full> {
         self.writer.full()
     }
 
-    /// How many samples some reader has yet to acknowledge, or to be sent.
+    /// Returns the greatest number of samples that a reader has not acknowledged or been sent.
     pub fn unacknowledged(&self) -> u32 {
         self.writer.unacknowledged()
     }
 
-    /// The readers that have yet to acknowledge samples, or to be sent them, and how many.
+    /// Returns the readers with unacknowledged or unsent samples, and the number of those.
     pub fn owing(&self) -> Vec<(Guid, u32)> {
         self.writer.owing()
     }
 
-    /// How many samples made room for others before every reader had acknowledged them.
+    /// Returns the number of samples that were displaced before every reader had acknowledged them.
     pub fn overwritten(&self) -> u64 {
         self.writer.overwritten()
     }
 
-    /// The number of the sample that was written last. `None` if the writer has ended.
+    /// Returns the number of the last written sample; `None` if the writer has ended.
     pub fn last_number(&self) -> Option<SequenceNumber> {
         (!self.closed).then(|| self.writer.history().last())
     }
 
-    /// Whether a matched reader is reliable.
+    /// Returns whether a matched reader is reliable.
     pub fn is_reliable(&self, reader: Guid) -> bool {
         self.writer.readers().get(reader).is_some_and(|proxy| proxy.is_reliable())
     }
 
-    /// The user says that the writer lives.
+    /// Asserts the liveliness of the writer.
     pub fn assert_liveliness(&mut self, now: Instant) {
         self.writer.assert_liveliness();
         self.promises.note_alive(now);
         self.wake();
     }
 
-    /// The samples that a matched reader is not known to have, as far as they are held and not for an alternate path.
+    /// Returns the held samples that a matched reader is due by RTPS and has not acknowledged.
     pub fn unacknowledged_of(&self, reader: Guid) -> impl Iterator<Item = (SequenceNumber, &P)> {
         self.writer.unacknowledged_of(reader)
     }
 
-    /// A reader that was left does not go on where it was when it is matched again.
+    /// Forgets the position of an unmatched reader, so that it does not continue there when it is matched again.
     pub fn forget_left(&mut self, reader: Guid) {
         self.writer.forget_left(reader);
     }
 
-    /// A reader gets nothing, of what is unacknowledged neither, until [`UserWriter::resume`] says from where on it does.
+    /// Sends a reader nothing, not even unacknowledged samples, until [`UserWriter::resume`].
     pub fn hold(&mut self, reader: Guid) {
         self.writer.hold(reader);
     }
 
-    /// Samples that are written from now on reach a reader by an alternate path, whose owner sees to their lifespan. `None` if
-    /// the two are not matched. A writer all of whose readers are suspended holds no new sample, unless it is for late joiners.
+    /// Suspends a reader: an alternate path carries later samples, and its owner enforces their lifespan. Returns
+    /// `None` if the two are not matched. A writer whose readers are all suspended holds new samples only for late
+    /// joiners.
     pub fn suspend(&mut self, reader: Guid) -> Option<Suspended> {
         let (first_unacknowledged, next) = self.writer.suspend(reader)?;
         Some(Suspended { first_unacknowledged, next })
     }
 
-    /// The alternate path has ended. What did not arrive by it goes by the network from now on: `samples`, in the order of their
-    /// numbers and each with the time when it was written, and what is written from now on. All samples from the suspension
-    /// to before `from` have arrived, as far as is known.
+    /// Resumes a reader after its alternate path has ended. RTPS sends `samples`, which did not arrive there, in the
+    /// order of their numbers and with their times of writing, and all later samples. All samples from the suspension
+    /// to before `from` are assumed to have arrived.
     pub fn resume(
         &mut self,
         now: Instant,
@@ -149,8 +150,7 @@ impl<P: Lend> UserWriter<P> {
         self.wake();
     }
 
-    /// The participant has found something out for this writer. How often it was corrected by that what was believed of the
-    /// reader concerned, which the participant is to be told by
+    /// Applies an update of the participant. Returns the number of corrections of the reader's state; pass it to
     /// [`Participant::reader_corrected`](crate::Participant::reader_corrected).
     pub fn handle_update(&mut self, now: Instant, update: WriterUpdate) -> u32 {
         if self.closed {
@@ -184,18 +184,18 @@ impl<P: Lend> UserWriter<P> {
         0
     }
 
-    /// It may have something to send.
+    /// Records that there may be something to send.
     fn wake(&mut self) {
         self.in_line |= !self.writer.readers().is_empty();
     }
 
-    /// True if it may have something that [`UserWriter::take_transmit`] has not given yet, though that may be sent at once.
+    /// Returns whether [`UserWriter::take_transmit`] may return a datagram now.
     pub fn is_in_line(&self) -> bool {
         self.in_line
     }
 
-    /// Puts together the next datagram to be sent. False if there is none that may be sent now: [`UserWriter::poll_timeout`]
-    /// says when there is more.
+    /// Composes the next datagram. Returns false if none may be sent now; [`UserWriter::poll_timeout`] returns when to
+    /// try again.
     pub fn take_transmit(&mut self, now: Instant, into: &mut Outgoing<P>) -> bool {
         if !self.in_line {
             return false;
@@ -209,13 +209,13 @@ impl<P: Lend> UserWriter<P> {
         self.in_line
     }
 
-    /// When [`UserWriter::handle_timeout`] is to be called.
+    /// Returns when [`UserWriter::handle_timeout`] is to be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let all = [self.writer.timeout(), self.writer.expiry(), self.not_before, self.promises.due()];
         all.into_iter().flatten().min()
     }
 
-    /// Does what is due.
+    /// Handles due timers.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.not_before.take_if(|at| *at <= now);
         self.writer.expire(now);
@@ -224,7 +224,7 @@ impl<P: Lend> UserWriter<P> {
         self.wake();
     }
 
-    /// The next event: a deadline that was missed, or that the user did not say in time that the writer lives.
+    /// Returns the next event: a missed deadline, or a lost manual liveliness.
     pub fn poll_event(&mut self) -> Option<Event> {
         let id = self.writer.id;
         if core::mem::take(&mut self.promises.deadline_missed) {
@@ -233,7 +233,7 @@ impl<P: Lend> UserWriter<P> {
         core::mem::take(&mut self.promises.liveliness_lost).then_some(Event::LivelinessLost { writer: id })
     }
 
-    /// It has ended: it holds and sends nothing any more, and gives back what is written.
+    /// Ends the writer: it holds and sends nothing, and returns written samples.
     pub fn close(&mut self) {
         self.closed = true;
         self.writer = Writer::new(self.writer.id, self.writer.qos, 1);

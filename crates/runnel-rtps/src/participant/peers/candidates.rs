@@ -1,4 +1,5 @@
-//! Participants that have yet to prove their address: told of us within what they may cost, put on trial, demoted, proved.
+//! Candidates: participants that have not proved their address. They are greeted within their credit, put on trial,
+//! demoted or proved.
 
 use super::{Outbox, Peer, Standing, number_offset};
 use crate::announce::{ParticipantData, nearest};
@@ -16,20 +17,20 @@ use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// How many bytes a candidate may cost for each that it sent.
+/// Bytes that may be sent to a candidate for each received one.
 pub(super) const CREDIT: usize = 3;
 
-/// How many bytes it may cost at most, however long it has been talking.
+/// Maximum credit of a candidate.
 const MOST_CREDIT: usize = 16 * 1024;
 
-/// How long a candidate is waited for until it is told of us again. Some announce themselves a moment before they listen, and
-/// would hear of us with their next announcement only.
+/// Delays after which a candidate is sent our announcement again. Some announce themselves a moment before they listen,
+/// and would receive our announcement only after their next one.
 const GREET_AGAIN: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(20)];
 
-/// How long a participant is on trial before it is told of us by announcements alone.
+/// Duration of a trial; afterwards a participant is sent only announcements.
 pub(super) const TRIAL: Duration = Duration::from_secs(3);
 
-/// A candidate that has said more than announcements makes room for another only if it is older than this.
+/// Minimum age of a candidate that has sent more than announcements before another one may displace it.
 const SETTLING: Duration = Duration::from_secs(1);
 
 impl Participant {
@@ -83,8 +84,8 @@ impl Participant {
         self.greet(now, prefix);
     }
 
-    /// The oldest candidate that has only announced itself makes room for another if there are as many as may be, or the
-    /// oldest that has not proved itself for a while. One of another host displaces none of this one.
+    /// Displaces the oldest candidate if the limit is reached: one that has only announced itself, else one that has
+    /// not proved itself for a while. A remote one displaces no local one.
     fn make_room_for_candidate(&mut self, now: Instant, is_local: bool) -> bool {
         if self.peers.index.candidates() < self.config.limits.candidates {
             return true;
@@ -97,7 +98,7 @@ impl Participant {
         displaced.is_some()
     }
 
-    /// A participant has sent a datagram: one that is not proved may cost so much more.
+    /// Adds the bytes of a received datagram to the credit of an unproved participant.
     pub(super) fn note_bytes(&mut self, now: Instant, prefix: GuidPrefix, len: usize) {
         let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.is_proved()) else { return };
         peer.credit = peer.credit.saturating_add(len * CREDIT).min(MOST_CREDIT);
@@ -114,7 +115,7 @@ impl Participant {
         }
     }
 
-    /// Tells a candidate of us now, and again if it does not answer soon.
+    /// Sends a candidate our announcement, and again if it does not answer soon.
     pub(super) fn greet(&mut self, now: Instant, prefix: GuidPrefix) {
         self.greet_for(now, prefix, 0);
     }
@@ -127,7 +128,7 @@ impl Participant {
         self.arm_peer(prefix);
     }
 
-    /// How many bytes a participant may cost now.
+    /// Returns the bytes that may be sent to a participant now.
     pub(in crate::participant) fn credit(&self, prefix: GuidPrefix) -> usize {
         match self.peers.get(prefix) {
             Some(peer) if peer.is_proved() => usize::MAX,
@@ -136,7 +137,7 @@ impl Participant {
         }
     }
 
-    /// Takes so many bytes off what a participant may cost. False if it may not cost so much.
+    /// Subtracts sent bytes from the credit of a participant. Returns false if the credit is too small.
     pub(in crate::participant) fn spend(&mut self, prefix: GuidPrefix, bytes: usize) -> bool {
         let Some(peer) = self.peers.get_mut(prefix) else { return false };
         match peer.credit.checked_sub(bytes) {
@@ -149,7 +150,7 @@ impl Participant {
         }
     }
 
-    /// A participant has something for us, and so has heard of us: it is put on trial, if it has been heard from where it is
+    /// Puts a participant on trial after a datagram with our prefix, if it sends from the address at which it is
     /// reached.
     pub(in crate::participant) fn put_on_trial(
         &mut self,
@@ -177,7 +178,7 @@ impl Participant {
         });
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         peer.trial_ends = Some(now + TRIAL);
-        // It has heard of us.
+        // It has received our announcement.
         peer.outbox.announcement = false;
         peer.outbox.begin_asking(now);
         self.tell(Event::ParticipantFound(prefix));
@@ -185,7 +186,7 @@ impl Participant {
         self.arm_peer(prefix);
     }
 
-    /// A participant has acknowledged what only a receiver of our datagrams can know.
+    /// Accepts the proof of a participant: it has acknowledged a number that only a receiver of our datagrams can know.
     pub(in crate::participant) fn prove(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
         self.put_on_trial(now, from, prefix);
         let Some(peer) = self.peers.get(prefix) else { return };
@@ -209,7 +210,8 @@ impl Participant {
         self.ask_for_endpoints(now, prefix);
     }
 
-    /// Its trial is over: nothing is held for it any more, and it is told of us only when it announces itself.
+    /// Demotes a participant after its trial: nothing is held for it, and it is sent our announcement only when it
+    /// announces itself.
     pub(super) fn demote(&mut self, now: Instant, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         peer.trial_ends = None;
@@ -225,8 +227,8 @@ impl Participant {
         self.update_writers_of(prefix, || Change::Gate(prefix, gate));
     }
 
-    /// A port is one participant's at a time with Runnel, though not with all: another that was there has died, and nobody
-    /// is to wait for it.
+    /// Ends other Runnel participants at the same address: a port belongs to one at a time, so the others have died,
+    /// and no writer should wait for them.
     fn take_place(&mut self, now: Instant, prefix: GuidPrefix, address: SocketAddr) {
         let is_ours = |peer: &&Peer| peer.data.vendor == VendorId::RUNNEL && peer.data.prefix != prefix;
         let dead: Vec<GuidPrefix> = self
@@ -239,7 +241,7 @@ impl Participant {
         dead.into_iter().for_each(|dead| self.end_participant(now, dead));
     }
 
-    /// Says once why a participant is not met.
+    /// Reports once that a participant sends from other addresses than announced.
     fn tell_of_elsewhere(&mut self, from: SocketAddr, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         if !core::mem::replace(&mut peer.is_elsewhere, true) {
@@ -270,7 +272,7 @@ impl Participant {
                     inline_qos: Vec::new(),
                     gate: Gate::Open,
                     number_offset,
-                    // Ours holds what comes before it is told.
+                    // Runnel's readers hold samples that arrive before the first number is known.
                     needs_first_number: number_offset != 0 && !is_ours,
                     echoes: plain.is_some(),
                     plain: plain.clone(),
@@ -292,7 +294,7 @@ impl Participant {
         self.arm_discovery(prefix);
     }
 
-    /// There is no place for a participant. That is told now and then.
+    /// Counts a refused participant, and reports it at intervals.
     pub(super) fn refuse(&mut self, now: Instant, address: SocketAddr) {
         if let Some(count) = self.peers.refusals.note(now) {
             self.tell(Event::ParticipantsRefused { address, count });

@@ -1,12 +1,13 @@
-//! Running totals over participants, and candidates in the order in which they make room: announcements and endpoints that
-//! anybody invents by the thousand are not to cost a walk over all that are known.
+//! Running totals over participants, and candidates in displacement order: invented announcements and endpoints by the
+//! thousand must not cost a scan of all known participants.
 
 use super::Peer;
 use crate::wire::GuidPrefix;
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::net::IpAddr;
 
-/// Place of a candidate: whether it has said more than announcements, whether it is of this host, and which it was.
+/// Displacement order of a candidate: whether it has sent more than announcements, whether it is local, and its ordinal
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     is_talking: bool,
@@ -15,7 +16,7 @@ struct Place {
     prefix: GuidPrefix,
 }
 
-/// What one participant counts for.
+/// Indexed data of a participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     ip: IpAddr,
@@ -23,7 +24,7 @@ pub(super) struct Entry {
     place: Option<Place>,
 }
 
-/// See the module.
+/// Index of participants.
 #[derive(Debug, Default)]
 pub(in crate::participant) struct Index {
     candidates: BTreeSet<Place>,
@@ -62,22 +63,23 @@ impl Index {
         }
     }
 
-    /// How many participants are not proved.
+    /// Returns the number of unproved participants.
     pub fn candidates(&self) -> usize {
         self.candidates.len()
     }
 
-    /// How much memory endpoints take.
+    /// Returns the bytes of all endpoints.
     pub fn endpoint_bytes(&self) -> usize {
         self.endpoint_bytes
     }
 
-    /// How much those of participants at one address take.
+    /// Returns the bytes of the endpoints of participants at one address.
     pub fn endpoint_bytes_at(&self, ip: IpAddr) -> usize {
         self.endpoint_bytes_at.get(&ip).copied().unwrap_or(0)
     }
 
-    /// The oldest candidate that has only announced itself, or that has said more; of this host only if `may_be_local`.
+    /// Returns the oldest candidate that has only announced itself, or that has sent more; a local one only if
+    /// `may_be_local`.
     pub(super) fn oldest(&self, is_talking: bool, may_be_local: bool) -> Option<GuidPrefix> {
         let first = |same_host| {
             let begin = Place { is_talking, same_host, order: 0, prefix: GuidPrefix::UNKNOWN };

@@ -1,4 +1,4 @@
-//! Leases of participants that run out, and participants that are lost.
+//! Expiry of leases, and loss of participants.
 
 use super::Standing;
 use crate::event::Event;
@@ -7,7 +7,7 @@ use crate::wire::{EntityId, GuidPrefix};
 use runnel_core::time::Instant;
 
 impl Participant {
-    /// A participant's lease may be over.
+    /// Handles the timer of a participant, whose lease may have expired.
     pub(in crate::participant) fn peer_due(&mut self, now: Instant, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         if peer.ends_unless_confirmed.is_some_and(|at| at <= now) {
@@ -19,21 +19,21 @@ impl Participant {
                 return self.demote(now, prefix);
             }
             let again = peer.greet_again.take_if(|(at, _)| *at <= now);
-            // One on trial is asked at a pace of its own.
+            // One on trial is asked at intervals of its own.
             return match again.filter(|_| peer.standing == Standing::Announced) {
                 Some((_, time)) => self.greet_for(now, prefix, time),
                 None => self.ask_whether_moved(now, prefix),
             };
         }
         let (proved, address, number_offset) = (peer.is_proved(), peer.metatraffic, peer.number_offset);
-        // First, since what it would have to be told when it comes back is held from then on.
+        // First, since its dispose samples are held from then on.
         if proved {
             self.look_for(now, prefix, (address, number_offset));
         }
         self.lose(prefix);
     }
 
-    /// A participant is gone. Gives what was known of it.
+    /// Removes a participant that is gone; returns its data.
     pub(in crate::participant) fn lose(&mut self, prefix: GuidPrefix) -> Option<Peer> {
         let peer = self.peers.remove(prefix)?;
         self.disarm_peer(&peer);

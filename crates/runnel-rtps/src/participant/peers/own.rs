@@ -1,4 +1,4 @@
-//! What a participant of ours says of itself.
+//! Our own announcement.
 
 use crate::announce::{self, BuiltinEndpoints, ParticipantData};
 use crate::config::Config;
@@ -9,17 +9,17 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use runnel_core::time::Instant;
 
-/// With how many announcements all who have met us are told that we have moved.
+/// Number of announcements with which participants that have named us are sent our new addresses.
 const TELL_OF_MOVE: u32 = 7;
 
-/// What we say of ourselves.
+/// Serializes our announcement.
 pub(in crate::participant) fn announcement_of(config: &Config) -> Arc<[u8]> {
     let mut out = Vec::new();
     data_of(config).emit(&mut out);
     out.into()
 }
 
-/// What we say of ourselves to a plain peer at this address.
+/// Serializes our announcement for a plain peer at this address.
 pub(in crate::participant) fn plain_announcement_of(config: &Config, peer: IpAddr) -> Vec<u8> {
     announce::plain_participant(&data_of(config), &announce::nearest(&config.unicast, peer))
 }
@@ -29,7 +29,7 @@ fn data_of(config: &Config) -> ParticipantData {
         prefix: config.prefix,
         version: VERSION,
         vendor: VendorId::RUNNEL,
-        // Those who hear it are of the domain by the port alone; there are peers that drop what says more.
+        // The port already determines the domain, and some peers drop announcements with this parameter.
         domain: None,
         domain_tag: Default::default(),
         lease: Some(config.lease),
@@ -42,13 +42,13 @@ fn data_of(config: &Config) -> ParticipantData {
 }
 
 impl Participant {
-    /// Our addresses are others now.
+    /// Sets our addresses.
     pub fn set_addresses(&mut self, now: Instant, unicast: Vec<SocketAddr>, own: Vec<IpAddr>) {
         if (&self.config.unicast, &self.config.own_addresses) == (&unicast, &own) {
             return;
         }
         if self.config.unicast.iter().any(|former| !unicast.contains(former)) {
-            // The network may be gone by which a peer was reached.
+            // The network of a peer may be unreachable now.
             self.peers.all.values_mut().for_each(|peer| peer.is_path_in_doubt = true);
         }
         (self.config.unicast, self.config.own_addresses) = (unicast, own);

@@ -1,14 +1,15 @@
-//! Proof of an address: the sequence numbers of our discovery writers begin at a random number of each peer's own.
+//! Proof of an address: the sequence numbers of our discovery writers begin at a random number for each peer.
 //!
-//! A heartbeat tells a reader the first number that there is, and its acknowledgement names that number. Somebody who sends
-//! from an address without receiving there does not know it. The number is made of a secret, the peer's prefix and its address:
-//! a peer that we lose, and that has not lost us, finds its numbers continued. One that is reached elsewhere proves that anew.
+//! A heartbeat contains the first number, and the reader's acknowledgement contains it, too. A sender that does not
+//! receive at its source address does not know it. The number derives from a secret, the peer's prefix and its address:
+//! a peer that we have lost, but that has not lost us, finds its numbers continued. A peer at another address has to
+//! prove that one.
 //!
-//! Tried with Fast DDS 2.9, 2.14 and 3, Cyclone DDS 0.10 and 11, RustDDS 0.15, Dust DDS 0.16 and Runnel: each acknowledges from
-//! the first number of the first heartbeat on. Fast DDS steps through all numbers before that one by one, and stands still for
-//! minutes where they are millions. embeddedRTPS (mROS 2) ignores the first number, as its source shows, and asks for number 1
-//! for ever. It and vendors that have not been tried are given the real numbers, which begin with 1: they count as proved when
-//! they acknowledge a sample of discovery, which somebody can do who does not receive.
+//! Tested with Fast DDS 2.9, 2.14 and 3, Cyclone DDS 0.10 and 11, RustDDS 0.15, Dust DDS 0.16 and Runnel: each
+//! acknowledges from the first number of the first heartbeat on. Fast DDS steps through all earlier numbers one by one,
+//! and blocks for minutes if they are millions. embeddedRTPS (mROS 2) ignores the first number, as its source shows,
+//! and requests number 1 for ever. It and untested vendors get the real numbers, which begin with 1: they count as
+//! proved when they acknowledge a discovery sample, which a blind sender can forge.
 
 use super::candidates::TRIAL;
 use super::{DISCOVERY, Peer, Standing};
@@ -22,8 +23,8 @@ use core::net::IpAddr;
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// Vendors whose readers begin with the first number that a heartbeat names, and how many bits that may have. Some count in 32
-/// bits how many samples they have lost. Fast DDS steps through all numbers before the first, one by one.
+/// Vendors whose readers begin with the first number of a heartbeat, and the maximum bits of that number. Some count
+/// lost samples in 32 bits. Fast DDS steps through all numbers before the first one by one.
 const BEGIN_ANYWHERE: [(VendorId, u32); 5] = [
     (VendorId::RUNNEL, 31),
     (VendorId::CYCLONE_DDS, 31),
@@ -33,22 +34,22 @@ const BEGIN_ANYWHERE: [(VendorId, u32); 5] = [
 ];
 const FEW_BITS: u32 = 13;
 
-/// How many different wrong numbers a participant may acknowledge in a while before none counts. A true peer may acknowledge
-/// some that it was told before it had another address.
+/// Number of different wrong numbers within a time after which none counts. A true peer may acknowledge some that it
+/// received at another address.
 const MOST_WRONG: usize = 8;
 const WHILE: Duration = Duration::from_secs(3);
 
-/// What one that is to prove another address may cost before it sends anything from there.
+/// Initial credit of a participant that is to prove another address.
 const CREDIT_OF_MOVE: usize = 1024;
 
-/// How many bits the random number of a participant may have, if it is told any.
+/// Returns the bits of a participant's random number, if it gets one.
 fn bits(prefix: GuidPrefix, vendor: VendorId) -> Option<u32> {
     let (_, bits) = BEGIN_ANYWHERE.iter().find(|(of, _)| *of == vendor)?;
-    // Another may have announced it first, as of another vendor.
+    // An attacker may have announced it first, with another vendor.
     Some(if prefix.is_of(VendorId::FAST_DDS) { FEW_BITS } else { *bits })
 }
 
-/// By how much the numbers of discovery that a participant at an address is told exceed the real ones.
+/// Returns the offset of a participant's discovery sequence numbers from the real ones.
 #[expect(deprecated, reason = "the hasher that replaces it is in std")]
 pub(super) fn number_offset(secret: [u64; 2], prefix: GuidPrefix, ip: IpAddr, vendor: VendorId) -> i64 {
     let Some(bits) = bits(prefix, vendor) else { return 0 };
@@ -61,7 +62,7 @@ pub(super) fn number_offset(secret: [u64; 2], prefix: GuidPrefix, ip: IpAddr, ve
     1 + (hasher.finish() >> (64 - bits)).cast_signed()
 }
 
-/// Wrong numbers that a participant has acknowledged of late.
+/// Wrong numbers that a participant has acknowledged recently.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guesses {
     bases: Vec<SequenceNumber>,
@@ -69,8 +70,8 @@ pub(super) struct Guesses {
 }
 
 impl Guesses {
-    /// Counts a wrong number, unless it is one that says that nothing has come yet, or the same again. True if it is one too
-    /// many.
+    /// Counts a wrong number, unless it means that nothing has arrived, or is repeated. Returns whether the limit is
+    /// reached.
     fn note(&mut self, now: Instant, base: SequenceNumber) -> bool {
         if self.since + WHILE <= now {
             self.bases.clear();
@@ -89,12 +90,12 @@ impl Guesses {
 }
 
 impl Peer {
-    /// True if its numbers can be guessed by trying thousands: one datagram is worth one try.
+    /// Returns whether its number can be guessed by thousands of attempts: one datagram then counts as one attempt.
     pub(in crate::participant) fn is_guessable(&self) -> bool {
         bits(self.data.prefix, self.data.vendor) == Some(FEW_BITS)
     }
 
-    /// True if an acknowledgement shows that the peer receives our discovery, whose last number is this one.
+    /// Returns whether an acknowledgement proves that the peer receives our discovery; `last` is the last number.
     fn is_proved_by(&self, ack: &AckNack, last: SequenceNumber) -> bool {
         let base = SequenceNumber(ack.missing.base.0.saturating_sub(self.number_offset));
         let nothing_had = self.number_offset == 0 && last > SequenceNumber::ZERO;
@@ -104,8 +105,8 @@ impl Peer {
 }
 
 impl super::Participant {
-    /// The numbers of discovery that a participant is told are those for its vendor and address, which have been others. One
-    /// that has met us goes on from those that it knows: most readers never go back.
+    /// Renumbers discovery for a participant whose vendor or address has changed. One that has named us continues after
+    /// its former numbers: most readers never go back.
     pub(super) fn renumber(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.is_proved()) else { return };
         let fresh = number_offset(self.config.secret, prefix, peer.metatraffic.ip(), peer.data.vendor);
@@ -120,13 +121,13 @@ impl super::Participant {
         self.join_discovery(prefix);
     }
 
-    /// One that is proved is reached at another address, and has to prove that. Its links stay, and wait.
+    /// Puts a proved participant on trial at another address. Its links remain, and wait.
     pub(super) fn put_on_trial_anew(&mut self, now: Instant, prefix: GuidPrefix) {
         self.peers.alter(prefix, |peer| peer.standing = Standing::OnTrial);
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         (peer.trial_ends, peer.credit) = (Some(now + TRIAL), CREDIT_OF_MOVE);
         peer.outbox.queued = false;
-        // It may have to reach us elsewhere as well.
+        // It may also need our new address.
         peer.outbox.announcement = true;
         peer.outbox.begin_asking(now);
         self.set_gates(now, prefix, Gate::Waiting);
@@ -134,8 +135,8 @@ impl super::Participant {
         self.arm_peer(prefix);
     }
 
-    /// True if an acknowledgement of a participant that is not proved shows that it receives our discovery. One that tries
-    /// number after number is demoted, and shows nothing for a while.
+    /// Returns whether an acknowledgement of an unproved participant proves that it receives our discovery. One that
+    /// tries many numbers is demoted, and cannot prove anything for a while.
     pub(in crate::participant) fn shows_receipt(
         &mut self,
         now: Instant,
@@ -144,7 +145,7 @@ impl super::Participant {
     ) -> bool {
         let last = self.writers.get(&ack.writer).map(|writer| writer.history().last());
         let (Some(peer), Some(last)) = (self.peers.get_mut(prefix), last) else { return false };
-        // The numbers of signs of life grow with time, and with them what could be guessed.
+        // The numbers of liveliness messages grow with time, and so does the chance of a guess.
         if !ack.writer.is_builtin()
             || ack.writer == EntityId::MESSAGE_WRITER
             || peer.guesses.are_too_many(now)

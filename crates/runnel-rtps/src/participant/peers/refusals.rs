@@ -1,12 +1,12 @@
-//! Count of participants that found no place, told now and then.
+//! Count of refused participants, reported at intervals.
 
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// How often it is told.
+/// Interval of reports.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
 
-/// See the module.
+/// Count of refused participants.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     untold: u64,
@@ -14,7 +14,7 @@ pub(super) struct Refusals {
 }
 
 impl Refusals {
-    /// Counts another one. Gives how many there were since that was told before, if it is time to tell.
+    /// Counts a refusal. Returns the number since the last report, if the next one is due.
     pub fn note(&mut self, now: Instant) -> Option<u64> {
         self.untold += 1;
         if self.told.is_some_and(|told| told + TOLD_EVERY > now) {

@@ -1,21 +1,22 @@
-//! Standing of a participant: how much of what it says is known to come from where it says that it is.
+//! Standing of a participant: how far its address is proved.
 
-/// What a participant has shown.
+/// Standing of a participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::participant) enum Standing {
-    /// It has announced itself, which anybody can do in any name.
+    /// It has announced itself, which can be forged.
     Announced,
-    /// It has named us, as any receiver of our multicast can. Its endpoints are matched; what it is sent is bounded by what
-    /// it sends, and its readers get no samples yet.
+    /// It has sent our prefix, which any receiver of our multicast knows. Its endpoints are matched; datagrams to it
+    /// are limited by those from it, and its readers receive no samples yet.
     OnTrial,
-    /// It was on trial for long, and acknowledged nothing. It is still heard, and is told of us when it announces itself.
+    /// Its trial has ended without an acknowledgement. Its datagrams are handled, and it is sent our announcement when
+    /// it announces itself.
     Demoted,
     /// It has acknowledged numbers that only a receiver of our datagrams can know.
     Proved,
 }
 
 impl Standing {
-    /// True once it has named us.
+    /// Returns whether it has named our prefix.
     pub fn has_met(self) -> bool {
         self != Self::Announced
     }

@@ -1,11 +1,11 @@
-//! Samples put together of fragments.
+//! Tests of reassembly.
 
 use super::*;
 use crate::wire::{EntityId, Message, Submessage, VendorId, begin};
 
 const SAMPLE: [u8; 10] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 
-/// Takes in fragments of three bytes each of a sample.
+/// Adds a fragment of three bytes of a sample.
 fn take(fragments: &mut Fragments, number: i64, fragment: u32, sample: &[u8]) -> Option<Complete> {
     let mut out = vec![];
     begin(&mut out, VendorId::RUNNEL, crate::wire::GuidPrefix::UNKNOWN);
@@ -110,7 +110,7 @@ fn newer_samples_make_room_for_an_older_one_and_not_the_other_way_round() {
     assert!(fragments.has_room(SequenceNumber(5), SAMPLE.len(), 25));
     assert!(!fragments.has_begun(SequenceNumber(7)) && fragments.has_begun(SequenceNumber(6)));
     assert!(fragments.take_forgotten(), "it is asked for again");
-    // The same of the bytes that all writers share.
+    // The same for the bytes that all writers share.
     let budget = Budget::new(15);
     let _other = budget.claim(10);
     assert!(fragments.claim(SequenceNumber(5), SAMPLE.len(), &budget).is_none());

@@ -1,4 +1,4 @@
-//! What a writer is told: what came and what is missing, and when that is asked for again.
+//! Acknowledgements and requests to a writer, and their repetition.
 
 use super::WriterProxy;
 use super::timing::{LONGEST, Timing};
@@ -9,33 +9,34 @@ use crate::wire::{
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// After so many times in vain the pauses grow.
+/// Number of unanswered requests after which the intervals grow.
 const PATIENT_TRIES: u32 = 16;
 
-/// After so many times in vain it is asked what it has along with what is missing, which it may not have.
+/// Number of unanswered requests after which a heartbeat is also requested, since the writer may no longer have the
+/// samples.
 const VAIN_TRIES: u32 = 3;
 
-/// How often a writer is asked what it has until it says so; if it does not, it is asked now and then for as long as it is
-/// there. It may have said so once, and not have noticed that it was lost.
+/// Maximum number of requests for a first heartbeat at short intervals. Later ones follow at long intervals while the
+/// writer is matched: its only heartbeat may have been lost.
 const GREETINGS: u32 = 20;
 const GREETING_PAUSE: Duration = Duration::from_secs(3);
 
-/// When what is missing is asked for again.
+/// Repetition of requests for missing samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Retry {
     pub(super) at: Option<Instant>,
-    /// How often nothing came in time since something did.
+    /// Number of requests without progress.
     vain: u32,
-    /// Up to here what is missing was asked for.
+    /// All missing samples up to here were requested.
     pub(super) up_to: SequenceNumber,
-    /// And up to here that was so long ago, when the time comes, that it is asked for again.
+    /// All missing samples up to here are overdue when the timer fires, and are requested again.
     overdue: SequenceNumber,
-    /// Up to here nothing is missing that has neither begun nor been asked for.
+    /// Up to here no sample is missing that has neither begun nor been requested.
     pub(super) looked: SequenceNumber,
     pub(super) timing: Timing,
 }
 
-/// The last number there is: no writer gets there.
+/// The greatest number, which no writer reaches.
 const LAST: SequenceNumber = SequenceNumber(i64::MAX);
 
 impl Retry {
@@ -44,25 +45,25 @@ impl Retry {
         Self { at: None, vain: 0, up_to: none, overdue: none, looked: none, timing: Timing::new() }
     }
 
-    /// Nothing is missing.
+    /// Stops the timer: nothing is missing.
     pub fn stop(&mut self) {
         (self.at, self.vain, self.overdue) = (None, 0, self.up_to);
     }
 
-    /// Only what is up to here has been asked for, or looked for.
+    /// Resets the state to samples after this one.
     pub(super) fn return_to(&mut self, number: SequenceNumber) {
         (self.at, self.vain) = (None, 0);
         (self.up_to, self.overdue, self.looked) = (number, number, number);
     }
 
-    /// Something of what is missing has come.
+    /// Records that a missing sample arrived.
     pub fn note_progress(&mut self) {
         self.vain = 0;
     }
 }
 
 impl WriterProxy {
-    /// The writer tells what it has.
+    /// Handles a HEARTBEAT.
     pub fn heartbeat(&mut self, now: Instant, heartbeat: &Heartbeat) {
         if !self.spec.reliable || !self.takes_count(now, heartbeat) {
             return;
@@ -86,11 +87,12 @@ impl WriterProxy {
         }
     }
 
-    /// The writer tells what it has, for the first time or since it was found again.
+    /// Handles the first HEARTBEAT of a writer, or the first since it was matched again.
     fn begin_by_heartbeat(&mut self, now: Instant, heartbeat: &Heartbeat) {
         let has_been_there = |had: &SequenceNumber| *had <= heartbeat.last.next();
-        // One that has fewer samples than it had is another, whose name is the same. Ours tell of no more than they have
-        // sent by now, and that may have been overtaken, or what it had was forged: that is not confirmed, and it is asked.
+        // A writer with fewer samples than before is another one with the same GUID. Runnel's writers announce only the
+        // samples that they have sent, so the HEARTBEAT may have been overtaken, or the former position was forged: it
+        // is not confirmed, and the writer is asked.
         let had = self.had.filter(|had| self.goes_on() || has_been_there(had));
         match had.as_ref().is_none_or(has_been_there) {
             true => self.position.confirm(now),
@@ -99,7 +101,7 @@ impl WriterProxy {
         self.begin_at(now, heartbeat.first, had);
     }
 
-    /// False if a HEARTBEAT was overtaken, or is counted otherwise than those before it and must be confirmed.
+    /// Returns false if a HEARTBEAT was overtaken, or has an implausible count that must be confirmed.
     fn takes_count(&mut self, now: Instant, heartbeat: &Heartbeat) -> bool {
         let news = self.heartbeats.take(now, heartbeat.count);
         match news {
@@ -112,7 +114,7 @@ impl WriterProxy {
         news.counts()
     }
 
-    /// The writer tells which fragments of a sample it has sent.
+    /// Handles a HEARTBEAT_FRAG.
     pub fn heartbeat_fragments(&mut self, now: Instant, heartbeat: &HeartbeatFrag) {
         if !self.spec.reliable || !self.fragment_heartbeats.take(now, heartbeat.count).counts() {
             return;
@@ -124,7 +126,7 @@ impl WriterProxy {
         }
     }
 
-    /// Its time has come: asks again. True if an answer is due.
+    /// Handles the timer: schedules repeated requests. Returns whether an answer is due.
     pub fn handle_timeout(&mut self, now: Instant) -> bool {
         self.probe_if_due(now);
         if self.retry.at.is_none_or(|at| at > now) {
@@ -134,7 +136,7 @@ impl WriterProxy {
         let came = missing.and_then(|number| self.fragments.came(number));
         let quiet = came.map(|came| came + self.retry.timing.pause_of_fragments());
         match missing {
-            // More of it may be under way, whatever comes of others.
+            // More fragments of it may be in flight, whatever arrives of other samples.
             Some(_) if quiet.is_some_and(|quiet| now < quiet) => self.retry.at = quiet,
             Some(number) => {
                 self.fragments.know_all(number);
@@ -151,14 +153,14 @@ impl WriterProxy {
         self.wants_answer()
     }
 
-    /// The answer that is due: an acknowledgement, and what fragments are missing. A writer that sends without having
-    /// said what it has is asked for all before that, since some tell only then that it will not come.
+    /// Returns the due answer: an ACKNACK and a NACK_FRAG. A writer that sends without a HEARTBEAT is asked for all
+    /// earlier samples, since some send a GAP only then.
     pub fn answer(&mut self, now: Instant, reader: EntityId) -> Option<(AckNack, Option<NackFrag>)> {
         if !core::mem::take(&mut self.owes_answer) {
             return None;
         }
         let writer = self.spec.guid.entity;
-        // What was asked for a moment ago is under way.
+        // Samples requested a moment ago are in flight.
         let is_time = self.retry.at.is_none_or(|at| at <= now);
         let overdue = is_time.then_some(self.retry.overdue);
         let (missing, fragments) = self.all_missing(now, overdue);
@@ -172,9 +174,8 @@ impl WriterProxy {
         Some((AckNack { reader, writer, missing, count, is_final }, nack))
     }
 
-    /// The samples that are missing as a whole and were not asked for or are overdue, as many as a set holds, and the
-    /// fragments of the first that is incomplete and was not asked for either, if nothing is overdue; notes that they are
-    /// asked for.
+    /// Returns the completely missing samples that were not requested or are overdue, as many as a set holds, and the
+    /// fragments of the first incomplete sample that were not requested. Records them as requested.
     fn all_missing(
         &mut self,
         now: Instant,
@@ -213,8 +214,8 @@ impl WriterProxy {
         self.retry.overdue = self.retry.up_to;
     }
 
-    /// What is missing and has not been asked for is asked for at once, but for fragments that may be under way. It is looked
-    /// for where nobody has looked yet: thousands may be held, and this is asked for each datagram.
+    /// Requests unrequested missing samples at once, except fragments that may be in flight. The search begins after
+    /// the range already searched: thousands may be held, and every datagram causes a search.
     pub(super) fn note_missing(&mut self) {
         if !self.greeted {
             return;
@@ -225,36 +226,36 @@ impl WriterProxy {
         let unasked = self.retry.up_to.max(self.retry.looked).next().max(self.next);
         let away = self.missing_from(unasked).find(|number| !self.fragments.has_begun(*number));
         self.retry.looked = away.map_or(self.last, SequenceNumber::previous);
-        // What has found no room is asked for when there is some, or in a while.
+        // Samples that exceeded the capacity are requested when there is some, or after a while.
         let may_ask = |away: SequenceNumber| !self.is_full && away.distance_from(self.next) < BITS;
         self.owes_answer |= self.fragments.take_passed() | away.is_some_and(may_ask);
     }
 
-    /// A sample that has come found no room, and is missing again.
+    /// Records that a received sample exceeded the capacity and is missing again.
     pub(super) fn note_dropped(&mut self, number: SequenceNumber) {
         self.is_full = true;
         self.retry.looked = self.retry.looked.min(number.previous());
         self.retry.up_to = self.retry.up_to.min(number.previous());
     }
 
-    /// Samples have gone to the user: there may be room for what was not asked for.
+    /// Records that samples went to the user: there may be capacity for unrequested ones.
     pub(super) fn note_room(&mut self) {
         self.owes_answer |= core::mem::take(&mut self.is_full) && self.is_missing_something();
     }
 
-    /// Where those samples end that there is room for: without any it is the next one that all wait for, and others would be
-    /// sent in vain again and again, and take what room there is from the next of other writers.
+    /// Returns the end of the samples that there is capacity for. Without capacity it is only the next one: later ones
+    /// would be sent in vain, and would take capacity from other writers.
     fn end_of_room(&self) -> SequenceNumber {
         if self.is_full { self.next.next() } else { LAST }
     }
 
-    /// A sample that may have been asked for has come.
+    /// Records that a sample arrived that may have been requested.
     pub(super) fn note_repaired(&mut self, now: Instant, number: SequenceNumber) {
         self.retry.timing.note_came(now, number);
         self.retry.note_progress();
     }
 
-    /// True if the writer has something that has not come.
+    /// Returns whether the writer has a sample that has not arrived.
     pub(super) fn is_missing_something(&self) -> bool {
         self.spec.reliable && self.greeted && self.first_missing().is_some()
     }
@@ -263,9 +264,9 @@ impl WriterProxy {
         self.missing_from(self.next).next()
     }
 
-    /// The samples that are missing, in order.
+    /// Returns the missing samples, in order.
     fn missing_from(&self, start: SequenceNumber) -> impl Iterator<Item = SequenceNumber> {
-        // Thousands may be held, which are not to be looked up one by one.
+        // Thousands may be held, which must not be looked up one by one.
         let mut number = start.max(self.whole.next());
         let mut held = self.held.range(number..).map(|(held, _)| *held).peekable();
         core::iter::from_fn(move || {
@@ -284,7 +285,7 @@ impl WriterProxy {
         })
     }
 
-    /// What follows what is whole may be there by now.
+    /// Extends the range without missing samples.
     pub(super) fn extend_whole(&mut self) {
         self.whole = self.whole.max(self.next.previous());
         while self.whole < LAST {

@@ -1,4 +1,4 @@
-//! Samples that come, whole or in fragments, and wait for those before them.
+//! Arrival of samples, whole or in fragments, and their order.
 
 use super::{Held, WriterProxy};
 use crate::evidence::{QUIET, Verdict};
@@ -7,32 +7,32 @@ use crate::wire::{DataFrag, EntityId, SequenceNumber, Timestamp};
 use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
-/// How many samples are held that came before one that is missing.
+/// Maximum number of samples held before a missing one.
 pub(super) const MOST_HELD: usize = 4096;
 
-/// What holding a sample takes beside its bytes, in bytes and roughly.
+/// Approximate overhead of a held sample in bytes.
 const HOLDING: usize = 128;
 
-/// How far a sample that comes once may be ahead of the last one: no more than are lost in a row by a network that works.
+/// Maximum distance of a best-effort sample from the last one: a working network loses fewer in a row.
 const MOST_AHEAD: u32 = 256;
 
-/// How many bytes at either end of a sample tell it from others.
+/// Number of bytes at either end of a sample in its digest.
 const DIGESTED: usize = 64;
 
-/// What came of a sample.
+/// Verdict on a received sample.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// It is the next: deliver it, and then what [`WriterProxy::take_held`] gives.
+    /// It is the next: deliver it, and then the samples of [`WriterProxy::take_held`].
     Deliver,
-    /// One before it is missing, or the reader's user has no room for it.
+    /// An earlier sample is missing, or the reader's user has no capacity.
     Early,
-    /// It came before, or will not be wanted any more.
+    /// It is a duplicate or obsolete.
     Late,
 }
 
 impl WriterProxy {
-    /// A whole sample has come: what is to be done with it, given whether the reader's user has room for it. If not, it
-    /// is held and not acknowledged, unless the writer sends each sample once.
+    /// Handles a whole sample, given whether the reader's user has capacity. If not, a reliable sample is held and not
+    /// acknowledged.
     pub fn arrive(
         &mut self,
         now: Instant,
@@ -67,8 +67,8 @@ impl WriterProxy {
         Arrival::Deliver
     }
 
-    /// What tells a sample from others that bear its number, where that is asked: of discovery without the time, since some
-    /// writers (embeddedRTPS) stamp each repeat with the time at which it is sent.
+    /// Returns a digest that distinguishes samples with the same number, where needed: for discovery without the
+    /// timestamp, since some writers (embeddedRTPS) stamp each repetition with its own time.
     pub fn digest(&self, bytes: &[u8], stamp: Option<Timestamp>) -> u32 {
         match self.spec.guid.entity.is_builtin() {
             true => digest(bytes, None),
@@ -77,14 +77,14 @@ impl WriterProxy {
         }
     }
 
-    /// A sample that has come is left for later: it is asked for again.
+    /// Ignores a sample for now, which is requested again.
     pub fn leave_for_later(&mut self, number: SequenceNumber) {
         self.last = self.last.max(number);
         self.note_missing();
     }
 
-    /// True if the sample to be delivered next is known: the writer has said what it has, or it tells a discovery reader of
-    /// all that it has from the first, and some writers (embeddedRTPS) send HEARTBEATs only every 4 s.
+    /// Returns whether the next sample is known: the writer has sent a HEARTBEAT, or it is a discovery writer, which
+    /// sends all samples from the first one on; some (embeddedRTPS) send HEARTBEATs only every 4 s.
     fn knows_next(&self) -> bool {
         self.greeted || self.spec.guid.entity.is_builtin() && self.had.is_none()
     }
@@ -93,7 +93,7 @@ impl WriterProxy {
         [EntityId::PUBLICATIONS_WRITER, EntityId::SUBSCRIPTIONS_WRITER].contains(&self.spec.guid.entity)
     }
 
-    /// A sample goes to the user. What follows it and was said not to come is skipped.
+    /// Records that a sample goes to the user, and skips irrelevant ones after it.
     fn deliver_up_to(&mut self, now: Instant, number: SequenceNumber) {
         self.position.note_delivered();
         let after = number.next();
@@ -107,7 +107,7 @@ impl WriterProxy {
         if number < self.next && self.knows_next() {
             self.suspect(now, number);
         }
-        // Also one that is held: another that was forged may wait in its place.
+        // Also for a held one: a forged sample may have taken its place.
         self.reread_if_other(now, number, digest);
     }
 
@@ -117,8 +117,8 @@ impl WriterProxy {
         }
     }
 
-    /// Of a writer whose samples come once: what was left out is lost. One that is far ahead, or comes from before when the
-    /// writer has been quiet, goes to the user, but the position follows only when a run of them shows that it must.
+    /// Handles a best-effort sample: omitted ones are lost. A sample far ahead, or far behind after a quiet period,
+    /// goes to the user, but the position follows only a run of them.
     fn arrive_once(&mut self, now: Instant, number: SequenceNumber, digest: u32) -> Arrival {
         let is_first = self.last == SequenceNumber::ZERO && self.next == SequenceNumber::FIRST;
         let is_ahead = number >= self.next;
@@ -129,7 +129,8 @@ impl WriterProxy {
         }
         let is_far_behind = self.next.distance_from(number) > MOST_AHEAD && self.position.is_unconfirmed();
         if !is_ahead && !is_far_behind && self.position.is_unconfirmed() {
-            // It may have been sent before the writer was left. If more such follow, the writer has gone back.
+            // It may have been sent before the writer was unmatched. If more such samples follow, the writer has gone
+            // back.
             self.position.confirm(now);
         }
         let is_late = !is_ahead && !self.position.is_quiet(now) && !is_far_behind;
@@ -139,7 +140,7 @@ impl WriterProxy {
         self.follow_line(now, number, digest)
     }
 
-    /// A sample does not fit the position, but may fit others that did not.
+    /// Handles a sample that does not fit the position, but may continue others that did not fit.
     fn follow_line(&mut self, now: Instant, number: SequenceNumber, digest: u32) -> Arrival {
         let line = self.position.line;
         let is_overtaken = |(line, at): (SequenceNumber, Instant)| {
@@ -165,7 +166,7 @@ impl WriterProxy {
         self.go_on_with(number, digest)
     }
 
-    /// Goes on behind a sample of a writer whose samples come once.
+    /// Continues after a best-effort sample.
     fn go_on_with(&mut self, number: SequenceNumber, digest: u32) -> Arrival {
         if self.last != SequenceNumber::ZERO {
             self.lost += u64::from(number.distance_from(self.next));
@@ -177,8 +178,8 @@ impl WriterProxy {
         Arrival::Deliver
     }
 
-    /// Holds a sample that came early, and asks for what is missing before it. False if there is no room for it: it will be
-    /// asked for again.
+    /// Holds an early sample, and requests the missing ones before it. Returns false without capacity: it will be
+    /// requested again.
     pub fn hold(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
         let holds = self.hold_if_room(now, number, sample);
         if !holds {
@@ -203,18 +204,18 @@ impl WriterProxy {
         true
     }
 
-    /// What would have to be free to hold a sample, if it is not and that is not for what this writer has itself.
+    /// Returns the bytes that the shared budget must have free to hold a sample, if only that prevents it.
     pub fn lacks_to_hold(&self, bytes: usize) -> Option<usize> {
         let may = self.held.len() < MOST_HELD && self.held_bytes + bytes <= self.spec.most_bytes;
         (may && !self.spec.budgets.held.has(HOLDING + bytes)).then_some(HOLDING + bytes)
     }
 
-    /// How much is held that would be sent again if it was let go of, in bytes.
+    /// Returns the bytes of held samples that would be sent again if dropped.
     pub fn held_bytes(&self) -> usize {
         self.held_bytes + self.held.len() * HOLDING
     }
 
-    /// Lets go of the latest that is held, up to so many bytes: it is asked for again. Gives how many that was.
+    /// Drops the latest held samples, up to `most` bytes, which are requested again. Returns the dropped bytes.
     pub fn let_go(&mut self, most: usize) -> usize {
         let mut bytes = 0;
         while bytes < most
@@ -228,7 +229,7 @@ impl WriterProxy {
         bytes
     }
 
-    /// The sample that was held and is the next now.
+    /// Removes the held sample that is next.
     pub fn take_held(&mut self) -> Option<(SequenceNumber, Complete)> {
         if !self.knows_next() {
             return None;
@@ -240,7 +241,7 @@ impl WriterProxy {
         Some((number, sample))
     }
 
-    /// Fragments have come; gives the sample if these were the last.
+    /// Handles fragments; returns the sample if it is complete.
     pub fn take_fragments(
         &mut self,
         now: Instant,
@@ -262,7 +263,7 @@ impl WriterProxy {
         if self.spec.reliable {
             self.last = self.last.max(number);
         } else {
-            // The next that is whole tells how many are lost.
+            // The next complete sample shows how many are lost.
             let most = self.spec.most_bytes;
             self.fragments.forget_oldest(number, |bytes| bytes + len <= most);
         }
@@ -282,7 +283,7 @@ impl WriterProxy {
         whole
     }
 
-    /// True if fragments of a sample are of no use any more.
+    /// Returns whether fragments of a sample are useless.
     fn is_known(&mut self, now: Instant, number: SequenceNumber) -> bool {
         if number >= self.next {
             return self.held.contains_key(&number);
@@ -297,15 +298,14 @@ impl WriterProxy {
         is_late
     }
 
-    /// True while fragments come, and the one sample that they show beyond `last` is incomplete. Its writer may count a sample
-    /// only once it has sent all of its fragments. Where no fragments come, one that shows a further sample may be forged.
+    /// Returns whether fragments are arriving of the only sample after `last`: a writer may announce a sample only
+    /// after all of its fragments. A single fragment without further ones may be forged.
     pub(super) fn is_receiving_sample_after(&self, now: Instant, last: SequenceNumber) -> bool {
         let is_arriving = self.fragments.last_came().is_some_and(|came| now < came + QUIET);
         is_arriving && last.next() == self.last && self.fragments.has_begun(self.last)
     }
 
-    /// Lets go of samples that are held, or have begun, behind the last one that their writer has. The next one may be on its
-    /// way, in fragments.
+    /// Drops held and incomplete samples after the last one of the writer. The next one may be arriving in fragments.
     pub(super) fn let_go_behind(&mut self, last: SequenceNumber) {
         self.fragments.forget_behind(last.next());
         let behind = self.held.split_off(&last.next());
@@ -313,9 +313,9 @@ impl WriterProxy {
         self.whole = self.whole.min(last);
     }
 
-    /// A sample is longer than any that is taken: it is lost, and those behind it do not wait for it.
+    /// Counts an overlong sample as lost, so that later ones do not wait for it.
     fn pass_too_long(&mut self, number: SequenceNumber) {
-        // Of one whose samples come once the next one shows it.
+        // For best effort the next sample shows it.
         if !self.spec.reliable {
             return;
         }
@@ -324,7 +324,7 @@ impl WriterProxy {
         self.owes_answer = true;
     }
 
-    /// What is before `number` is done with, and what follows it and will not come.
+    /// Moves the position to `number`, and over irrelevant samples after it.
     pub(super) fn advance_to(&mut self, number: SequenceNumber) {
         self.next = self.next.max(number);
         while let Some((start, end)) = self.gaps.first_key_value().map(|(start, end)| (*start, *end)) {
@@ -346,7 +346,7 @@ impl WriterProxy {
     }
 }
 
-/// A number by which samples are told apart that bear the same number: of their length, ends and time.
+/// Returns a digest of a sample: its length, ends and timestamp.
 fn digest(bytes: &[u8], stamp: Option<Timestamp>) -> u32 {
     let (first, rest) = bytes.split_at(bytes.len().min(DIGESTED));
     let last = rest.get(rest.len().saturating_sub(DIGESTED)..).unwrap_or(&[]);
@@ -358,7 +358,7 @@ fn digest(bytes: &[u8], stamp: Option<Timestamp>) -> u32 {
     all.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
-/// A sample that is held as it lies in a datagram.
+/// Copies a sample out of a datagram.
 pub(crate) fn copied(bytes: &[u8], stamp: Option<Timestamp>, is_key: bool) -> Complete {
     Complete { bytes: Vec::from(bytes), stamp, is_key }
 }

@@ -1,14 +1,14 @@
-//! Samples that will not come.
+//! Irrelevant samples: ranges that will not arrive.
 
 use super::WriterProxy;
 use crate::wire::{Gap, SequenceNumber};
 use runnel_core::time::Instant;
 
-/// How many ranges of samples that will not come are remembered ahead.
+/// Maximum number of remembered ranges.
 const MOST_GAPS: usize = 256;
 
 impl WriterProxy {
-    /// The writer tells that samples will not come.
+    /// Handles a GAP.
     pub fn gap(&mut self, now: Instant, gap: &Gap) {
         if !self.spec.reliable {
             return;
@@ -32,7 +32,7 @@ impl WriterProxy {
         }
     }
 
-    /// A sample has come that was said not to come: nothing is known any more of those that were meant along with it.
+    /// Forgets the range of a sample that has arrived nevertheless; the rest of the range is unknown.
     pub(super) fn forget_gap(&mut self, number: SequenceNumber) {
         let start = self.gaps.range(..=number).next_back().map(|(start, _)| *start);
         if let Some(start) = start {
@@ -42,8 +42,8 @@ impl WriterProxy {
         }
     }
 
-    /// Samples from `from` to before `to` have come by an alternate path: they are neither asked for nor lost. What is before
-    /// `from` is still to come, unless that is the first number of all.
+    /// Records that an alternate path has delivered the samples from `from` to before `to`: they are neither requested
+    /// nor lost. Samples before `from` are still due, unless `from` is the first number.
     pub fn note_received(&mut self, from: SequenceNumber, to: SequenceNumber) {
         self.has_alternate_path = true;
         self.last = self.last.max(to.previous());
@@ -57,14 +57,14 @@ impl WriterProxy {
         self.extend_whole();
     }
 
-    /// Goes on behind what it had, though the writer has not said what it has.
+    /// Continues at the former position without a HEARTBEAT.
     fn go_on_unasked(&mut self) {
         if !core::mem::replace(&mut self.greeted, true) {
             self.next = self.next.max(self.had.unwrap_or(self.next));
         }
     }
 
-    /// A sample that has come finds no room, and is lost.
+    /// Counts a received sample without capacity as lost.
     pub fn give_up(&mut self, number: SequenceNumber) {
         self.lost += 1;
         self.add_gap(number, number.next());
@@ -73,9 +73,9 @@ impl WriterProxy {
         }
     }
 
-    /// The writer does not have what is before `first` any more. What is held of it stays deliverable.
+    /// Counts samples before `first` as lost, which the writer no longer has. Held ones remain deliverable.
     pub(super) fn lose_before(&mut self, first: SequenceNumber) {
-        // Of what is whole nothing is lost, and thousands may be held.
+        // In the range without missing samples nothing is lost, and thousands may be held.
         self.extend_whole();
         let mut number = self.next.max(self.whole.next()).max(self.lost_before);
         self.lost_before = self.lost_before.max(first);
@@ -90,7 +90,7 @@ impl WriterProxy {
         self.advance_to(self.next);
     }
 
-    /// Those of a range that are not held will not come.
+    /// Records the samples of a range that are not held as irrelevant.
     fn add_gap(&mut self, start: SequenceNumber, end: SequenceNumber) {
         let mut start = start.max(self.next);
         while let Some(held) = self.held.range(start.min(end)..end).next().map(|(held, _)| *held) {
@@ -100,8 +100,8 @@ impl WriterProxy {
         self.add_empty_gap(start, end);
     }
 
-    /// Of a range nothing is held, and nothing will come. It becomes one with those that it touches. What would be one too many
-    /// is asked for, and told of again; that what is waited for will not come always counts.
+    /// Records a range without held samples as irrelevant, merged with adjacent ranges. Beyond the limit a range is
+    /// forgotten, and the writer announces it again on request; one at the position always counts.
     fn add_empty_gap(&mut self, start: SequenceNumber, end: SequenceNumber) {
         if end <= self.next || start >= end {
             return;
@@ -123,13 +123,13 @@ impl WriterProxy {
         self.end_of_gap(number).is_some()
     }
 
-    /// Where those end that will not come, if this is one of them.
+    /// Returns the end of the irrelevant range of this number, if any.
     pub(super) fn end_of_gap(&self, number: SequenceNumber) -> Option<SequenceNumber> {
         let (_, end) = self.gaps.range(..=number).next_back()?;
         (number < *end).then_some(*end)
     }
 
-    /// How many samples of a range will not come and are known not to.
+    /// Returns the number of samples of a range that are known to be irrelevant.
     fn gaps_within(&self, start: SequenceNumber, end: SequenceNumber) -> u64 {
         let overlap = |(from, to): (&SequenceNumber, &SequenceNumber)| {
             u64::from((*to).min(end).distance_from((*from).max(start)))

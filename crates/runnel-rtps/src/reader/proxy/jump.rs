@@ -1,24 +1,24 @@
-//! Jump of a reader's position on the word of one datagram.
+//! Jump of a reader's position because of a single datagram.
 
 use crate::evidence::QUIET;
 use crate::wire::SequenceNumber;
 use runnel_core::time::Instant;
 
-/// How many datagrams confirm a jump.
+/// Number of datagrams that confirm a jump.
 const CONFIRMATIONS: u32 = 3;
 
-/// Samples that were skipped on the writer's word.
+/// Samples that were skipped because of a single datagram.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Jump {
     pub from: SequenceNumber,
     pub at: Instant,
-    /// It is the first position of all.
+    /// It is the first position.
     pub is_first: bool,
-    /// It is not acknowledged before further datagrams have confirmed it.
+    /// It is not acknowledged before further datagrams confirm it.
     pub is_doubtful: bool,
-    /// Samples behind it have gone to the user: what it skipped would come late.
+    /// Later samples have gone to the user: skipped ones would be out of order.
     pub delivered: bool,
-    /// How many samples are lost if it is confirmed.
+    /// Number of samples that are lost if it is confirmed.
     pub lost: u64,
     confirmations: u32,
     latest: Instant,
@@ -30,13 +30,13 @@ impl Jump {
         Self { from, at: now, is_first, is_doubtful, delivered, lost: 0, confirmations: 0, latest: now }
     }
 
-    /// From before the first number that the writer has named. That must be acknowledged at once, as a proof of our address, and
-    /// what comes from before it may be a repair for another reader: only a run of HEARTBEATs takes it back.
+    /// Creates the jump to the first number that the writer has announced. It must be acknowledged at once, as a proof
+    /// of our address. Earlier samples may be repairs for another reader: only a run of HEARTBEATs reverts it.
     pub fn of_first_position(now: Instant, from: SequenceNumber) -> Self {
         Self { is_first: true, delivered: true, ..Self::new(now, from, false) }
     }
 
-    /// A datagram agrees with it. True once enough have.
+    /// Records a datagram that agrees with the jump. Returns whether enough have.
     pub fn confirm(&mut self, now: Instant) -> bool {
         if now > self.latest {
             (self.confirmations, self.latest) = (self.confirmations + 1, now);

@@ -1,4 +1,4 @@
-//! How far a reader is with one of its writers.
+//! Writer proxy: the progress of a reader with one matched writer.
 
 mod answer;
 mod arrival;
@@ -24,82 +24,82 @@ use jump::Jump;
 use position::Position;
 use runnel_core::time::Instant;
 
-/// Of a sample that is wanted some fragments come more often than this: they are asked for again before.
+/// Longest pause between fragments of a needed sample: they are requested again before.
 const STANDSTILL: Duration = Duration::from_secs(3);
 
-/// A writer to be joined to a reader.
+/// Parameters of a writer to be matched.
 #[derive(Clone, Debug)]
 pub(crate) struct WriterSpec {
     pub guid: Guid,
-    /// Where acknowledgements go.
+    /// Destination of acknowledgements.
     pub address: SocketAddr,
     pub reliable: bool,
-    /// The longest sample that is put together, and how many bytes may wait for it or behind one that is missing.
+    /// Maximum bytes of a sample, and of the samples that wait for it.
     pub most_bytes: usize,
-    /// And how many of all writers together.
+    /// Shared budgets of all writers.
     pub budgets: Budgets,
 }
 
-/// A writer of a reader.
+/// Matched writer of a reader.
 #[derive(Debug)]
 pub(crate) struct WriterProxy {
     spec: WriterSpec,
-    /// The next sample to be delivered.
+    /// The next sample to deliver.
     next: SequenceNumber,
-    /// What was the next sample when the writer was left, if it was.
+    /// The former position, if the writer is matched again.
     had: Option<SequenceNumber>,
-    /// The writer has said what it has, so `next` is known to be the next.
+    /// A HEARTBEAT has confirmed that `next` is the next sample.
     greeted: bool,
     /// The last sample that the writer is known to have.
     last: SequenceNumber,
     held: BTreeMap<SequenceNumber, Held>,
     held_bytes: usize,
-    /// A sample that came early found no room, and there is none yet.
+    /// An early sample exceeded the capacity, and there is none yet.
     is_full: bool,
-    /// Samples have come by an alternate path: the position is ahead of what the network shows.
+    /// An alternate path has delivered samples: the position is ahead of RTPS.
     has_alternate_path: bool,
-    /// Up to here nothing is missing: it is held, or will not come.
+    /// No sample up to here is missing: each is held or irrelevant.
     whole: SequenceNumber,
-    /// Samples ahead that will not come, from the first to before the last.
+    /// Irrelevant ranges ahead, from the first to before the last number.
     gaps: BTreeMap<SequenceNumber, SequenceNumber>,
     fragments: Fragments,
     heartbeats: Latest,
     fragment_heartbeats: Latest,
     acknowledgements: u32,
     lost: u64,
-    /// What was lost before this number has been counted.
+    /// Losses before this number have been counted.
     lost_before: SequenceNumber,
-    /// The writer is to be told what came and what is missing.
+    /// An acknowledgement is due.
     owes_answer: bool,
     retry: Retry,
     position: Position,
-    /// It stands in line to answer.
+    /// It is queued for an answer.
     pub queued: bool,
 }
 
-/// A sample that waits for those before it.
+/// Sample that waits for earlier ones.
 #[derive(Debug)]
 struct Held {
     sample: Complete,
     _claim: Claim,
 }
 
-/// What is remembered of a writer that was left: it may come back with the numbers that it had, and may have noticed nothing.
+/// State of an unmatched writer: it may return with the same numbers, and may not have noticed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Left {
     pub writer: Guid,
-    /// What was the next sample to be delivered. What discovery told is forgotten, and to be told again.
+    /// The next sample to deliver. Discovery is forgotten, and read again.
     next: Option<SequenceNumber>,
-    /// How that was reached, if that is in doubt.
+    /// The jump to that position, if it is in doubt.
     jump: Option<Jump>,
-    /// How it counted its heartbeats.
+    /// Its last HEARTBEAT count.
     heartbeats: Latest,
-    /// It takes no acknowledgement with a count that it has had.
+    /// Its last acknowledgement count: it ignores repeated counts.
     pub acknowledgements: u32,
 }
 
 impl Left {
-    /// Samples from `from` to before `to` have come by an alternate path.
+    /// Records that an alternate path has delivered samples from `from` to before `to`.
     pub fn note_received(&mut self, from: SequenceNumber, to: SequenceNumber) {
         if self.next.is_some_and(|next| from <= next) {
             self.next = self.next.map(|next| next.max(to));
@@ -137,7 +137,7 @@ impl WriterProxy {
         }
     }
 
-    /// A writer that was left, and may not know that it was.
+    /// Creates the proxy of a writer that is matched again, and may not know that it was unmatched.
     pub fn found_again(spec: WriterSpec, left: Left) -> Self {
         let Left { next, jump, heartbeats, acknowledgements, .. } = left;
         let mut proxy = Self { had: next, heartbeats, acknowledgements, ..Self::new(spec) };
@@ -148,33 +148,34 @@ impl WriterProxy {
         proxy
     }
 
-    /// True for writers of ours: their names are random, and none comes back as another. Those of others may be made of what
-    /// is the same after a restart.
+    /// Returns whether the GUID is never reused, as Runnel's: its prefixes are random. Those of other vendors may be
+    /// the same after a restart.
     fn is_named_once(&self) -> bool {
         self.spec.guid.prefix.is_of(VendorId::RUNNEL)
     }
 
-    /// The last sample that the writer has announced or sent.
+    /// Returns the last sample that the writer has announced or sent.
     pub fn last_announced(&self) -> SequenceNumber {
         self.last
     }
 
-    /// A writer that may have been left and forgotten, and may not know that: its acknowledgements begin behind this count.
+    /// Creates the proxy of a writer that may have been unmatched and forgotten without knowing: its acknowledgement
+    /// counts begin after this one.
     pub fn new_behind(spec: WriterSpec, acknowledgements: u32) -> Self {
         Self { acknowledgements, ..Self::new(spec) }
     }
 
-    /// True if it has said what it has, now or before it was left.
+    /// Returns whether the writer has sent anything, now or before it was unmatched.
     pub fn is_worth_remembering(&self) -> bool {
         self.greeted && self.spec.reliable || self.had.is_some() || self.last > SequenceNumber::ZERO
     }
 
-    /// What is to be remembered of it when it is left.
+    /// Returns the state to remember when the writer is unmatched.
     pub fn left(&self) -> Left {
         let is_user = !self.spec.guid.entity.is_builtin();
         Left {
             writer: self.spec.guid,
-            // One that has said nothing since it was found again had what it had before.
+            // A writer that was silent since it was matched again keeps its former position.
             next: if self.greeted { is_user.then_some(self.next) } else { self.had },
             jump: self.position.jump_to_resume().filter(|_| is_user),
             heartbeats: self.heartbeats,
@@ -194,64 +195,64 @@ impl WriterProxy {
         self.spec.address = address;
     }
 
-    /// Samples that the writer does not have any more and the reader never got, since this was last asked.
+    /// Returns and clears the number of samples that were lost.
     pub fn take_lost(&mut self) -> u64 {
         core::mem::take(&mut self.lost) + self.position.take_lost()
     }
 
-    /// True if an answer is due.
+    /// Returns whether an answer is due.
     pub fn wants_answer(&self) -> bool {
         self.owes_answer
     }
 
-    /// True if the writer has said what it has, and all of that has come.
+    /// Returns whether a HEARTBEAT was received, and all announced samples have arrived.
     pub fn has_all(&self) -> bool {
         self.greeted && !self.is_missing_something()
     }
 
-    /// True if fragments are the first of their sample, and there is no room for that as long as others have theirs.
+    /// Returns whether fragments begin a new sample that the shared budget has no capacity for.
     pub fn lacks_room(&self, number: SequenceNumber, len: usize) -> bool {
         !self.spec.budgets.incomplete.has(len)
             && !self.fragments.has_begun(number)
             && len <= self.spec.most_bytes
     }
 
-    /// How many bytes its incomplete samples take.
+    /// Returns the bytes of its incomplete samples.
     pub fn incomplete_bytes(&self) -> usize {
         self.fragments.bytes()
     }
 
-    /// True if it has incomplete samples of which nothing has come for a while.
+    /// Returns whether its incomplete samples have not progressed for a while.
     pub fn has_stalled(&self, now: Instant) -> bool {
         self.fragments.last_came().is_some_and(|came| came + STANDSTILL <= now)
     }
 
-    /// What is incomplete makes room for what others send; it is asked for again.
+    /// Drops incomplete samples to free memory for other writers; they are requested again.
     pub fn forget_incomplete(&mut self) {
         self.fragments.forget_all();
     }
 
-    /// When it does something by itself.
+    /// Returns when its timer is due.
     pub fn timeout(&self) -> Option<Instant> {
         self.retry.at.into_iter().chain(self.position.probe_at).min()
     }
 
-    /// True if what is lost is sent again.
+    /// Returns whether the pair is reliable.
     pub fn is_reliable(&self) -> bool {
         self.spec.reliable
     }
 
-    /// The sample to be delivered next, if that is known.
+    /// Returns the next sample to deliver, if known.
     pub fn due(&self) -> Option<SequenceNumber> {
         self.greeted.then_some(self.next)
     }
 
-    /// The number before which nothing is delivered any more, whatever comes.
+    /// Returns the number before which no sample is delivered any more.
     pub fn passed_before(&self) -> Option<SequenceNumber> {
         self.greeted.then(|| self.acknowledgeable())
     }
 
-    /// The writer is to be told how far the reader is, which it waits for.
+    /// Schedules an acknowledgement of the reader's progress, which the writer waits for.
     pub fn tell_progress(&mut self) {
         self.owes_answer |= self.spec.reliable;
     }

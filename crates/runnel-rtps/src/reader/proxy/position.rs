@@ -1,9 +1,9 @@
-//! Position of a reader in its writer's samples, and what contradicts it.
+//! Position of a reader in its writer's samples, and evidence against it.
 //!
-//! A writer's word moves the position: the first number of a HEARTBEAT, or a GAP. What that skips is a [`Jump`] until further
-//! datagrams confirm it. Until then it is not acknowledged, so that the writer still has it, and a sample that was said not
-//! to come takes the jump back. A run of HEARTBEATs that end before the position takes it back as well; a writer that has
-//! begun anew under its old name is followed that way.
+//! The first number of a HEARTBEAT, or a GAP, moves the position. The skipped range is a [`Jump`] until further
+//! datagrams confirm it. Until then it is not acknowledged, so that the writer still holds it, and a sample of that
+//! range reverts the jump. A run of HEARTBEATs that end before the position also reverts it; a writer that has
+//! restarted with the same GUID is followed in the same manner.
 
 use super::WriterProxy;
 use super::jump::Jump;
@@ -13,59 +13,60 @@ use crate::wire::{Heartbeat, SequenceNumber};
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// How far a sample may be ahead of those before it to show by itself that the writer has come so far.
+/// Maximum distance of a sample from earlier ones at which it proves the writer's progress by itself.
 const WINDOW: u32 = 4096;
 
-/// How often in a row a writer is asked where it stands: so often at once, and then at longer pauses, since it may be cut off.
+/// Maximum number of consecutive heartbeat requests: first at short intervals, then at longer ones, since the writer
+/// may be unreachable.
 const FAST_PROBES: u32 = 20;
 const MOST_PROBES: u32 = 80;
 const PATIENT_PAUSE: Duration = Duration::from_secs(1);
 
-/// See the module's documentation.
+/// Position of a reader, and evidence against it.
 #[derive(Debug, Default)]
 pub(super) struct Position {
-    /// Against the next number, and against the last one that the writer has.
+    /// Evidence against the next number, and against the writer's last one.
     next: Evidence,
     last: Evidence,
     jump: Option<Jump>,
-    /// The first number that the writer has named. One of discovery never names an earlier one, unless this was forged.
+    /// The first announced number. A discovery writer never announces an earlier one, unless this was forged.
     first: SequenceNumber,
-    /// The last number that samples have shown, and that those before `known_at` had.
+    /// The last number that samples have shown, and the one before `known_at`.
     known: SequenceNumber,
     known_at: Instant,
     known_before: SequenceNumber,
-    /// When a sample of discovery came that no HEARTBEAT has confirmed since.
+    /// When a discovery sample arrived that no HEARTBEAT has confirmed since.
     unproved: Option<Instant>,
-    /// The lowest number of what contradicts the position.
+    /// The lowest number that contradicts the position.
     contested: Option<SequenceNumber>,
-    /// The writer's counts have begun anew.
+    /// The writer's counts have restarted.
     counts_restarted: bool,
-    /// The writer is to be asked for a HEARTBEAT, and when it is asked again.
+    /// A HEARTBEAT is to be requested, and when it is requested again.
     pub(super) wants_heartbeat: bool,
     pub(super) probe_at: Option<Instant>,
     probes: u32,
     pub(super) recent: RecentSamples,
-    /// Where a writer goes on whose samples come once, as some that do not fit the position show, and when they came.
+    /// The next number and time of best-effort samples that do not fit the position but follow each other.
     pub(super) line: Option<(SequenceNumber, Instant)>,
     corrections: u32,
-    /// What jumps that are confirmed now have lost.
+    /// Losses of jumps that are now confirmed.
     lost: u64,
-    /// Everything that the writer has is being read again.
+    /// All samples of the writer are being read again.
     rereads: bool,
 }
 
 impl Position {
-    /// What was skipped, and is in doubt, when the writer is left: what came before the first position does not concern it then.
+    /// Returns the unconfirmed jump of a writer that is unmatched, except its first position.
     pub(super) fn jump_to_resume(&self) -> Option<Jump> {
         self.jump.filter(|jump| !jump.is_first)
     }
 
-    /// A writer is found again that was left after a jump.
+    /// Restores the jump of a writer that is matched again.
     pub(super) fn resume(&mut self, jump: Option<Jump>) {
         self.jump = jump;
     }
 
-    /// The last number that samples of earlier datagrams have shown.
+    /// Returns the last number that samples of earlier datagrams have shown.
     fn known_before(&self, now: Instant) -> SequenceNumber {
         if now > self.known_at { self.known } else { self.known_before }
     }
@@ -80,17 +81,17 @@ impl Position {
         self.known = self.known.max(number);
     }
 
-    /// When samples came last.
+    /// Returns when the last sample arrived.
     pub(super) fn latest(&self) -> Instant {
         self.known_at
     }
 
-    /// True if the position is in question.
+    /// Returns whether the position is contradicted.
     pub(super) fn is_contested(&self) -> bool {
         self.contested.is_some()
     }
 
-    /// A datagram agrees with the position.
+    /// Records a datagram that agrees with the position.
     pub(super) fn confirm(&mut self, now: Instant) {
         self.next.confirm(now);
         (self.probe_at, self.probes, self.contested) = (None, 0, None);
@@ -103,13 +104,14 @@ impl Position {
         }
     }
 
-    /// A sample of discovery shows that the writer has come so far; what it had said before may have been forged along with it.
+    /// Records a discovery sample as proof of the writer's progress; an earlier HEARTBEAT may have been forged together
+    /// with it.
     pub(super) fn rest_on_sample(&mut self, now: Instant) {
         self.unproved = Some(now);
         self.probe_at = Some(now + QUIET);
     }
 
-    /// A HEARTBEAT agrees. If it came along with a sample of discovery, one that comes by itself must do so as well.
+    /// Records a HEARTBEAT that agrees. If it came with a discovery sample, a separate one must confirm it.
     fn confirm_by_heartbeat(&mut self, now: Instant) {
         self.confirm(now);
         match self.unproved {
@@ -118,8 +120,8 @@ impl Position {
         }
     }
 
-    /// Samples are lost by what a HEARTBEAT says. More than a true writer is likely to have dropped count once the jump is
-    /// confirmed. Gives those that count now.
+    /// Defers losses announced by a HEARTBEAT: an implausible number counts only when the jump is confirmed. Returns
+    /// those that count now.
     pub(super) fn hold_back_lost(&mut self, lost: u64) -> u64 {
         let is_unlikely = lost > u64::from(WINDOW);
         let Some(jump) = self.jump.as_mut().filter(|jump| jump.is_doubtful && is_unlikely) else {
@@ -129,29 +131,29 @@ impl Position {
         0
     }
 
-    /// Samples that count as lost now.
+    /// Returns and clears the losses that count now.
     pub(super) fn take_lost(&mut self) -> u64 {
         core::mem::take(&mut self.lost)
     }
 
-    /// How far a HEARTBEAT says that the writer is.
+    /// Records the last number of a HEARTBEAT.
     pub(super) fn note_told(&mut self, now: Instant, last: SequenceNumber) {
         if last.distance_from(self.known) <= WINDOW {
             self.note_known(now, last);
         }
     }
 
-    /// Samples go to the user.
+    /// Records that samples go to the user.
     pub(super) fn note_delivered(&mut self) {
         self.jump.iter_mut().for_each(|jump| jump.delivered = true);
     }
 
-    /// True if samples have come of which none did for a while.
+    /// Returns whether samples have arrived, but none for a while.
     pub(super) fn is_quiet(&self, now: Instant) -> bool {
         self.next.is_quiet(now) && self.next.was_confirmed()
     }
 
-    /// True if no sample has come since the writer was found again.
+    /// Returns whether no sample has arrived since the writer was matched again.
     pub(super) fn is_unconfirmed(&self) -> bool {
         !self.next.was_confirmed()
     }
@@ -170,17 +172,17 @@ impl Position {
 }
 
 impl WriterProxy {
-    /// How often forged or outdated state was corrected since this was last asked.
+    /// Returns and clears the number of corrections of forged or outdated state.
     pub fn take_corrections(&mut self) -> u32 {
         core::mem::take(&mut self.position.corrections) + self.fragments.take_corrections()
     }
 
-    /// True once everything is being read again that the writer has.
+    /// Returns and clears whether a complete re-read has begun.
     pub fn take_rereads(&mut self) -> bool {
         core::mem::take(&mut self.position.rereads)
     }
 
-    /// Asks the writer where it stands.
+    /// Requests a HEARTBEAT.
     pub fn probe(&mut self, now: Instant) {
         if !self.spec.reliable {
             return;
@@ -195,7 +197,7 @@ impl WriterProxy {
         self.position.probe_at = self.position.probe_at.or(Some(now + QUIET));
     }
 
-    /// It is time to ask again, unless that was in vain often enough.
+    /// Requests a HEARTBEAT again if due, up to a limit.
     pub(super) fn probe_if_due(&mut self, now: Instant) {
         if self.position.probe_at.is_none_or(|at| at > now) {
             return;
@@ -206,29 +208,29 @@ impl WriterProxy {
         }
     }
 
-    /// True if too few datagrams have shown where the writer stands.
+    /// Returns whether too few datagrams have confirmed the position.
     pub fn is_in_doubt(&self) -> bool {
         self.position.jump.is_some()
     }
 
-    /// What an acknowledgement may say has come: neither what a jump has skipped, nor what contradicts the position.
+    /// Returns the base of acknowledgements: neither beyond an unconfirmed jump, nor beyond a contradiction.
     pub(super) fn acknowledgeable(&self) -> SequenceNumber {
         let jump = self.position.jump.filter(|jump| jump.is_doubtful).map(|jump| jump.from);
         jump.into_iter().chain(self.position.contested).fold(self.next, SequenceNumber::min)
     }
 
-    /// The writer's counts have begun anew: it may have, too.
+    /// Records that the writer's counts have restarted: it may have restarted itself.
     pub(super) fn note_counts_restarted(&mut self) {
         self.position.counts_restarted = true;
         self.position.correct();
     }
 
-    /// The writer says where it begins, for the first time or since it was found again after `had`. That is believed whatever
-    /// the number, and is a jump as any other: nothing but this one datagram has shown it.
+    /// Sets the first position, or the first since the writer was matched again after `had`. It is accepted for any
+    /// number, and is a jump like any other: only this datagram has shown it.
     pub(super) fn begin_at(&mut self, now: Instant, first: SequenceNumber, had: Option<SequenceNumber>) {
         let before = self.next;
         self.greeted = true;
-        // It was asked in vain for so long that what is missing would wait for that pause.
+        // After many unanswered requests, the retry interval would be long.
         self.retry.stop();
         self.advance_to(first.max(had.unwrap_or(before)));
         self.position.first = first;
@@ -242,8 +244,8 @@ impl WriterProxy {
         }
     }
 
-    /// What is between `from` and `end` is skipped on the writer's word. If no earlier sample has shown that it has come so far, or some of
-    /// it is there already, that must be confirmed.
+    /// Records a jump from `from` to `end`. It must be confirmed, unless earlier samples have shown the writer's
+    /// progress and none of the range has arrived.
     pub(super) fn note_jump(&mut self, now: Instant, from: SequenceNumber, end: SequenceNumber) {
         let is_shown = end <= self.position.known_before(now).next();
         let has_begun = self.fragments.has_begun_before(end);
@@ -257,7 +259,7 @@ impl WriterProxy {
         }
     }
 
-    /// A sample has come that a jump has skipped: takes the jump back, unless later ones have gone to the user. True if it did.
+    /// Reverts a jump when a skipped sample arrives, unless later ones have gone to the user. Returns whether it did.
     pub(super) fn take_jump_back(&mut self, now: Instant, number: SequenceNumber) -> bool {
         let jump = self.position.jump.take_if(|jump| number >= jump.from && !jump.delivered);
         let Some(jump) = jump else { return false };
@@ -268,7 +270,7 @@ impl WriterProxy {
         true
     }
 
-    /// A sample from before the position has come. Others may have asked for it; if not, the writer has begun anew.
+    /// Handles a sample from before the position: either another reader requested it, or the writer has restarted.
     pub(super) fn suspect(&mut self, now: Instant, number: SequenceNumber) {
         if self.may_go_back() && self.position.is_quiet(now) {
             self.contest(number);
@@ -285,19 +287,20 @@ impl WriterProxy {
         self.position.contested = Some(contested);
     }
 
-    /// One of ours does not come back under its name; of others that is not known.
+    /// Returns whether the position may move back. A Runnel writer never restarts with the same GUID; others may.
     fn may_go_back(&self) -> bool {
         let is_builtin = self.spec.guid.entity.is_builtin();
         let begins_anew = !self.goes_on() || is_builtin;
         !self.has_alternate_path && (begins_anew || self.position.jump.is_some())
     }
 
-    /// True if the writer is known not to have begun anew.
+    /// Returns whether the writer is known not to have restarted.
     pub(super) fn goes_on(&self) -> bool {
         self.is_named_once() && !self.position.counts_restarted
     }
 
-    /// False if a HEARTBEAT ends before the position, or begins before what discovery was said to begin with: it counts against that.
+    /// Returns false if a HEARTBEAT ends before the position, or begins before the first number of discovery; it then
+    /// counts as evidence.
     pub(super) fn agrees(&mut self, now: Instant, heartbeat: &Heartbeat) -> bool {
         let is_before_first = heartbeat.first < self.position.first && self.spec.guid.entity.is_builtin();
         if heartbeat.last.next() >= self.next && !is_before_first {
@@ -317,7 +320,7 @@ impl WriterProxy {
         false
     }
 
-    /// Goes back to before a jump, or to what the writer has if it has begun anew. What discovery tells is read again as a whole.
+    /// Moves back to before a jump, or to the writer's samples if it has restarted. Discovery is read again completely.
     fn go_back(&mut self, now: Instant, heartbeat: &Heartbeat) {
         let is_builtin = self.spec.guid.entity.is_builtin();
         let jump = self.position.jump.take().filter(|jump| jump.from <= heartbeat.last.next());
@@ -356,7 +359,7 @@ impl WriterProxy {
         self.extend_whole();
     }
 
-    /// A sample of discovery has come under a number by which another came: one of them was forged, and all is read again.
+    /// Restarts discovery if another sample with the same number arrived: one of them was forged.
     pub(super) fn reread_if_other(&mut self, now: Instant, number: SequenceNumber, digest: u32) {
         if self.spec.guid.entity.is_builtin() && self.position.recent.has_other(number, digest) {
             self.read_again(now);
@@ -364,15 +367,15 @@ impl WriterProxy {
         }
     }
 
-    /// Reads all again that a writer of discovery has.
+    /// Reads all samples of a discovery writer again.
     pub fn read_again(&mut self, now: Instant) {
         self.begin_anew(SequenceNumber::FIRST);
         (self.greeted, self.last) = (false, SequenceNumber::ZERO);
         self.probe(now);
     }
 
-    /// How far the writer is by its latest HEARTBEAT. Less than was believed may have been overtaken by samples, unless it is far
-    /// less.
+    /// Sets the writer's last number from a HEARTBEAT. A lower one may have been overtaken by samples, unless it is far
+    /// lower.
     pub(super) fn believe_last(&mut self, now: Instant, heartbeat: &Heartbeat) {
         let ahead = self.last.distance_from(heartbeat.last);
         if ahead == 0 {

@@ -1,23 +1,23 @@
-//! Numbers and digests of samples that came last, which tell copies of them from other samples of the same numbers.
+//! Recent samples: numbers and digests that distinguish copies from other samples with the same number.
 
 use super::arrival::MOST_HELD;
 use crate::wire::SequenceNumber;
 use alloc::collections::VecDeque;
 
-/// How many samples are remembered.
+/// Maximum number of remembered samples.
 const MOST: usize = 16;
 
-/// See the module.
+/// Numbers and digests of recent samples.
 #[derive(Debug, Default)]
 pub(super) struct RecentSamples(VecDeque<(SequenceNumber, u32)>);
 
 impl RecentSamples {
-    /// True if a sample of this number came a while ago with this digest.
+    /// Returns whether a recent sample has this number and digest.
     pub fn has_copy(&self, number: SequenceNumber, digest: u32) -> bool {
         self.0.contains(&(number, digest))
     }
 
-    /// True if a sample of this number came a while ago with another digest.
+    /// Returns whether a recent sample has this number and another digest.
     pub fn has_other(&self, number: SequenceNumber, digest: u32) -> bool {
         self.0.iter().any(|(of, other)| *of == number && *other != digest)
     }
@@ -29,7 +29,7 @@ impl RecentSamples {
         self.0.push_back((number, digest));
     }
 
-    /// The same of a sample of discovery: none is forgotten from `next` on, since it may be held.
+    /// Records a discovery sample: those from `next` on are kept, since they may be held.
     pub fn note_of_discovery(&mut self, number: SequenceNumber, digest: u32, next: SequenceNumber) {
         if self.has_copy(number, digest) {
             return;

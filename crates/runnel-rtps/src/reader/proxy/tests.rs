@@ -1,4 +1,4 @@
-//! Positions that forged datagrams have led to.
+//! Tests of positions set by forged datagrams.
 
 use super::{Arrival, WriterProxy, WriterSpec, copied};
 use crate::reader::Budgets;
@@ -11,7 +11,7 @@ const WRITER: EntityId = EntityId::user_writer(1);
 const READER: EntityId = EntityId::user_reader(1);
 const FAR: i64 = 1 << 40;
 
-/// A writer of ours, which never begins anew under its name.
+/// A Runnel writer, which never restarts with the same GUID.
 fn spec() -> WriterSpec {
     let prefix = GuidPrefix([1, 0x72, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7]);
     assert!(prefix.is_of(VendorId::RUNNEL));
@@ -59,7 +59,7 @@ fn fragment(sample: i64, first_fragment: u32) -> DataFrag<'static> {
     }
 }
 
-/// The writer tells so often that it has samples up to the fifth.
+/// Sends so many HEARTBEATs with the last sample 5.
 fn contradict(proxy: &mut WriterProxy, times: u32) {
     (2..2 + times).for_each(|count| tell(proxy, at(1000 * u64::from(count)), 1, 5, count));
 }
@@ -87,12 +87,12 @@ fn gap_before_first_heartbeat_is_taken_back() {
     (1..=5).for_each(|sample| assert_eq!(first.arrive(at(1), (number(sample), 0), true), Arrival::Deliver));
     let mut proxy = WriterProxy::found_again(spec(), first.left());
     skip(&mut proxy, at(500), 6, FAR);
-    // With the first one it begins.
+    // The first one sets the position.
     contradict(&mut proxy, 4);
     assert_eq!(proxy.due(), Some(number(6)));
 }
 
-/// Each time that it is found again its HEARTBEAT ends before the position.
+/// Each time that it is matched again its HEARTBEAT ends before the position.
 #[test]
 fn gap_far_ahead_is_taken_back_after_writer_was_found_again() {
     let mut proxy = WriterProxy::new(spec());
@@ -108,7 +108,7 @@ fn gap_far_ahead_is_taken_back_after_writer_was_found_again() {
     assert_eq!(proxy.due(), Some(number(6)));
 }
 
-/// It ends before samples that wait for the reader's user, and drops them.
+/// The HEARTBEAT ends before samples that wait for the reader's user, and drops them.
 #[test]
 fn samples_dropped_by_heartbeat_are_asked_for_again() {
     let mut proxy = WriterProxy::new(spec());
@@ -123,7 +123,7 @@ fn samples_dropped_by_heartbeat_are_asked_for_again() {
     assert_eq!(asked.missing.iter().collect::<Vec<_>>(), [number(3), number(4)]);
 }
 
-/// A fragment may be forged: only while more of them follow may the writer not count its sample yet.
+/// A fragment may be forged: the writer may announce its sample late only while more of them follow.
 #[test]
 fn sample_of_which_no_more_fragments_come_is_contradicted() {
     for (pause, is_corrected) in [(20, false), (1000, true)] {
@@ -143,7 +143,7 @@ fn sample_of_which_no_more_fragments_come_is_contradicted() {
     }
 }
 
-/// The pauses between the requests have become long by then, and a sample comes before it says what it has.
+/// The intervals between the requests have become long, and a sample arrives before the HEARTBEAT.
 #[test]
 fn writer_that_answers_late_is_soon_asked_again() {
     let mut proxy = WriterProxy::new(spec());
@@ -166,7 +166,7 @@ fn best_effort() -> WriterSpec {
     WriterSpec { reliable: false, ..spec() }
 }
 
-/// When the samples of these numbers come, one each 20 ms from `from` on: the first that is delivered.
+/// Receives one sample each 20 ms from `from` on; returns the first that is delivered.
 fn first_delivered(proxy: &mut WriterProxy, from: u64, numbers: core::ops::Range<i64>) -> Option<i64> {
     numbers.zip(0..).find_map(|(sample, index)| {
         let arrival = proxy.arrive(at(from + 20 * index), (number(sample), sample as u32), true);
@@ -174,7 +174,7 @@ fn first_delivered(proxy: &mut WriterProxy, from: u64, numbers: core::ops::Range
     })
 }
 
-/// It was left a little ahead of where its writer is, and no sample has come since.
+/// It was unmatched a little ahead of its writer, and no sample has arrived since.
 #[test]
 fn best_effort_reader_that_was_left_too_far_ahead_receives_again() {
     let mut first = WriterProxy::new(best_effort());
@@ -184,7 +184,7 @@ fn best_effort_reader_that_was_left_too_far_ahead_receives_again() {
     assert_eq!(first_delivered(&mut proxy, 1000, 100..150), Some(105));
 }
 
-/// Forged samples of no line leave the position where it was.
+/// Forged samples that do not follow each other leave the position unchanged.
 #[test]
 fn best_effort_reader_receives_again_after_samples_far_ahead() {
     let mut proxy = WriterProxy::new(best_effort());

@@ -1,27 +1,27 @@
-//! How long it takes until what a writer was asked for comes: one sample is followed at a time.
+//! Estimate of the repair time: one requested sample is tracked at a time.
 
 use crate::wire::SequenceNumber;
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// How long a repair is thought to take: at least, until one was followed, and at most.
+/// Assumed repair time: minimum, initial and maximum.
 const SHORTEST: Duration = Duration::from_millis(2);
 const UNKNOWN: Duration = Duration::from_millis(10);
 pub(super) const LONGEST: Duration = Duration::from_millis(500);
 
-/// How long repairs take, as far as is known.
+/// Estimated repair time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
     takes: Duration,
     followed: Option<Followed>,
 }
 
-/// A sample that was asked for.
+/// Requested sample.
 #[derive(Clone, Copy, Debug)]
 struct Followed {
     number: SequenceNumber,
     asked: Instant,
-    /// It was asked for again: what comes may answer the first time or the last.
+    /// It was requested again, so its arrival may answer the first request or the last.
     again: bool,
     came: Option<Instant>,
 }
@@ -31,28 +31,28 @@ impl Timing {
         Self { takes: UNKNOWN, followed: None }
     }
 
-    /// How long a repair may take until it is asked for again.
+    /// Returns the interval until a repair is requested again.
     pub fn pause(&self) -> Duration {
         self.takes
     }
 
-    /// The same of fragments, which may be sent at a pace of their own.
+    /// Returns the interval for fragments, which may be paced.
     pub fn pause_of_fragments(&self) -> Duration {
         self.takes.max(UNKNOWN)
     }
 
-    /// A sample is asked for.
+    /// Records a requested sample.
     pub fn note_asked(&mut self, now: Instant, number: SequenceNumber) {
         match &mut self.followed {
             Some(followed) if followed.number == number => followed.again |= followed.came.is_none(),
-            // A second copy of one that came may be under way.
+            // A second copy of a received one may be in flight.
             Some(Followed { came: Some(came), .. }) if *came + self.takes > now => {}
             Some(Followed { came: None, .. }) => {}
             _ => self.followed = Some(Followed { number, asked: now, again: false, came: None }),
         }
     }
 
-    /// Samples before this one are not missing any more.
+    /// Records that samples before this one are no longer missing.
     pub fn note_done(&mut self, next: SequenceNumber) {
         let is_moot = |followed: &Followed| followed.came.is_none() && followed.number < next;
         if self.followed.as_ref().is_some_and(is_moot) {
@@ -60,7 +60,7 @@ impl Timing {
         }
     }
 
-    /// A sample has come for the first time. One that was asked for once shows how long that takes.
+    /// Records the first arrival of a sample. A sample that was requested once shows the repair time.
     pub fn note_came(&mut self, now: Instant, number: SequenceNumber) {
         let Some(followed) = self.followed.as_mut().filter(|followed| followed.number == number) else {
             return;
@@ -74,7 +74,7 @@ impl Timing {
         self.followed = None;
     }
 
-    /// A sample has come once more. If it was asked for again, that was too early.
+    /// Records a repeated arrival. If the sample was requested again, that was too early.
     pub fn note_came_again(&mut self, number: SequenceNumber) {
         if self.followed.is_some_and(|followed| followed.number == number && followed.came.is_some()) {
             self.takes = (self.takes * 3 / 2).min(LONGEST);

@@ -1,5 +1,5 @@
-//! What a reader says that it has. It counts at once for flow control, and its samples are let go of when the next says as
-//! much: until then one that says otherwise is believed, and gets them.
+//! Acknowledgements of a reader. One counts at once for flow control, but its samples are released only when the next
+//! one confirms it: until then a contradicting acknowledgement is believed, and the samples are sent.
 
 use super::{FIRST_REMINDER, ReaderProxy};
 use crate::count::News;
@@ -9,8 +9,8 @@ use crate::wire::{AckNack, SequenceNumber};
 use runnel_core::time::Instant;
 
 impl ReaderProxy {
-    /// It tells what it has and misses. True if there is something to be sent to it, or to be asked later: what best-effort
-    /// readers tell, if any do, is not asked for and changes nothing.
+    /// Handles an ACKNACK. Returns whether something is to be sent or requested later. Acknowledgements of best-effort
+    /// readers are ignored.
     pub(in crate::writer) fn acknowledge<B>(
         &mut self,
         now: Instant,
@@ -38,7 +38,7 @@ impl ReaderProxy {
         true
     }
 
-    /// False if an acknowledgement was overtaken, or is counted otherwise than those before it: then the reader is asked.
+    /// Returns false if an acknowledgement was overtaken or has an implausible count; the reader is then asked.
     fn takes_count(&mut self, now: Instant, count: u32) -> bool {
         let news = self.acknowledgements.take(now, count);
         match news {
@@ -55,7 +55,7 @@ impl ReaderProxy {
         if told >= self.acked {
             self.confirmed = self.confirmed.max(self.acked);
         } else if !has_all {
-            // It misses what it was believed to have.
+            // It misses samples that it had acknowledged.
             self.acked = told.max(self.start.previous());
             self.confirmed = self.confirmed.min(self.acked);
             self.corrections += 1;
@@ -66,13 +66,13 @@ impl ReaderProxy {
         }
     }
 
-    /// Up to here its samples may be let go of.
+    /// Returns the last sample that may be released for this reader.
     pub(in crate::writer) fn releasable(&self) -> SequenceNumber {
         let is_here = self.spec.reliable && self.until.is_none();
         if is_here { self.confirmed } else { self.done() }
     }
 
-    /// How often it was corrected what was believed of it, since this was last asked.
+    /// Returns and clears the number of corrections.
     pub(in crate::writer) fn take_corrections(&mut self) -> u32 {
         core::mem::take(&mut self.corrections)
     }

@@ -1,20 +1,20 @@
-//! Fragments that a reader has asked for, in the order in which they are sent. Whether one waits already is looked up: one
-//! datagram may ask a thousand times while thousands wait.
+//! Requested fragments of a reader, in the order in which they are sent. A set finds whether one is already queued: one
+//! datagram may request a thousand while thousands wait.
 
 use crate::wire::SequenceNumber;
 use alloc::collections::{BTreeMap, VecDeque};
 
-/// How many are remembered.
+/// Maximum number of queued fragments.
 pub(super) const MOST: usize = 8192;
 
-/// A fragment of a sample.
+/// Fragment of a sample.
 type Fragment = (SequenceNumber, u32);
 
-/// See the module.
+/// Queue of requested fragments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AskedFragments {
     queue: VecDeque<Fragment>,
-    /// How many copies of each stand in the queue.
+    /// Number of copies of each fragment in the queue.
     copies: BTreeMap<Fragment, u32>,
 }
 
@@ -28,7 +28,7 @@ impl AskedFragments {
         self.queue.iter()
     }
 
-    /// The next to be sent.
+    /// Returns the next fragment to send.
     pub fn front(&self) -> Option<Fragment> {
         self.queue.front().copied()
     }
@@ -37,7 +37,7 @@ impl AskedFragments {
         self.copies.contains_key(&fragment)
     }
 
-    /// Appends one, if there is room.
+    /// Appends a fragment, if there is capacity.
     pub fn push(&mut self, fragment: Fragment) {
         if self.queue.len() < MOST {
             self.queue.push_back(fragment);
@@ -55,14 +55,14 @@ impl AskedFragments {
         }
     }
 
-    /// Forgets those of a sample.
+    /// Removes the fragments of a sample.
     pub fn forget(&mut self, number: SequenceNumber) {
         if self.copies.range((number, 0)..=(number, u32::MAX)).next().is_some() {
             self.retain(|other| other != number);
         }
     }
 
-    /// Forgets those of samples before this one.
+    /// Removes the fragments of samples before this one.
     pub fn forget_before(&mut self, number: SequenceNumber) {
         if self.copies.first_key_value().is_some_and(|((first, _), _)| *first < number) {
             self.retain(|other| other >= number);

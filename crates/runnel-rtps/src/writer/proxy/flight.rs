@@ -1,69 +1,68 @@
-//! How much is under way to a reader.
+//! Flow control: bytes in flight to a reader.
 
 use crate::wire::SequenceNumber;
 use alloc::collections::VecDeque;
 use core::time::Duration;
 use runnel_core::time::Instant;
 
-/// How many bytes go to a reader before it must have acknowledged some, with what the kernel counts for each datagram.
-/// A socket whose room nobody has set takes some 200 KiB.
+/// Maximum bytes in flight to a reader, including the kernel's overhead per datagram. A socket with the default buffer
+/// size holds some 200 KiB.
 const WINDOW: u64 = 128 * 1024;
 
-/// What the kernel counts for a datagram beside its bytes.
+/// Kernel overhead of a datagram.
 const DATAGRAM_COST: u64 = 1024;
 
-/// An answer that comes so long after a probe is taken for an answer to it.
+/// An answer this long after a probe is treated as an answer to it.
 const ROUND_TRIP: Duration = Duration::from_millis(10);
 
-/// How many probes are under way at most.
+/// Maximum number of outstanding probes.
 const MOST_PROBES: usize = 4;
 
-/// What is under way to a reader, in bytes.
+/// Bytes in flight to a reader.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flight {
     sent: u64,
-    /// Of which so much has arrived or is lost.
+    /// Bytes that have arrived or are lost.
     known: u64,
     probes: VecDeque<Probe>,
     last: Last,
 }
 
-/// The datagram that is being put together, or was last: what it adds to what was sent, and whether it asks for an
-/// acknowledgement.
+/// The current or last datagram: the bytes that it adds, and whether it requests an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Last {
     adds: u64,
     asks: bool,
 }
 
-/// The reader was asked for an acknowledgement.
+/// A request for an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     at: Instant,
-    /// The last sample that it had been sent whole, and how many bytes in all.
+    /// The last sample that was completely sent, and the number of sent bytes.
     number: SequenceNumber,
     sent: u64,
 }
 
 impl Flight {
-    /// A datagram is put together.
+    /// Begins a datagram.
     pub fn begin(&mut self) {
         self.last = Last::default();
     }
 
-    /// A datagram of so many bytes sets out.
+    /// Records a sent datagram.
     pub fn send(&mut self, len: usize) {
         self.last.adds = len as u64 + DATAGRAM_COST;
         self.sent += self.last.adds;
     }
 
-    /// The datagram that was put together last.
+    /// Returns the last datagram.
     pub fn last(&self) -> Last {
         self.last
     }
 
-    /// The datagram that was put together last for another reader is for this one as well, which it takes up to this sample.
-    /// True if that asks it for an acknowledgement.
+    /// Records that the last datagram of another reader is also for this one, up to this sample. Returns whether it
+    /// requests an acknowledgement.
     pub fn follow(&mut self, leader: Last, at: Instant, number: SequenceNumber) -> bool {
         self.sent += leader.adds;
         if leader.asks {
@@ -72,7 +71,7 @@ impl Flight {
         leader.asks
     }
 
-    /// The reader is asked for an acknowledgement of what it has been sent, up to this sample.
+    /// Records a request for an acknowledgement up to this sample.
     pub fn ask(&mut self, at: Instant, number: SequenceNumber) {
         if self.probes.len() >= MOST_PROBES {
             self.probes.pop_back();
@@ -81,9 +80,9 @@ impl Flight {
         self.last.asks = true;
     }
 
-    /// The reader tells that it has heard of samples up to this one. What had been sent when it was asked is under way no more,
-    /// unless it tells that unasked, of what came before: who misses something does so at once, and that is when the network
-    /// is full.
+    /// Handles an acknowledgement that shows knowledge of samples up to `heard_of`. The bytes sent before the matching
+    /// request are no longer in flight. An unrequested acknowledgement of earlier samples does not count: a reader that
+    /// misses samples sends it at once, when the network is full.
     pub fn answered(&mut self, now: Instant, heard_of: SequenceNumber) {
         let is_answer = |probe: &mut Probe| probe.number <= heard_of || now.since(probe.at) >= ROUND_TRIP;
         while let Some(probe) = self.probes.pop_front_if(is_answer) {
@@ -91,12 +90,12 @@ impl Flight {
         }
     }
 
-    /// Nothing more is to set out before the reader has answered.
+    /// Returns whether the window is full, so that nothing is sent before the reader answers.
     pub fn is_full(&self) -> bool {
         self.sent - self.known >= WINDOW
     }
 
-    /// It is time to ask for an acknowledgement, so that it comes before the window is full.
+    /// Returns whether to request an acknowledgement now, so that it arrives before the window is full.
     pub fn wants_probe(&self) -> bool {
         let asked = self.probes.back().map_or(self.known, |probe| probe.sent);
         self.sent - asked >= WINDOW / 2
@@ -107,7 +106,7 @@ impl Flight {
 mod tests {
     use super::*;
 
-    /// A full flight, whose reader was asked for an acknowledgement of ten samples.
+    /// Creates a full flight with a request for ten samples.
     fn full() -> Flight {
         let mut flight = Flight::default();
         flight.send(WINDOW as usize);

@@ -1,4 +1,4 @@
-//! Samples that a reader has not been sent yet.
+//! New samples: those that a reader has not been sent yet.
 
 use super::{ReaderProxy, put};
 use crate::datagram::Datagram;
@@ -8,8 +8,7 @@ use crate::wire::{EntityId, SequenceNumber};
 use runnel_core::time::Instant;
 
 impl ReaderProxy {
-    /// Puts samples, or a fragment of one, that it has not been sent yet into a datagram.
-    /// If a fragment must wait: until when.
+    /// Appends new samples, or a fragment of one, to a datagram. Returns when to continue if a fragment must wait.
     pub(super) fn fill_fresh<B: Lend>(
         &mut self,
         now: Instant,
@@ -21,7 +20,7 @@ impl ReaderProxy {
         while self.next <= last && !out.has_body() && !self.waits_for_room() {
             let change = self.come_to_next(ends, last, history, out)?;
             if !self.is_short(change) {
-                // A fragment has a datagram of its own.
+                // Fragments are sent in datagrams of their own.
                 return if Self::is_empty(out) { self.fill_fragment(now, ends, history, out) } else { None };
             }
             if !self.may_add(change, out) {
@@ -33,12 +32,13 @@ impl ReaderProxy {
         None
     }
 
-    /// True if nothing new may set out; a sample that has been begun is finished.
+    /// Returns whether no new sample may be sent; a partly sent one is completed.
     pub(super) fn waits_for_room(&self) -> bool {
         self.fragment == 1 && self.flight.is_full()
     }
 
-    /// Steps over what is not there, which it is told of; gives the sample to be sent next, if there is any and room to tell.
+    /// Skips missing samples, which it announces to the reader; returns the next sample if there is one and the
+    /// announcement fits.
     fn come_to_next<'a, B: Lend>(
         &mut self,
         ends: (EntityId, EntityId),
@@ -59,7 +59,7 @@ impl ReaderProxy {
         is_told.then_some(change)
     }
 
-    /// Puts in the next fragment of the next sample. If it must wait: until when.
+    /// Appends the next fragment of the next sample. Returns when to continue if it must wait.
     fn fill_fragment<B: Lend>(
         &mut self,
         now: Instant,

@@ -1,4 +1,5 @@
-//! Whether a reader is sent samples, and by which numbers: its participant may have yet to prove its address.
+//! Gate of a reader: whether it is sent samples, and with which numbers. Its participant may not have proved its
+//! address.
 
 use super::{FIRST_REMINDER, ReaderProxy, ReaderSpec};
 use crate::datagram::Datagram;
@@ -11,14 +12,14 @@ use runnel_core::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gate {
     Open,
-    /// Samples wait for it.
+    /// Samples are held for it.
     Waiting,
     /// It is sent nothing, and nothing is held for it.
     Closed,
 }
 
 impl ReaderSpec {
-    /// The number by which the reader is told of a sample.
+    /// Returns the announced sequence number of a sample.
     pub(super) fn numbered(&self, own: SequenceNumber) -> SequenceNumber {
         SequenceNumber(own.0.saturating_add(self.number_offset))
     }
@@ -33,12 +34,12 @@ impl ReaderProxy {
         self.spec.gate == Gate::Open
     }
 
-    /// True if what is written now is not for it.
+    /// Returns whether new samples are not held for it.
     pub(in crate::writer) fn is_passed_over(&self) -> bool {
         self.is_suspended() || self.spec.gate == Gate::Closed
     }
 
-    /// What was held back sets out if it is open now.
+    /// Sets the gate. When it opens, held samples are sent.
     pub(in crate::writer) fn set_gate(&mut self, now: Instant, gate: Gate) {
         if self.spec.gate == gate {
             return;
@@ -50,13 +51,13 @@ impl ReaderProxy {
         }
     }
 
-    /// It is to be asked what it has, whether or not it owes an acknowledgement.
+    /// Schedules a request for an acknowledgement, whether or not it owes one.
     pub(in crate::writer) fn ask_again(&mut self) {
         self.heartbeat |= self.spec.reliable;
     }
 
-    /// The acknowledgement in the writer's own numbers; `None` if it is of before the first, as from a reader that has not
-    /// been told that: it is told again.
+    /// Converts an acknowledgement to the writer's own numbers; `None` if it precedes the first one, as from a reader
+    /// that does not know it: the heartbeat is sent again.
     pub(in crate::writer) fn in_own_numbers(&mut self, ack: &AckNack) -> Option<AckNack> {
         if self.spec.number_offset == 0 {
             return Some(*ack);
@@ -72,19 +73,19 @@ impl ReaderProxy {
         Some(own)
     }
 
-    /// The number of the sample whose fragments are missing, as the writer has it.
+    /// Returns the writer's own number of the sample of a NACK_FRAG.
     pub(super) fn own_number(&self, nack: &NackFrag) -> SequenceNumber {
         SequenceNumber(nack.number.0.saturating_sub(self.spec.number_offset))
     }
 
-    /// True if a sample is about to be sent to a reader that has acknowledged nothing yet and must be told where it begins.
+    /// Returns whether a sample is next for a reader that has acknowledged nothing and must know its first number.
     pub(super) fn tells_first_number<B: Lend>(&self, history: &History<B>, out: &Datagram<B>) -> bool {
         let next = history.at_or_after(self.next).filter(|_| self.spec.needs_first_number);
         next.is_some_and(|change| self.is_short(change) && self.may_add(change, out) && !out.has_body())
     }
 
-    /// Tells a reader that has not acknowledged anything where its numbers begin, before the first sample: some take it for a
-    /// gap of millions that they look through.
+    /// Appends a heartbeat with the first number before the first sample, for a reader that has acknowledged nothing:
+    /// some would treat it as a gap of millions that they scan.
     pub(super) fn fill_first_number<B: Lend>(
         &self,
         (reader, writer): (EntityId, EntityId),

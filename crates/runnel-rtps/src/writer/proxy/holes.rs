@@ -1,8 +1,8 @@
-//! Samples that its writer does not hold any more: of no concern to a reader, or lost.
+//! Samples that the writer no longer holds: irrelevant to a reader, or lost.
 //!
-//! GAP says that samples are of no concern, and that is how readers take it. What made room for others before a reader got
-//! it is lost to it, and told by where heartbeats begin: as far as the reader has acknowledged all that is before, since it
-//! takes everything before the first sample for lost.
+//! A GAP declares samples irrelevant. Samples that were displaced before a reader received them are lost to it; the
+//! first number of heartbeats announces them, if the reader has acknowledged all earlier samples, since it counts
+//! everything before the first number as lost.
 
 use super::ReaderProxy;
 use crate::datagram::Datagram;
@@ -11,13 +11,13 @@ use crate::lend::Lend;
 use crate::wire::{EntityId, Gap, SequenceNumber};
 
 impl ReaderProxy {
-    /// True if a sample that is not held is lost to it. Of discovery another has replaced it, and what was not held when it
-    /// came is of no concern.
+    /// Returns whether a missing sample is lost to this reader. Discovery samples were replaced by others, and samples
+    /// that were missing when it was matched are irrelevant.
     fn has_lost(&self, number: SequenceNumber) -> bool {
         number > self.acked.max(self.met_at) && !self.spec.guid.entity.is_builtin()
     }
 
-    /// The first sample that it is told of.
+    /// Returns the first sample number of heartbeats to this reader.
     pub(super) fn first_told<B>(&self, history: &History<B>) -> SequenceNumber {
         let wanted = self.acked.next().max(self.start);
         let there = history.at_or_after(wanted).map_or(self.next, |change| change.number.min(self.next));
@@ -26,8 +26,8 @@ impl ReaderProxy {
         first.min(self.next)
     }
 
-    /// Steps over what is not there, up to the next sample that is, and tells of it. False if that has no room in this
-    /// datagram.
+    /// Skips missing samples up to the next held one, and announces them. Returns false if the announcement does not
+    /// fit into this datagram.
     pub(super) fn tell_of_hole<B: Lend>(
         &mut self,
         (reader, writer): (EntityId, EntityId),
@@ -48,8 +48,8 @@ impl ReaderProxy {
         true
     }
 
-    /// Tells that a sample that it has asked for will not come, along with those behind it that are not there either and
-    /// others that it has asked for. False if that has no room in this datagram.
+    /// Declares a requested sample irrelevant, with consecutive missing ones and other requested ones. Returns false if
+    /// the GAP does not fit into this datagram.
     pub(super) fn tell_of_asked<B: Lend>(
         &mut self,
         number: SequenceNumber,

@@ -1,4 +1,4 @@
-//! How far a reader of a writer is.
+//! Reader proxy: the progress of one matched reader of a writer.
 
 mod acknowledgement;
 mod asked_fragments;
@@ -30,87 +30,87 @@ use flight::{Flight, Last};
 pub(crate) use gate::Gate;
 use runnel_core::time::Instant;
 
-/// How long a reader is waited for until it is asked, at first.
+/// First delay until a reader is asked for an owed acknowledgement.
 const FIRST_REMINDER: Duration = Duration::from_millis(10);
 
-/// How long it is waited for at most.
+/// Longest delay.
 const LONGEST_REMINDER: Duration = Duration::from_secs(1);
 
-/// A reader to be joined to a writer.
+/// Parameters of a reader to be matched.
 #[derive(Clone, Debug)]
 pub(crate) struct ReaderSpec {
     pub guid: Guid,
     pub address: SocketAddr,
     pub reliable: bool,
-    /// It wants what was written before it came.
+    /// Its durability requests earlier samples.
     pub wants_earlier: bool,
-    /// The longest datagram that is sent to it.
+    /// Maximum datagram size.
     pub datagram: usize,
-    /// How fast fragments are sent to it.
+    /// Rate of fragments.
     pub rate: Rate,
-    /// It asks for a lost repair again only after a long delay, so that each repair had better arrive.
+    /// It repeats a request only after a long delay, so repairs are sent redundantly.
     pub asks_slowly: bool,
-    /// What each sample says of its writer to it: a parameter list, or nothing if it does not ask for that.
+    /// Inline QoS of its samples: a parameter list, or empty unless it expects that.
     pub inline_qos: Vec<u8>,
     /// Whether it is sent samples.
     pub gate: Gate,
-    /// By how much the sequence numbers that it is told exceed the writer's own.
+    /// Offset of its sequence numbers from the writer's own.
     pub number_offset: i64,
-    /// It is told the first number before it is sent samples.
+    /// It receives its first number before samples.
     pub needs_first_number: bool,
-    /// Our addresses that it is told, if it is a reader of discovery that takes plain announcements alone.
+    /// Our addresses, if it is a discovery reader that understands only plain announcements.
     pub plain: Option<Vec<SocketAddr>>,
-    /// It acknowledges each heartbeat and asks for another by that: one that has all is not told again.
+    /// It answers each heartbeat with a request for another: after complete acknowledgement it is not answered.
     pub echoes: bool,
 }
 
-/// A reader of a writer.
+/// Matched reader of a writer.
 #[derive(Clone, Debug)]
 pub(crate) struct ReaderProxy {
     spec: ReaderSpec,
-    /// The first sample that concerns it.
+    /// The first sample that is relevant to it.
     start: SequenceNumber,
-    /// The last sample that was written before it came.
+    /// The last sample that was written before it was matched.
     met_at: SequenceNumber,
-    /// The sample to be sent to it next, and the fragment of it.
+    /// The next sample and fragment to send.
     next: SequenceNumber,
     fragment: u32,
-    /// Up to here it has acknowledged all.
+    /// It has acknowledged all samples up to here.
     acked: SequenceNumber,
-    /// And up to here it has said so twice.
+    /// It has acknowledged all samples up to here twice.
     confirmed: SequenceNumber,
-    /// When it is asked, since it has contradicted what was believed of it.
+    /// When to request an acknowledgement, after it contradicted its state.
     probe_at: Option<Instant>,
     corrections: u32,
-    /// Samples from this one on reach it by another way.
+    /// An alternate path carries samples from this one on.
     until: Option<SequenceNumber>,
     asked: BTreeSet<SequenceNumber>,
     fragments_asked: AskedFragments,
-    /// How many fragments it was sent since it asked for some.
+    /// Number of fragments sent since its last request.
     fragments_sent: u32,
     acknowledgements: Latest,
     nacks: Latest,
-    /// It must be told what there is.
+    /// A heartbeat is due.
     heartbeat: bool,
-    /// It must be told that the writer's user says that it lives.
+    /// A liveliness heartbeat is due.
     liveliness: bool,
     flight: Flight,
-    /// When it was sent something last, and how long it may take to acknowledge.
+    /// When it was last sent something, and the delay until it is asked for an acknowledgement.
     since: Instant,
     patience: Duration,
     pacer: Pacer,
 }
 
-/// What came of filling a datagram.
+/// Result of filling a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Filled {
     Something,
     Nothing,
-    /// Fragments wait until then.
+    /// Fragments wait until this time.
     NotBefore(Instant),
 }
 
-/// How far a reader is that leads others.
+/// Progress of a reader after a datagram that also serves other readers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lead {
     next: SequenceNumber,
@@ -163,12 +163,12 @@ impl ReaderProxy {
         self.spec.reliable
     }
 
-    /// Up to here it has acknowledged all.
+    /// Returns the last sample up to which it has acknowledged all.
     pub fn acked(&self) -> SequenceNumber {
         self.acked
     }
 
-    /// Up to here nothing has to be held for it.
+    /// Returns the last sample up to which nothing must be held for it.
     pub fn done(&self) -> SequenceNumber {
         let done = if self.spec.reliable { self.acked } else { self.next.previous() };
         match self.until {
@@ -178,22 +178,22 @@ impl ReaderProxy {
         }
     }
 
-    /// The first sample that is not known to have arrived: one of best effort gets each once.
+    /// Returns the first sample that is not known to have arrived; best effort sends each only once.
     pub(super) fn first_unacknowledged(&self) -> SequenceNumber {
         if self.spec.reliable { self.acked.next().max(self.start) } else { self.next }
     }
 
-    /// The samples that are to reach it from here and that a reliable one has not acknowledged.
+    /// Returns the due samples that a reliable reader has not acknowledged.
     pub(super) fn unacknowledged<B>(&self, history: &History<B>) -> Option<RangeInclusive<SequenceNumber>> {
         self.spec.reliable.then(|| self.first_unacknowledged()..=self.last_due(history))
     }
 
-    /// Samples from this one on reach it by an alternate path.
+    /// Suspends the reader: an alternate path carries samples from this one on.
     pub(super) fn suspend(&mut self, from: SequenceNumber) {
         self.until = self.until.or(Some(from));
     }
 
-    /// It gets nothing from here until it is resumed.
+    /// Sends nothing until the reader is resumed.
     pub(super) fn hold(&mut self) {
         let first = self.first_unacknowledged();
         self.until = Some(first);
@@ -206,31 +206,31 @@ impl ReaderProxy {
         self.until.is_some()
     }
 
-    /// Samples reach it from here again, which has had all before `from` by another way, unless it still misses some that were
-    /// written before it was suspended.
+    /// Resumes the reader, which has received all samples before `from` on another path, except missing ones from
+    /// before the suspension.
     pub(super) fn resume(&mut self, now: Instant, from: SequenceNumber) {
         let Some(until) = self.until.take() else { return };
         if self.next >= until {
             (self.next, self.fragment) = (from.max(until), 1);
         }
         if self.first_unacknowledged() >= until {
-            // A late joiner that was held would ask for what is kept.
+            // A late joiner on hold would request kept samples.
             self.start = self.start.max(from);
         }
         (self.heartbeat, self.since, self.patience) = (self.spec.reliable, now, FIRST_REMINDER);
     }
 
-    /// The last sample that is to reach it from here.
+    /// Returns the last sample that RTPS is to deliver to it.
     fn last_due<B>(&self, history: &History<B>) -> SequenceNumber {
         self.until.map_or(history.last(), |until| until.previous().min(history.last()))
     }
 
-    /// True if it should get a sample and has not, as far as is known.
+    /// Returns whether it is due a sample and is not known to have it.
     pub(super) fn misses(&self, number: SequenceNumber) -> bool {
         number > self.done() && number >= self.start
     }
 
-    /// True if it has been sent some fragments of a sample and waits for others.
+    /// Returns whether it has been sent only some fragments of a sample.
     pub(super) fn is_amid(&self, number: SequenceNumber) -> bool {
         let is_repaired = self.fragments_asked.front().is_some_and(|(asked, _)| asked == number);
         self.next == number && self.fragment > 1 || is_repaired
@@ -240,30 +240,32 @@ impl ReaderProxy {
         self.spec.reliable && self.acked < self.next.previous()
     }
 
-    /// True if what it is to be sent and told is what the other is to be. Where one came later that is so once the samples
-    /// before are held no more: the first would give up what it misses of them if it were told what the other is.
+    /// Returns whether it is due the same samples and announcements as another reader. If one was matched later, that
+    /// holds once earlier samples are no longer held: the other would give up missing ones if it received the later
+    /// reader's announcements.
     pub(super) fn is_level_with<B>(&self, other: &Self, history: &History<B>) -> bool {
         #[cfg(test)]
         tests::COMPARISONS.with(|count| count.set(count.get() + 1));
         let plain = |proxy: &Self| proxy.asked.is_empty() && proxy.fragments_asked.is_empty();
-        // Some have a port for each reader, and only those who acknowledge are waited for.
+        // Some have a port for each reader, and only reliable readers delay progress.
         let way = |proxy: &Self| (proxy.spec.address, proxy.spec.reliable);
         way(self) == way(other)
             && self.spec.inline_qos == other.spec.inline_qos
             && (self.next, self.fragment, self.until) == (other.next, other.fragment, other.until)
             && self.first_told(history) == other.first_told(history)
-            // A hole may be told as lost, and with it all that is before.
+            // A hole may be announced as lost, together with all earlier samples.
             && (self.acked == other.acked || history.get(self.next).is_some() || self.next > history.last())
             && plain(self)
             && plain(other)
     }
 
-    /// How far it is after a datagram that was for others of its participant as well.
+    /// Returns its progress after a datagram that also serves other readers of its participant.
     pub(super) fn lead(&self) -> Lead {
         Lead { next: self.next, fragment: self.fragment, pacer: self.pacer, last: self.flight.last() }
     }
 
-    /// What was sent to another reader of its participant has reached it as well: by the same socket, at the same pace.
+    /// Records that a datagram for another reader of its participant has reached it as well: by the same socket, at the
+    /// same pace.
     pub(super) fn follow(&mut self, now: Instant, leader: Lead) {
         if !self.owes_acknowledgement() {
             self.since = now;
@@ -278,14 +280,14 @@ impl ReaderProxy {
         self.liveliness = true;
     }
 
-    /// When it is asked for an acknowledgement that it owes, or what it has after it contradicted itself.
+    /// Returns when to request an owed acknowledgement, or one after a contradiction.
     pub(super) fn reminder(&self) -> Option<Instant> {
         let is_asked = self.owes_acknowledgement() && self.spec.gate == Gate::Open;
         let owed = is_asked.then(|| self.since + self.patience);
         owed.into_iter().chain(self.probe_at).min()
     }
 
-    /// Asks it for an acknowledgement if that is due.
+    /// Requests an acknowledgement if due.
     pub(super) fn remind(&mut self, now: Instant) -> bool {
         if self.reminder().is_none_or(|at| at > now) {
             return false;
@@ -297,21 +299,21 @@ impl ReaderProxy {
         true
     }
 
-    /// It was left, and is joined again as it was.
+    /// Matches an unmatched reader again with its former state.
     pub(super) fn join_again(&mut self, spec: ReaderSpec) {
         self.spec = spec;
         self.heartbeat = true;
     }
 
-    /// Something new sets out: who has owed an acknowledgement for a while is asked for it along with that, and is waited for
-    /// as if it had owed none. Else who was silent once would hear of what follows by ever rarer reminders.
+    /// Requests an owed acknowledgement along with new samples, and resets the delay. Otherwise a reader that was
+    /// silent once would be asked at ever longer intervals.
     fn ask_along(&mut self, now: Instant) {
         if self.since + FIRST_REMINDER <= now {
             (self.heartbeat, self.since, self.patience) = (true, now, FIRST_REMINDER);
         }
     }
 
-    /// Puts what it must get into a datagram that has been begun.
+    /// Appends the pending content for this reader to a datagram.
     pub(super) fn fill<B: Lend>(
         &mut self,
         now: Instant,
@@ -354,7 +356,7 @@ impl ReaderProxy {
         Filled::Something
     }
 
-    /// True if it is told how much there is, along with samples if the datagram brings any.
+    /// Returns whether to append a heartbeat, also with samples in this datagram.
     fn is_to_be_told<B>(&self, brings: bool, writer: EntityId, history: &History<B>) -> bool {
         let is_due = self.spec.reliable
             && (brings || self.heartbeat)
@@ -363,22 +365,22 @@ impl ReaderProxy {
         is_due || self.liveliness
     }
 
-    /// True while more of what its participant has follows at once: only at the end is it told how much there is, so that
-    /// it knows all once it has that, and not before.
+    /// Returns whether more discovery samples follow at once: only the last datagram holds a heartbeat, so that the
+    /// participant is complete when it has received that one, and not before.
     fn is_amid_discovery<B>(&self, writer: EntityId, history: &History<B>) -> bool {
         let follows = self.next <= history.last() && !self.waits_for_room();
         writer.is_builtin() && follows && !self.flight.wants_probe()
     }
 
-    /// True while more fragments of a sample, or more repairs, follow for a reader that asks slowly: a heartbeat before the
-    /// last of them would have it ask for a part, and then not for the rest until its delay has passed. Not of the first
-    /// sample: Cyclone DDS begins behind the first heartbeat that it receives, and the one before that sample may be lost.
+    /// Returns whether more fragments or repairs follow for a reader that asks slowly: an earlier heartbeat would make
+    /// it request a part, and the rest only after its delay. Not for the first sample: Cyclone DDS begins after the
+    /// first heartbeat that it receives, and the one before that sample may be lost.
     fn is_amid_fragments_for_slow_reader(&self, brings: bool) -> bool {
         let follows = self.fragment > 1 || !self.fragments_asked.is_empty();
         brings && self.spec.asks_slowly && follows && self.next > self.start
     }
 
-    /// What the writer does not hold any more will not be sent.
+    /// Skips samples that the writer no longer holds.
     fn skip_what_is_gone<B>(&mut self, history: &History<B>) {
         let first = history.first().min(self.last_due(history).next());
         if self.next < first && self.spec.plain.is_none() {
@@ -387,7 +389,7 @@ impl ReaderProxy {
         }
     }
 
-    /// Tells what has been sent so far, and asks for an acknowledgement if one is needed.
+    /// Appends a heartbeat, and requests an acknowledgement if one is needed.
     fn fill_heartbeat<B: Lend>(
         &mut self,
         now: Instant,
@@ -396,7 +398,7 @@ impl ReaderProxy {
         heartbeats: &mut u32,
         out: &mut Datagram<B>,
     ) {
-        // Fast DDS takes for a sign of life only what asks for nothing: what asks follows.
+        // Fast DDS treats only a final heartbeat as a liveliness assertion: a request follows later.
         let must_answer = !self.liveliness && (self.heartbeat || self.flight.wants_probe());
         if must_answer {
             self.flight.ask(now, self.next.previous());
@@ -417,7 +419,7 @@ impl ReaderProxy {
     }
 }
 
-/// Puts in a whole sample, with inline QoS if its reader asks for that and it does not tell that something is gone.
+/// Appends a whole sample, with the inline QoS that its reader expects, or the dispose flags.
 fn put<B: Lend>(change: &Change<B>, ends: (EntityId, EntityId), spec: &ReaderSpec, out: &mut Datagram<B>) {
     out.stamp(change.stamp);
     let number = spec.numbered(change.number);

@@ -1,4 +1,4 @@
-//! Samples of discovery for readers that take plain announcements alone, and know of no GAP: what is not there is filled.
+//! Discovery samples for readers that understand only plain announcements and no GAP: fillers replace missing samples.
 
 use super::ReaderProxy;
 use crate::announce::{FILLER, Role, plain_endpoint};
@@ -9,8 +9,7 @@ use crate::wire::{Data, EntityId, Heartbeat, Payload, SequenceNumber};
 use core::net::SocketAddr;
 
 impl ReaderProxy {
-    /// Sends something in place of each sample up to `end` that is not there. False if not all of it has room in this
-    /// datagram.
+    /// Sends fillers for all missing samples before `end`. Returns false if not all fit into this datagram.
     pub(super) fn fill_hole<B: Lend>(
         &mut self,
         ends: (EntityId, EntityId),
@@ -26,7 +25,7 @@ impl ReaderProxy {
         true
     }
 
-    /// Sends something in place of a sample. False if that has no room in this datagram.
+    /// Sends a filler for a sample. Returns false if it does not fit into this datagram.
     pub(super) fn put_filler<B: Lend>(
         &self,
         number: SequenceNumber,
@@ -42,7 +41,7 @@ impl ReaderProxy {
     }
 }
 
-/// Puts in what an announcement of an endpoint says to a plain peer; that an endpoint is gone, such a peer does not understand.
+/// Appends the plain announcement of an endpoint; such a peer does not understand disposal.
 pub(super) fn put<B: Lend>(
     change: &Change<B>,
     ends: (EntityId, EntityId),

@@ -4,18 +4,17 @@
 //! arrived, but for the same fragment again only after its `NackDelay` (100 ms). A single lost repair therefore costs
 //! 100 ms, and a copy of it some microseconds.
 
-/// The most copies of a repair.
+/// Maximum number of copies of a repair.
 const MOST_COPIES: usize = 3;
 
-/// How many fragments one request names at most.
+/// Maximum number of fragments in one request.
 const RANGE: u32 = 256;
 
-/// From which loss on the fragments were not lost one by one: a whole run of them found no room in a socket, and neither would
-/// copies.
+/// Loss above which fragments were not lost one by one: a whole run overflowed a socket buffer, and so would copies.
 const RUN: f64 = 0.75;
 
-/// How many copies of each requested fragment let the whole request arrive more often than not, at the loss that it shows: of
-/// so many fragments that were sent since the last request, as far as one names them.
+/// Returns the number of copies of each requested fragment with which the whole request probably arrives, at the loss
+/// that it shows among the fragments sent since the last request.
 pub(super) fn copies_against_loss(requested: u32, sent: u32) -> usize {
     let loss = f64::from(requested) / f64::from(sent.min(RANGE).max(requested).max(1));
     if loss > RUN {

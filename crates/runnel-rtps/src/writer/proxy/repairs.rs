@@ -1,4 +1,4 @@
-//! Samples and fragments that a reader has been sent, and asks for.
+//! Repairs: samples and fragments that a reader requests again.
 
 use super::asked_fragments::MOST;
 use super::redundancy::copies_against_loss;
@@ -11,30 +11,30 @@ use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
 impl ReaderProxy {
-    /// It tells which fragments it misses. True if there is something to be sent to it.
+    /// Handles a NACK_FRAG. Returns whether something is to be sent.
     pub(in crate::writer) fn nack_fragments(&mut self, now: Instant, nack: &NackFrag) -> bool {
         if !self.spec.reliable || !self.nacks.take(now, nack.count).counts() {
             return false;
         }
-        // It answers: were reminders to grow rarer meanwhile, it would be asked what else it misses after a second only.
+        // It answers: with growing delays, its other losses would be requested only after a second.
         (self.patience, self.since) = (FIRST_REMINDER, now);
         let wanted = self.own_number(nack);
         let sent = |fragment| wanted < self.next || wanted == self.next && fragment < self.fragment;
-        // Who asks for more does not always repeat what it has asked for, which may wait yet.
+        // A further request does not always repeat earlier ones, which may still be queued.
         let is_waiting = |fragment| self.fragments_asked.contains((wanted, fragment));
         let fresh = nack.missing.iter().filter(|fragment| sent(*fragment) && !is_waiting(*fragment));
         let fresh: Vec<u32> = fresh.collect();
         let sent_since = core::mem::take(&mut self.fragments_sent);
         let copies =
             if self.spec.asks_slowly { copies_against_loss(fresh.len() as u32, sent_since) } else { 1 };
-        // One after another rather than one beside the other: losses come in bursts.
+        // Copies follow each other after the whole run, since losses come in bursts.
         for _ in 0..copies {
             fresh.iter().for_each(|fragment| self.fragments_asked.push((wanted, *fragment)));
         }
         !self.fragments_asked.is_empty()
     }
 
-    /// Puts in samples and fragments that it has asked for. If fragments must wait: until when.
+    /// Appends requested samples and fragments. Returns when to continue if fragments must wait.
     pub(super) fn fill_repairs<B: Lend>(
         &mut self,
         now: Instant,
@@ -51,7 +51,8 @@ impl ReaderProxy {
         if Self::is_empty(out) { self.fill_fragment_repair(now, ends, history, out) } else { None }
     }
 
-    /// Puts in a sample, or has its fragments sent, or tells that it is gone. False if it has no room in this datagram.
+    /// Appends a sample, queues its fragments, or announces that it is gone. Returns false if it does not fit into this
+    /// datagram.
     fn fill_repair<B: Lend>(
         &mut self,
         number: SequenceNumber,
@@ -73,7 +74,7 @@ impl ReaderProxy {
         true
     }
 
-    /// Puts in a fragment that it has asked for. If that must wait: until when.
+    /// Appends a requested fragment. Returns when to continue if it must wait.
     fn fill_fragment_repair<B: Lend>(
         &mut self,
         now: Instant,
@@ -94,7 +95,8 @@ impl ReaderProxy {
             Some(change) if fragment > self.fragments(change) => {}
             Some(change) => {
                 self.put_fragment(now, change, fragment, ends, out);
-                // A NACK_FRAG names at most 256 fragments: a heartbeat with the last of them has the reader name the next.
+                // A NACK_FRAG names at most 256 fragments: a heartbeat with the last of them makes the reader request
+                // the next.
                 self.heartbeat |= self.fragments_asked.is_empty();
             }
             None => {

@@ -1,4 +1,4 @@
-//! What a reader is sent, and what it may ask for.
+//! Tests of the datagrams to a reader, and of its requests.
 
 use super::*;
 use crate::wire::{
@@ -17,7 +17,7 @@ impl Lend for Sample {
 }
 
 std::thread_local! {
-    /// How often readers were asked whether they are equally far.
+    /// Number of comparisons of readers' progress.
     pub(super) static COMPARISONS: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
 }
 
@@ -73,8 +73,7 @@ fn a_fragment_that_was_not_sent_yet_is_no_repair() {
     assert!(proxy.fragments_asked.iter().eq(&[(number, 2)]));
 }
 
-/// The submessages of the datagrams that are sent until nothing is left: how many fragments come with a heartbeat, which of
-/// those ask for an answer, and how many fragments there are.
+/// Sends until nothing is left; returns for each heartbeat whether it requests an answer, and the number of fragments.
 fn heartbeats_among_fragments(proxy: &mut ReaderProxy, history: &History<Sample>) -> (Vec<bool>, usize) {
     let (mut asks, mut fragments) = (vec![], 0);
     loop {
@@ -176,7 +175,7 @@ fn what_is_behind_a_gap_at_the_end_of_what_is_due_is_not_sent() {
     assert_eq!(proxy.next, SequenceNumber(3));
 }
 
-/// All that a reader is sent, and how long the longest datagram is.
+/// Sends until nothing is left; returns all bytes, and the length of the longest datagram.
 fn sent(proxy: &mut ReaderProxy, history: &History<Sample>) -> (Vec<u8>, usize) {
     let (mut bytes, mut longest) = (vec![], 0);
     loop {
@@ -201,7 +200,7 @@ fn gaps(bytes: &[u8]) -> Vec<Gap> {
 fn one_gap_tells_of_many_samples_that_are_asked_for() {
     let (mut proxy, mut history) = (proxy(300), history(&[60; 400]));
     (proxy.met_at, proxy.next) = (SequenceNumber(400), SequenceNumber(401));
-    // Two samples leave less room than such a list takes.
+    // Two samples leave less space than such a list takes.
     history.retain(|change| change.number.0 == 1 || change.number.0 % 2 == 0);
     let mut missing = SequenceSet::new(SequenceNumber(1));
     (1..=255).step_by(2).chain([2]).for_each(|number| assert!(missing.insert(SequenceNumber(number))));
@@ -229,7 +228,7 @@ fn no_datagram_is_longer_than_its_readers_are_sent_whatever_it_brings() {
     assert_eq!(gaps(&bytes).len(), 2);
 }
 
-/// The readers of one participant, of which a writer holds thousands.
+/// Composes datagrams for 1000 readers of one participant; returns the number of comparisons.
 fn composed_with(gate: Gate) -> usize {
     let qos = runnel_core::qos::QoS::keep_last(10);
     let mut writer = crate::writer::Writer::<Sample>::new(ENDS.1, qos, 10);
@@ -250,7 +249,7 @@ fn composed_with(gate: Gate) -> usize {
 #[test]
 fn thousands_of_readers_of_a_participant_are_compared_once_a_datagram() {
     assert_eq!([Gate::Waiting, Gate::Closed].map(composed_with), [0; 2]);
-    // With the datagram, and to find that there is no other.
+    // One comparison with the datagram, and one to find that there is no other.
     assert_eq!(composed_with(Gate::Open), 2 * 1000);
 }
 
@@ -267,7 +266,7 @@ fn run_of_lost_fragments_and_a_single_one_are_repaired_without_copies() {
     }
 }
 
-/// What is put into a datagram of which samples may take no more than this.
+/// Fills a datagram with a limit for samples; returns its length.
 fn filled_within(proxy: &mut ReaderProxy, history: &History<Sample>, limit: usize) -> usize {
     let mut out = Datagram::new();
     out.begin(GuidPrefix([1; 12]), GuidPrefix([2; 12]));
