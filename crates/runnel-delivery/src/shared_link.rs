@@ -55,7 +55,7 @@ pub struct PairId {
 
 impl PairId {
     /// Returns the pair of a statement; `None` if the statement is about the link.
-    pub fn of(statement: &Statement) -> Option<Self> {
+    pub fn from_statement(statement: &Statement) -> Option<Self> {
         let StreamId { stream, subscription } = statement.id();
         let (writer, reader) = ((stream >> 32) as u32, stream as u32);
         (subscription == PAIR).then_some(Self { writer, reader })

@@ -79,8 +79,8 @@ pub enum Event {
         writer: EntityId,
     },
     /// A Runnel participant has sent us a vendor message, see
-    /// [`Participant::tell_peer`](crate::Participant::tell_peer).
-    Told {
+    /// [`Participant::send_vendor_message`](crate::Participant::send_vendor_message).
+    VendorMessage {
         /// The sender.
         participant: GuidPrefix,
         /// Content, padded with zeros to a multiple of four bytes.
@@ -97,7 +97,7 @@ pub enum Event {
         state: Correction,
     },
     /// A peer sent something invalid or untrue, which is refused.
-    Trouble(PeerFault),
+    PeerFault(PeerFault),
 }
 
 /// Remote state that was corrected.
@@ -134,9 +134,9 @@ impl Event {
                 | Self::ParticipantsRefused { .. }
                 | Self::SampleLost { .. }
                 | Self::DeadlineMissed { .. }
-                | Self::Told { .. }
+                | Self::VendorMessage { .. }
                 | Self::Corrected { .. }
-                | Self::Trouble(_)
+                | Self::PeerFault(_)
         )
     }
 }
@@ -160,17 +160,17 @@ pub struct Sample {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SamplePayload {
     /// Range in the datagram that was handled last.
-    Here(Range<usize>),
+    InDatagram(Range<usize>),
     /// Memory of its own.
-    Own(Vec<u8>),
+    Owned(Vec<u8>),
 }
 
 impl SamplePayload {
     /// Returns the bytes, given the datagram that was handled last.
     pub fn bytes<'a>(&'a self, datagram: &'a [u8]) -> &'a [u8] {
         match self {
-            Self::Here(place) => datagram.get(place.clone()).unwrap_or(&[]),
-            Self::Own(bytes) => bytes,
+            Self::InDatagram(place) => datagram.get(place.clone()).unwrap_or(&[]),
+            Self::Owned(bytes) => bytes,
         }
     }
 }

@@ -46,18 +46,18 @@ pub enum PeerFault {
         limit: usize,
     },
     /// All participants together have more endpoints than the limit.
-    NoRoomForEndpoint {
+    EndpointMemoryExceeded {
         /// The participant of the refused endpoint.
         participant: GuidPrefix,
     },
     /// A participant is not matched, since its datagrams come from other addresses than those that it announces.
-    HeardElsewhere {
+    AddressMismatch {
         /// The participant.
         participant: GuidPrefix,
         /// The announced address.
         announced: SocketAddr,
         /// The source address.
-        heard_from: IpAddr,
+        source: IpAddr,
     },
 }
 
@@ -79,12 +79,15 @@ impl fmt::Display for PeerFault {
             Self::TooManyEndpoints { participant, limit } => {
                 write!(f, "{participant} has more than {limit} endpoints")
             }
-            Self::NoRoomForEndpoint { participant } => {
-                write!(f, "the limit of discovered endpoints is reached: another endpoint of {participant} is refused")
+            Self::EndpointMemoryExceeded { participant } => {
+                write!(
+                    f,
+                    "the limit of discovered endpoints is reached: another endpoint of {participant} is refused"
+                )
             }
-            Self::HeardElsewhere { participant, announced, heard_from } => write!(
+            Self::AddressMismatch { participant, announced, source } => write!(
                 f,
-                "{participant} is not matched: it announces the address {announced}, but sends only from {heard_from}"
+                "{participant} is not matched: it announces the address {announced}, but sends only from {source}"
             ),
         }
     }
@@ -118,13 +121,16 @@ mod tests {
             ),
             (
                 PeerFault::ForeignEndpoint { participant, owner },
-                "PEER tells of an endpoint of OWNER, which is refused",
+                "PEER announces an endpoint of OWNER, which is refused",
             ),
             (PeerFault::TooManyEndpoints { participant, limit: 9 }, "PEER has more than 9 endpoints"),
-            (PeerFault::NoRoomForEndpoint { participant }, "there is no room for another endpoint of PEER"),
             (
-                PeerFault::HeardElsewhere { participant, announced: from, heard_from: [10, 0, 0, 8].into() },
-                "PEER is not met: it says that it is reached at 10.0.0.9:7, but is heard from 10.0.0.8 only",
+                PeerFault::EndpointMemoryExceeded { participant },
+                "the limit of discovered endpoints is reached: another endpoint of PEER is refused",
+            ),
+            (
+                PeerFault::AddressMismatch { participant, announced: from, source: [10, 0, 0, 8].into() },
+                "PEER is not matched: it announces the address 10.0.0.9:7, but sends only from 10.0.0.8",
             ),
         ];
         assert_eq!([participant.to_string(), owner.to_string()], [first, second]);

@@ -22,8 +22,8 @@ mod inline_qos;
 mod lend;
 mod outgoing;
 mod participant;
+mod participant_with_writers;
 mod reader;
-mod whole;
 pub mod wire;
 mod writer;
 
@@ -33,5 +33,5 @@ pub use fault::PeerFault;
 pub use lend::Lend;
 pub use outgoing::Outgoing;
 pub use participant::{Audience, EndpointOptions, Participant, Peer};
-pub use whole::WholeParticipant;
+pub use participant_with_writers::ParticipantWithWriters;
 pub use writer::{Full, Rate, Suspended, UserWriter, WriterUpdate};

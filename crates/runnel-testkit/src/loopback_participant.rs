@@ -7,7 +7,7 @@ use std::time::{Duration, Instant as Clock};
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
 use runnel_rtps::wire::{EntityId, GuidPrefix, Message, Submessage, Timestamp};
-use runnel_rtps::{Config, EndpointOptions, Event, Full, WholeParticipant};
+use runnel_rtps::{Config, EndpointOptions, Event, Full, ParticipantWithWriters};
 
 /// How long [`LoopbackParticipant::poll_once`] waits for a datagram.
 const WAIT: Duration = Duration::from_millis(5);
@@ -15,7 +15,7 @@ const WAIT: Duration = Duration::from_millis(5);
 /// A participant with its socket and clock.
 pub struct LoopbackParticipant {
     /// The engine.
-    pub participant: WholeParticipant<Arc<[u8]>>,
+    pub participant: ParticipantWithWriters<Arc<[u8]>>,
     /// What it has told so far.
     pub events: Vec<Event>,
     /// Datagrams with samples of this writer are lost.
@@ -47,7 +47,7 @@ impl LoopbackParticipant {
         let ports = (0..peers).map(|participant| 7410 + 250 * domain + 2 * participant);
         config.peers = ports.map(|port| SocketAddr::from(([127, 0, 0, 1], port))).collect();
         config.user_data = user_data.as_bytes().to_vec();
-        let participant = WholeParticipant::new(Instant(1), config);
+        let participant = ParticipantWithWriters::new(Instant(1), config);
         Self { participant, events: Vec::new(), muted: None, socket, began: Clock::now() }
     }
 

@@ -95,7 +95,7 @@ pub struct EndpointInfo {
     /// What it offers, or asks for.
     pub qos: QoS,
     /// True if it tells its history and depth; otherwise what [`EndpointInfo::qos`] has for these is not known.
-    pub tells_history: bool,
+    pub has_history: bool,
     /// The encodings that a subscription reads, or that a publisher offers, of which it writes the first. At least one.
     pub representations: Vec<DataRepresentation>,
     /// The full name of its node, if its participant has told of that.

@@ -12,7 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
 use runnel_rtps::wire::{self, EntityId, GuidPrefix, InfoDestination, Timestamp, VendorId};
-use runnel_rtps::{Config, EndpointOptions, WholeParticipant};
+use runnel_rtps::{Config, EndpointOptions, ParticipantWithWriters};
 
 type Bytes = Arc<[u8]>;
 
@@ -21,7 +21,7 @@ const STAMP: Timestamp = Timestamp { seconds: 1, fraction: 2 };
 struct Scene {
     now: Instant,
     /// The one that is tried, and the one whose name is used.
-    ends: [WholeParticipant<Bytes>; 2],
+    ends: [ParticipantWithWriters<Bytes>; 2],
     writer: EntityId,
 }
 
@@ -29,13 +29,13 @@ fn address(index: usize) -> SocketAddr {
     ([10, 0, 0, index as u8 + 1], 7410).into()
 }
 
-fn participant(index: usize, now: Instant) -> WholeParticipant<Bytes> {
+fn participant(index: usize, now: Instant) -> ParticipantWithWriters<Bytes> {
     let mut config = Config::new(GuidPrefix([index as u8 + 1; 12]), 0);
     config.unicast = vec![address(index)];
     config.own_addresses = vec![address(index).ip()];
     config.peers = vec![address(1 - index)];
     config.limits.sample_bytes = 1 << 20;
-    WholeParticipant::new(now, config)
+    ParticipantWithWriters::new(now, config)
 }
 
 fn options(qos: QoS) -> EndpointOptions {

@@ -164,7 +164,7 @@ pub mod tests {
             dds_type: "std_msgs::msg::dds_::String_".into(),
             type_hash: Some("RIHS01_ab".into()),
             qos: QoS::default(),
-            tells_history: false,
+            has_history: false,
             representations: vec![DataRepresentation::Xcdr1],
             node: Some(format!("/node{of}")),
         };

@@ -239,7 +239,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
     /// # Errors
     /// The statement violates the protocol, or too many answers are unsent because the publisher does not read them.
     pub fn statement(&mut self, statement: &Statement) -> Result<Option<LeftLink>, PublisherFault> {
-        let Some(id) = PairId::of(statement) else { return Ok(None) };
+        let Some(id) = PairId::from_statement(statement) else { return Ok(None) };
         if self.unsent.len() >= MAX_UNSENT {
             return Err(PublisherFault::TooManyAnswers);
         }

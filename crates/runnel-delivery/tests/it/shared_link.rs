@@ -274,7 +274,7 @@ impl Scene {
         let before = is_owed || self.down.is_empty() || has_both && self.random.one_in(2);
         match if before { self.down_before.pop_front() } else { self.down.pop_front() } {
             Some(Frame::Statement(statement)) => {
-                let id = PairId::of(&statement).unwrap();
+                let id = PairId::from_statement(&statement).unwrap();
                 if id.reader > 0 && self.pairs[index(id)].is_followed {
                     self.receiver.note_position(id, self.pairs[index(id)].position);
                 }
@@ -307,7 +307,7 @@ impl Scene {
 
     fn read_statement(&mut self) {
         let Some(statement) = self.up.pop_front() else { return };
-        let id = PairId::of(&statement).unwrap();
+        let id = PairId::from_statement(&statement).unwrap();
         match statement {
             Statement::Ask { .. } => {
                 let pair = &self.pairs[index(id)];

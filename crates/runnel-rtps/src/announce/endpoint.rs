@@ -41,7 +41,7 @@ pub struct Endpoint {
     /// Offered or requested QoS. Only some peers announce history and depth.
     pub qos: QoS,
     /// The announcement contains history and depth; otherwise their values are unknown.
-    pub tells_history: bool,
+    pub has_history: bool,
     /// The ownership is exclusive, which ROS does not use.
     pub exclusive: bool,
     /// The endpoint is in the unnamed partition, as all ROS endpoints. Other partitions are ignored.
@@ -79,7 +79,7 @@ impl Endpoint {
             topic: text(must(pid::TOPIC_NAME, "topic")?, "topic")?,
             type_name: text(must(pid::TYPE_NAME, "type")?, "type")?,
             qos: parse_qos(role, list)?,
-            tells_history: list.find(pid::HISTORY).is_some(),
+            has_history: list.find(pid::HISTORY).is_some(),
             exclusive: list.find(pid::OWNERSHIP).map_or(Ok(0), |mut value| value.u32())? == 1,
             in_default_partition: list.find(pid::PARTITION).map_or(Ok(true), names_default_partition)?,
             representations: list.find(pid::DATA_REPRESENTATION).map_or(Ok(Vec::new()), representations)?,
@@ -101,7 +101,7 @@ impl Endpoint {
         list.text(pid::TOPIC_NAME, &self.topic);
         list.text(pid::TYPE_NAME, &self.type_name);
         emit_qos(&self.qos, self.role(), &mut list);
-        if self.tells_history {
+        if self.has_history {
             emit_history(&self.qos, &mut list);
         }
         self.unicast
@@ -143,12 +143,12 @@ impl Endpoint {
     }
 
     /// Returns the representation that a writer uses: the first of its list. Source: DDS-XTypes 1.3, section 7.6.3.1.1.
-    pub fn writes(&self) -> i16 {
+    pub fn written_representation(&self) -> i16 {
         self.representations.first().copied().unwrap_or(XCDR1)
     }
 
     /// Returns whether a reader accepts a representation.
-    pub fn reads(&self, representation: i16) -> bool {
+    pub fn accepts_representation(&self, representation: i16) -> bool {
         match self.representations.as_slice() {
             [] => representation == XCDR1,
             named => named.contains(&representation),
@@ -267,7 +267,7 @@ mod tests {
                 .transient_local()
                 .deadline(Duration::from_millis(100))
                 .liveliness(Liveliness::ManualByTopic, Some(Duration::from_secs(1))),
-            tells_history: true,
+            has_history: true,
             exclusive: false,
             in_default_partition: true,
             representations: vec![XCDR1],
@@ -310,8 +310,15 @@ mod tests {
         let reader = Endpoint::parse(Role::Reader, &minimal(EntityId::user_reader(1), |_| {})).unwrap();
         assert_eq!(writer.qos, QoS::keep_last(1));
         assert_eq!(reader.qos, QoS::keep_last(1).best_effort());
-        assert!(!writer.tells_history && !reader.tells_history);
-        assert_eq!((writer.writes(), reader.reads(XCDR1), reader.reads(XCDR2)), (XCDR1, true, false));
+        assert!(!writer.has_history && !reader.has_history);
+        assert_eq!(
+            (
+                writer.written_representation(),
+                reader.accepts_representation(XCDR1),
+                reader.accepts_representation(XCDR2)
+            ),
+            (XCDR1, true, false)
+        );
         assert!(writer.in_default_partition);
     }
 
@@ -335,7 +342,7 @@ mod tests {
             list.bytes(pid::DATA_REPRESENTATION, &[1, 0, 0, 0, 2, 0]);
         });
         let reader = Endpoint::parse(Role::Reader, &bytes).unwrap();
-        assert_eq!((reader.in_default_partition, reader.reads(XCDR1)), (true, false));
+        assert_eq!((reader.in_default_partition, reader.accepts_representation(XCDR1)), (true, false));
         let elsewhere = minimal(EntityId::user_reader(1), |list| {
             list.bytes(pid::PARTITION, &[1, 0, 0, 0, 2, 0, 0, 0, b'a', 0, 0, 0]);
         });

@@ -69,7 +69,7 @@ pub(crate) fn plain_participant(data: &ParticipantData, addresses: &[SocketAddr]
 pub(crate) fn plain_endpoint(role: Role, full: &[u8], addresses: &[SocketAddr]) -> Vec<u8> {
     let Ok(endpoint) = Endpoint::parse(role, full) else { return FILLER.to_vec() };
     let mut endpoint =
-        Endpoint { tells_history: false, representations: Vec::new(), user_data: Vec::new(), ..endpoint };
+        Endpoint { has_history: false, representations: Vec::new(), user_data: Vec::new(), ..endpoint };
     for count in [addresses.len(), 1] {
         endpoint.unicast = addresses.iter().take(count).copied().collect();
         let mut out = Vec::new();
@@ -141,7 +141,7 @@ mod tests {
             topic: format_name("rt/", 255),
             type_name: "std_msgs::msg::dds_::String_".into(),
             qos: QoS::default(),
-            tells_history: true,
+            has_history: true,
             exclusive: false,
             in_default_partition: true,
             representations: [0, 2].to_vec(),

@@ -56,7 +56,7 @@ impl Participant {
 
     /// Returns whether the deadline or the liveliness of a pair is monitored: then report each sample of the alternate
     /// path by [`Participant::sample_passed`].
-    pub fn is_watched(&self, reader: EntityId, writer: Guid) -> bool {
+    pub fn is_monitored(&self, reader: EntityId, writer: Guid) -> bool {
         self.is_watched_for(reader, writer)
     }
 

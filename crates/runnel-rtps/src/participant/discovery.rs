@@ -62,10 +62,10 @@ impl Participant {
             Ok(endpoint) if endpoint.guid.prefix == writer.prefix => self.endpoint_found(now, endpoint),
             Ok(endpoint) => {
                 let (participant, owner) = (writer.prefix, endpoint.guid.prefix);
-                self.tell(Event::Trouble(PeerFault::ForeignEndpoint { participant, owner }));
+                self.tell(Event::PeerFault(PeerFault::ForeignEndpoint { participant, owner }));
             }
             Err(error) => {
-                self.tell(Event::Trouble(PeerFault::BadEndpoint { participant: writer.prefix, error }));
+                self.tell(Event::PeerFault(PeerFault::BadEndpoint { participant: writer.prefix, error }));
             }
         }
     }
@@ -101,11 +101,11 @@ impl Participant {
         let Some(peer) = self.peers.get_mut(guid.prefix) else { return };
         if peer.endpoints.len() >= most && !peer.endpoints.contains_key(&guid.entity) {
             let fault = PeerFault::TooManyEndpoints { participant: guid.prefix, limit: most };
-            return self.tell(Event::Trouble(fault));
+            return self.tell(Event::PeerFault(fault));
         }
         if !self.make_room_for_endpoint(&endpoint) {
-            let fault = PeerFault::NoRoomForEndpoint { participant: guid.prefix };
-            return self.tell(Event::Trouble(fault));
+            let fault = PeerFault::EndpointMemoryExceeded { participant: guid.prefix };
+            return self.tell(Event::PeerFault(fault));
         }
         let former = self.peers.alter(guid.prefix, |peer| {
             peer.endpoint_bytes += endpoint.bytes();

@@ -286,7 +286,7 @@ mod tests {
             topic: TOPIC.into(),
             type_name: TOPIC.into(),
             qos: Default::default(),
-            tells_history: true,
+            has_history: true,
             exclusive: false,
             in_default_partition: true,
             representations: vec![],

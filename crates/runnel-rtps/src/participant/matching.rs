@@ -32,7 +32,7 @@ fn verdict(ours: &Endpoint, other: &Endpoint) -> Verdict {
         return Verdict::Strangers;
     }
     let mut policies = reader.qos.incompatible_with(&writer.qos);
-    if !reader.reads(writer.writes()) {
+    if !reader.accepts_representation(writer.written_representation()) {
         policies.push(Policy::DataRepresentation);
     }
     if policies.is_empty() { Verdict::Match } else { Verdict::Incompatible(policies) }
@@ -203,7 +203,7 @@ mod tests {
             topic: "rt/chatter".into(),
             type_name: "std_msgs::msg::dds_::String_".into(),
             qos: QoS::default(),
-            tells_history: true,
+            has_history: true,
             exclusive: false,
             in_default_partition: true,
             representations: representations.to_vec(),

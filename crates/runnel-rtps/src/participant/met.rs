@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 impl Participant {
     /// Returns the matched readers of a local writer that are not known to have matched it: their participants have not
     /// acknowledged its announcement yet, so they may miss best-effort samples.
-    pub fn not_yet_met(&self, writer: EntityId) -> Vec<Guid> {
+    pub fn unconfirmed_matches(&self, writer: EntityId) -> Vec<Guid> {
         let readers = self.user_writers.get(&writer).into_iter().flat_map(|writer| &writer.matched).copied();
         readers.filter(|reader| !self.has_met(writer, reader.prefix)).collect()
     }

@@ -71,7 +71,7 @@ impl Participant {
             topic,
             type_name,
             qos,
-            tells_history: true,
+            has_history: true,
             exclusive: false,
             in_default_partition: true,
             // Without an announced list, a writer offers XCDR1.

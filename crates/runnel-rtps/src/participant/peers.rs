@@ -276,7 +276,7 @@ impl Participant {
         let parsed = ParticipantData::parse(data.payload.bytes());
         match parsed {
             Ok(announced) => self.participant_announced(now, (from, names_us), uncounted, announced),
-            Err(error) => self.tell(Event::Trouble(PeerFault::BadAnnouncement { from, error })),
+            Err(error) => self.tell(Event::PeerFault(PeerFault::BadAnnouncement { from, error })),
         }
     }
 

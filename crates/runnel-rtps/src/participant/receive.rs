@@ -89,7 +89,7 @@ impl Participant {
                 Err(error) => {
                     let participant = context.source;
                     let fault = PeerFault::MalformedMessage { participant, from, error };
-                    return self.tell(Event::Trouble(fault));
+                    return self.tell(Event::PeerFault(fault));
                 }
             }
         }
@@ -124,7 +124,7 @@ impl Participant {
             }
             Submessage::AckNack(ack) => self.handle_acknowledgement(context, ack),
             _ if !self.is_from_peer(context) => {}
-            Submessage::Data(data) if data.writer == EntityId::WORD_WRITER => {
+            Submessage::Data(data) if data.writer == EntityId::VENDOR_MESSAGE_WRITER => {
                 if context.destination == self.config.prefix {
                     self.word_came(context.source, data.payload.bytes());
                 }
@@ -207,7 +207,7 @@ impl Participant {
     fn deliver_here(&mut self, context: &Context<'_>, reader: EntityId, writer: Guid, data: &Data<'_>) {
         let Payload::Value(bytes) = data.payload else { return };
         let begin = (bytes.as_ptr() as usize).wrapping_sub(context.datagram.as_ptr() as usize);
-        let payload = SamplePayload::Here(begin..begin.saturating_add(bytes.len()));
+        let payload = SamplePayload::InDatagram(begin..begin.saturating_add(bytes.len()));
         self.give(context.now, Sample { reader, writer, number: data.number, stamp: context.stamp, payload });
     }
 
@@ -234,7 +234,7 @@ impl Participant {
             return self.discovered(now, reader, writer, Parameters::none(), payload);
         }
         if !sample.is_key {
-            let payload = SamplePayload::Own(sample.bytes);
+            let payload = SamplePayload::Owned(sample.bytes);
             self.give(now, Sample { reader, writer, number, stamp: sample.stamp, payload });
         }
     }

@@ -11,9 +11,9 @@ impl Participant {
     /// Sets how many more samples the user of a reader accepts. Before the first call a reader delivers all samples.
     /// From then on samples of reliable writers beyond the capacity are held and not acknowledged, and delivered when
     /// there is capacity again. [`Participant::poll_sample`] returns held samples.
-    pub fn set_room(&mut self, now: Instant, reader: EntityId, room: usize) {
+    pub fn set_capacity(&mut self, now: Instant, reader: EntityId, room: usize) {
         let Some(of) = self.readers.get_mut(&reader) else { return };
-        of.set_room(room);
+        of.set_capacity(room);
         let mut writers = of.writers_in_turn();
         writers.retain(|writer| self.deliver_held(now, reader, *writer));
         let progressed = writers.clone();
@@ -32,7 +32,7 @@ impl Participant {
         while let Some((number, sample)) = self.writer_of(reader, writer).and_then(WriterProxy::take_held) {
             let Complete { bytes, stamp, is_key, .. } = sample;
             if !is_key {
-                let payload = SamplePayload::Own(bytes);
+                let payload = SamplePayload::Owned(bytes);
                 self.samples.push_back(Sample { reader, writer, number, stamp, payload });
             }
         }

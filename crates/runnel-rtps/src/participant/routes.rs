@@ -214,7 +214,7 @@ mod tests {
             in_default_partition: true,
             representations: vec![],
             expects_inline_qos: false,
-            tells_history: false,
+            has_history: false,
             unicast: vec![],
             user_data: vec![],
         }

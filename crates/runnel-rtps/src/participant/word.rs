@@ -12,7 +12,7 @@ const LONGEST: usize = 256;
 impl Participant {
     /// Sends a vendor message to one participant: in one datagram, which may be lost, and in place of an unsent one.
     /// Returns false if the participant is of another vendor or has not named us, or `bytes` are more than 256.
-    pub fn tell_peer(&mut self, to: GuidPrefix, bytes: &[u8]) -> bool {
+    pub fn send_vendor_message(&mut self, to: GuidPrefix, bytes: &[u8]) -> bool {
         let Some(peer) = self.peers.get_mut(to).filter(|peer| peer.standing.has_met()) else { return false };
         if peer.data.vendor != VendorId::RUNNEL || bytes.len() > LONGEST {
             return false;
@@ -28,7 +28,7 @@ impl Participant {
         let Some(bytes) = peer.word.take() else { return false };
         self.out.begin(self.config.prefix, to);
         self.out.to.push(peer.metatraffic);
-        let ends = (EntityId::WORD_READER, EntityId::WORD_WRITER);
+        let ends = (EntityId::VENDOR_MESSAGE_READER, EntityId::VENDOR_MESSAGE_WRITER);
         Data::emit(self.out.out(), ends, SequenceNumber::FIRST, &[], Payload::Value(&bytes));
         let len = self.out.len();
         self.spend(to, len)
@@ -38,7 +38,7 @@ impl Participant {
     pub(super) fn word_came(&mut self, participant: GuidPrefix, bytes: &[u8]) {
         let ours = self.peers.get(participant).is_some_and(|peer| peer.data.vendor == VendorId::RUNNEL);
         if ours && bytes.len() <= LONGEST {
-            self.tell(Event::Told { participant, bytes: Vec::from(bytes) });
+            self.tell(Event::VendorMessage { participant, bytes: Vec::from(bytes) });
         }
     }
 }

@@ -40,7 +40,7 @@ impl Reader {
     }
 
     /// Sets how many more samples its user accepts.
-    pub fn set_room(&mut self, room: usize) {
+    pub fn set_capacity(&mut self, room: usize) {
         self.room = Some(room);
     }
 

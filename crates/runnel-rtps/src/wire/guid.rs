@@ -129,9 +129,9 @@ impl EntityId {
     pub const MESSAGE_READER: Self = Self([0, 2, 0, 0xc7]);
     /// Writer of vendor messages to one participant of our vendor. Its kind is one that the standard leaves to vendors
     /// (RTPS 2.5, section 9.3.1.2): other vendors receive none of its messages and would not misinterpret them.
-    pub const WORD_WRITER: Self = Self([0, 0, 1, 0x43]);
+    pub const VENDOR_MESSAGE_WRITER: Self = Self([0, 0, 1, 0x43]);
     /// Reader of vendor messages.
-    pub const WORD_READER: Self = Self([0, 0, 1, 0x44]);
+    pub const VENDOR_MESSAGE_READER: Self = Self([0, 0, 1, 0x44]);
 
     /// Creates the id of a user writer without keys.
     pub const fn user_writer(number: u32) -> Self {

@@ -137,7 +137,7 @@ impl<B: Lend> Writer<B> {
     }
 
     /// Forgets the position of an unmatched reader.
-    pub fn forget_left(&mut self, reader: Guid) {
+    pub fn forget_unmatched(&mut self, reader: Guid) {
         self.left.forget(reader);
     }
 
@@ -329,10 +329,10 @@ impl<B: Lend> Writer<B> {
     }
 
     /// Returns the readers with unacknowledged or unsent samples, and the number of those.
-    pub fn owing(&self) -> Vec<(Guid, u32)> {
+    pub fn unacknowledged_by_reader(&self) -> Vec<(Guid, u32)> {
         let count = |reader: &ReaderProxy| self.history.last().distance_from(reader.done());
-        let owing = self.readers.iter().map(|reader| (reader.guid(), count(reader)));
-        owing.filter(|(_, count)| *count > 0).collect()
+        let unacknowledged_by_reader = self.readers.iter().map(|reader| (reader.guid(), count(reader)));
+        unacknowledged_by_reader.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Returns the greatest number of samples that a reader has not acknowledged or been sent.

@@ -85,8 +85,8 @@ impl<P: Lend> UserWriter<P> {
     }
 
     /// Returns the readers with unacknowledged or unsent samples, and the number of those.
-    pub fn owing(&self) -> Vec<(Guid, u32)> {
-        self.writer.owing()
+    pub fn unacknowledged_by_reader(&self) -> Vec<(Guid, u32)> {
+        self.writer.unacknowledged_by_reader()
     }
 
     /// Returns the number of samples that were displaced before every reader had acknowledged them.
@@ -117,8 +117,8 @@ impl<P: Lend> UserWriter<P> {
     }
 
     /// Forgets the position of an unmatched reader, so that it does not continue there when it is matched again.
-    pub fn forget_left(&mut self, reader: Guid) {
-        self.writer.forget_left(reader);
+    pub fn forget_unmatched(&mut self, reader: Guid) {
+        self.writer.forget_unmatched(reader);
     }
 
     /// Sends a reader nothing, not even unacknowledged samples, until [`UserWriter::resume`].
@@ -190,7 +190,7 @@ impl<P: Lend> UserWriter<P> {
     }
 
     /// Returns whether [`UserWriter::take_transmit`] may return a datagram now.
-    pub fn is_in_line(&self) -> bool {
+    pub fn has_pending_datagrams(&self) -> bool {
         self.in_line
     }
 

@@ -222,18 +222,18 @@ fn a_word_reaches_the_one_that_it_is_for_and_nobody_of_another_vendor() {
     let (a, b, c) = (net.add(), net.add(), net.add());
     net.run_for(secs(1));
     let (one, other) = (net.nodes[a].participant.prefix(), net.nodes[b].participant.prefix());
-    assert!(net.nodes[a].participant.tell_peer(other, b"a word there"));
-    assert!(!net.nodes[a].participant.tell_peer(other, &[0; 257]), "it is too long");
+    assert!(net.nodes[a].participant.send_vendor_message(other, b"a word there"));
+    assert!(!net.nodes[a].participant.send_vendor_message(other, &[0; 257]), "it is too long");
     net.touch(a);
     net.run_for(millis(10));
     let told = |net: &Net, node: usize| {
-        let told = |event: &Event| matches!(event, Event::Told { .. }).then(|| event.clone());
+        let told = |event: &Event| matches!(event, Event::VendorMessage { .. }).then(|| event.clone());
         net.nodes[node].events.iter().filter_map(told).collect::<Vec<_>>()
     };
-    assert_eq!(told(&net, b), [Event::Told { participant: one, bytes: b"a word there".to_vec() }]);
+    assert_eq!(told(&net, b), [Event::VendorMessage { participant: one, bytes: b"a word there".to_vec() }]);
     assert_eq!(told(&net, c), []);
     let stranger = net::forged_prefix(1);
-    assert!(!net.nodes[a].participant.tell_peer(stranger, b"nobody"));
+    assert!(!net.nodes[a].participant.send_vendor_message(stranger, b"nobody"));
     let peer = net.nodes[a].participant.peer(other).unwrap();
     assert_eq!(peer.data.vendor, VendorId::RUNNEL);
 }
@@ -245,10 +245,10 @@ fn words_that_nobody_has_sent_yet_take_no_more_room_than_one() {
     net.run_for(secs(1));
     let other = net.nodes[b].participant.prefix();
     for count in 0..100u32 {
-        assert!(net.nodes[a].participant.tell_peer(other, &count.to_le_bytes()));
+        assert!(net.nodes[a].participant.send_vendor_message(other, &count.to_le_bytes()));
     }
     net.touch(a);
     net.run_for(millis(10));
-    let told = net.nodes[b].events.iter().filter(|event| matches!(event, Event::Told { .. }));
+    let told = net.nodes[b].events.iter().filter(|event| matches!(event, Event::VendorMessage { .. }));
     assert_eq!(told.count(), 1, "the last alone");
 }

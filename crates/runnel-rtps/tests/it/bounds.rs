@@ -54,7 +54,7 @@ fn whose_program_was_killed_and_started_again_holds_up_nobody() {
     };
     net.nodes[1].stopped = true;
     net.run_for(millis(100));
-    net.nodes[1].participant = runnel_rtps::WholeParticipant::new(net.now, config);
+    net.nodes[1].participant = runnel_rtps::ParticipantWithWriters::new(net.now, config);
     net.nodes[1].stopped = false;
     let reader = net.reader(1, TOPIC, QoS::keep_all());
     net.run_until("it is met", secs(1), |net| net.is_matched(1, reader));

@@ -255,7 +255,7 @@ fn announcements_that_make_no_sense_are_told_and_harm_nobody() {
     }
     let faults = || {
         net.nodes[1].events.iter().filter_map(|event| match event {
-            Event::Trouble(fault) => Some(fault),
+            Event::PeerFault(fault) => Some(fault),
             _ => None,
         })
     };

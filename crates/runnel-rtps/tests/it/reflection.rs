@@ -139,7 +139,7 @@ fn who_is_never_heard_from_where_it_says_that_it_is_is_not_met_and_that_is_said_
     net.run_for(secs(10));
     assert!(!net.is_matched(0, writer));
     let told = |event: &&Event| match event {
-        Event::Trouble(PeerFault::HeardElsewhere { heard_from, .. }) => heard_from.to_string() == "10.3.0.2",
+        Event::PeerFault(PeerFault::AddressMismatch { source, .. }) => source.to_string() == "10.3.0.2",
         _ => false,
     };
     assert_eq!(net.nodes[0].events.iter().filter(told).count(), 1, "{:?}", net.nodes[0].events);

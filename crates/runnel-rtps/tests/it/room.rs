@@ -26,7 +26,7 @@ fn pair(seed: u64, offered: QoS, asked: QoS) -> (Net, EntityId, EntityId) {
 
 fn give(net: &mut Net, reader: EntityId, room: usize) {
     let now = net.now;
-    net.nodes[1].participant.set_room(now, reader, room);
+    net.nodes[1].participant.set_capacity(now, reader, room);
     net.touch(1);
 }
 

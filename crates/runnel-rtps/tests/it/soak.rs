@@ -87,7 +87,7 @@ impl Scene {
     fn give_room(&mut self, room: Range<u32>) {
         for reader in self.readers.clone().into_iter().filter(|_| self.has_little_room) {
             let (now, room) = (self.net.now, room.start + self.net.random(room.end - room.start));
-            self.net.nodes[self.hearer].participant.set_room(now, reader, room as usize);
+            self.net.nodes[self.hearer].participant.set_capacity(now, reader, room as usize);
             self.net.touch(self.hearer);
         }
     }

@@ -265,7 +265,7 @@ fn a_writer_that_speaks_before_it_is_announced_is_heard() {
         topic: TOPIC.into(),
         type_name: "std_msgs::msg::dds_::String_".into(),
         qos: QoS::default(),
-        tells_history: true,
+        has_history: true,
         exclusive: false,
         in_default_partition: true,
         representations: Vec::new(),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp};
-use runnel_rtps::{Config, EndpointOptions, Event, Full, WholeParticipant};
+use runnel_rtps::{Config, EndpointOptions, Event, Full, ParticipantWithWriters};
 
 mod said;
 mod stranger;
@@ -52,7 +52,7 @@ impl Weather {
 
 /// A participant of the network.
 pub struct Node {
-    pub participant: WholeParticipant<Bytes>,
+    pub participant: ParticipantWithWriters<Bytes>,
     pub address: SocketAddr,
     /// All of them, that one first.
     pub addresses: Vec<SocketAddr>,
@@ -198,7 +198,7 @@ impl Net {
         let index = self.nodes.len();
         self.by_address.extend(addresses.iter().map(|address| (*address, index)));
         self.nodes.push(Node {
-            participant: WholeParticipant::new(self.now, config),
+            participant: ParticipantWithWriters::new(self.now, config),
             address,
             addresses,
             samples: Vec::new(),
@@ -220,7 +220,7 @@ impl Net {
     pub fn reboot(&mut self, node: usize) {
         let now = self.now;
         let node = &mut self.nodes[node];
-        (node.participant, node.stopped) = (WholeParticipant::new(now, node.config.clone()), false);
+        (node.participant, node.stopped) = (ParticipantWithWriters::new(now, node.config.clone()), false);
     }
 
     /// What a node's clocks say.

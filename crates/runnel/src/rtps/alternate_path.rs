@@ -56,8 +56,8 @@ impl Rtps {
     }
 
     /// Whether somebody waits for signs of life of a writer, or for messages by a deadline.
-    pub(crate) fn is_watched(&self, (reader, writer): (EntityId, Guid)) -> bool {
-        lock(&self.core).participant.is_watched(reader, writer)
+    pub(crate) fn is_monitored(&self, (reader, writer): (EntityId, Guid)) -> bool {
+        lock(&self.core).participant.is_monitored(reader, writer)
     }
 
     /// Whether a reader of ours keeps all, so that writers wait for its user.
@@ -71,8 +71,8 @@ impl Rtps {
     }
 
     /// Tells a participant something that is for it alone, and may be lost.
-    pub(crate) fn tell_peer(&self, to: GuidPrefix, bytes: &[u8]) {
-        self.work(|participant, _| participant.tell_peer(to, bytes));
+    pub(crate) fn send_vendor_message(&self, to: GuidPrefix, bytes: &[u8]) {
+        self.work(|participant, _| participant.send_vendor_message(to, bytes));
     }
 }
 

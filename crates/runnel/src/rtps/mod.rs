@@ -232,9 +232,9 @@ impl Rtps {
     }
 
     /// There is room for so many messages more of a reader; gives those that it held back.
-    pub(crate) fn set_room(&self, reader: EntityId, room: usize) -> Vec<Sample> {
+    pub(crate) fn set_capacity(&self, reader: EntityId, room: usize) -> Vec<Sample> {
         self.work(|participant, now| {
-            participant.set_room(now, reader, room);
+            participant.set_capacity(now, reader, room);
             std::iter::from_fn(|| participant.poll_sample()).collect()
         })
     }
@@ -308,8 +308,8 @@ impl Rtps {
     }
 
     /// The readers of a writer that may not know of it yet.
-    pub(crate) fn not_yet_met(&self, writer: EntityId) -> Vec<Guid> {
-        lock(&self.core).participant.not_yet_met(writer)
+    pub(crate) fn unconfirmed_matches(&self, writer: EntityId) -> Vec<Guid> {
+        lock(&self.core).participant.unconfirmed_matches(writer)
     }
 
     /// Tells the peers that the process leaves.

@@ -79,13 +79,13 @@ impl Rtps {
 
     /// The readers that have yet to acknowledge messages of a writer, or to be sent them.
     pub(crate) fn unarrived(&self, writer: &Writer) -> Vec<Unarrived> {
-        let owing = lock(&writer.state).writer.owing().into_iter();
+        let unacknowledged_by_reader = lock(&writer.state).writer.unacknowledged_by_reader().into_iter();
         let core = lock(&self.core);
         let at = |reader: Guid| match core.participant.peer(reader.prefix) {
             Some(peer) => format!("{reader} ({} at {})", peer.data.vendor, peer.address()),
             None => reader.to_string(),
         };
-        owing
+        unacknowledged_by_reader
             .map(|(reader, messages)| Unarrived { subscriber: at(reader), messages: messages.into() })
             .collect()
     }
@@ -115,7 +115,7 @@ impl Rtps {
     fn lock_to_publish<'a>(&self, writer: &'a Writer) -> MutexGuard<'a, State> {
         loop {
             let state = lock(&writer.state);
-            if !state.writer.is_in_line() {
+            if !state.writer.has_pending_datagrams() {
                 return state;
             }
             drop(state);

@@ -33,7 +33,11 @@ impl Told {
             topic: endpoint.topic.clone(),
             dds_type: endpoint.type_name.clone(),
             type_hash: type_hash(&endpoint.user_data).to_owned(),
-            encoding: if endpoint.writes() == XCDR2 { Encoding::Xcdr2 } else { Encoding::Xcdr1 },
+            encoding: if endpoint.written_representation() == XCDR2 {
+                Encoding::Xcdr2
+            } else {
+                Encoding::Xcdr1
+            },
             qos: endpoint.qos,
         })
     }

@@ -223,7 +223,7 @@ impl State {
             }
             if known.is_none() && origin.is_some_and(|origin| self.is_linked(participant, origin, reader)) {
                 // What it missed here meanwhile has come by the link.
-                self.writer.forget_left(reader);
+                self.writer.forget_unmatched(reader);
                 held = Some(reader);
             }
         }
@@ -242,7 +242,7 @@ impl State {
         let corrections = self.writer.handle_update(now, update);
         held.into_iter().for_each(|reader| self.hold(reader));
         // What it had not got goes by the link, which may have ended when it comes back.
-        lost.into_iter().for_each(|reader| self.writer.forget_left(reader));
+        lost.into_iter().for_each(|reader| self.writer.forget_unmatched(reader));
         if let Some(reader) = acknowledged {
             participant.reader_corrected(self.writer.id(), reader, corrections);
         }

@@ -88,13 +88,13 @@ impl Met {
 fn introduce(rtps: &mut LoopbackParticipant, to: GuidPrefix, process: u128, secret: u128) {
     rtps.events.clear();
     let told = [&TOLD[..], &[0, 1, 0], &process.to_le_bytes(), &secret.to_le_bytes()].concat();
-    assert!(rtps.participant.tell_peer(to, &told));
+    assert!(rtps.participant.send_vendor_message(to, &told));
 }
 
 /// What the listener has answered: that it knows this process, and by what it is found itself.
 fn answer(rtps: &LoopbackParticipant) -> Option<(u128, u128)> {
     let mut answers = rtps.events.iter().filter_map(|event| match event {
-        Event::Told { bytes, .. } => bytes.strip_prefix(&[0, 1, 0, 0, 1, 1]).map(<[u8]>::to_vec),
+        Event::VendorMessage { bytes, .. } => bytes.strip_prefix(&[0, 1, 0, 0, 1, 1]).map(<[u8]>::to_vec),
         _ => None,
     });
     let number = |bytes: &[u8]| u128::from_le_bytes(bytes.try_into().unwrap());

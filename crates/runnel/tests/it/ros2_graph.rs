@@ -39,8 +39,7 @@ fn a_process_without_a_node_sees_who_publishes_and_subscribes_what_and_how() {
     let [publisher] = &of_chatter(&graph, EndpointType::Publisher)[..] else { panic!("{graph:?}") };
     assert_eq!(publisher.qos, offered);
     assert!(
-        publisher.tells_history
-            && publisher.type_hash.as_ref().is_some_and(|hash| hash.starts_with("RIHS01_"))
+        publisher.has_history && publisher.type_hash.as_ref().is_some_and(|hash| hash.starts_with("RIHS01_"))
     );
     assert_eq!(
         (publisher.ros_type().as_str(), publisher.node.as_deref()),

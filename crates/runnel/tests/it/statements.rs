@@ -366,6 +366,9 @@ fn publisher_that_does_not_read_answers_loses_its_link() {
         stream.write_all(&leaves).is_err()
     });
     assert!(ended, "its answers are kept without end");
-    wait_logged(&["topic /talk: publisher [/dual]", "it does not read the answers to more than 4096 statements"]);
+    wait_logged(&[
+        "topic /talk: publisher [/dual]",
+        "it does not read the answers to more than 4096 statements",
+    ]);
     scene.is_undisturbed();
 }

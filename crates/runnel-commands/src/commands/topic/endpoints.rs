@@ -93,7 +93,7 @@ impl<'a> Endpoints<'a> {
             shown(&end.ros_type()),
             end.gid,
             listed(&end.representations),
-            qos::text(&end.qos, end.tells_history)
+            qos::text(&end.qos, end.has_history)
         )
     }
 
@@ -132,7 +132,7 @@ impl<'a> Endpoints<'a> {
                 "gid": end.gid.to_string(),
                 "participant": self.graph.participant(end.gid).map(participant_json),
                 "data_representations": end.representations.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                "qos": qos::to_json(&end.qos, end.tells_history),
+                "qos": qos::to_json(&end.qos, end.has_history),
             });
             if let Some(links) = &self.links {
                 json["traffic"] = links.json(self.graph, end, &self.met_by(end));

@@ -162,10 +162,10 @@ fn history(qos: &QoS, told: bool) -> String {
 }
 
 /// A profile as `ros2 topic info -v` prints it, indented.
-pub fn text(qos: &QoS, tells_history: bool) -> String {
+pub fn text(qos: &QoS, has_history: bool) -> String {
     let rows = [
         ("Reliability", reliability(qos.reliability).to_owned()),
-        ("History (Depth)", history(qos, tells_history)),
+        ("History (Depth)", history(qos, has_history)),
         ("Durability", durability(qos.durability).to_owned()),
         ("Lifespan", time(qos.lifespan)),
         ("Deadline", time(qos.deadline)),
@@ -176,16 +176,16 @@ pub fn text(qos: &QoS, tells_history: bool) -> String {
 }
 
 /// The same for programs. Times are in nanoseconds; null is for ever, or not known.
-pub fn to_json(qos: &QoS, tells_history: bool) -> Json {
+pub fn to_json(qos: &QoS, has_history: bool) -> Json {
     let time = |of: Option<Duration>| of.map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-    let keeps_last = tells_history && qos.history == History::KeepLast;
+    let keeps_last = has_history && qos.history == History::KeepLast;
     let history = match qos.history {
         History::KeepAll => "KEEP_ALL",
         History::KeepLast => "KEEP_LAST",
     };
     json!({
         "reliability": reliability(qos.reliability),
-        "history": tells_history.then_some(history),
+        "history": has_history.then_some(history),
         "depth": keeps_last.then_some(qos.depth),
         "durability": durability(qos.durability),
         "lifespan": time(qos.lifespan),

@@ -245,9 +245,9 @@ impl Participant {
     fn tell_of_elsewhere(&mut self, from: SocketAddr, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         if !core::mem::replace(&mut peer.is_elsewhere, true) {
-            let (announced, heard_from) = (peer.metatraffic, from.ip());
-            let fault = PeerFault::HeardElsewhere { participant: prefix, announced, heard_from };
-            self.tell(Event::Trouble(fault));
+            let (announced, source) = (peer.metatraffic, from.ip());
+            let fault = PeerFault::AddressMismatch { participant: prefix, announced, source };
+            self.tell(Event::PeerFault(fault));
         }
     }
 

@@ -69,7 +69,7 @@ impl Offer {
 
     /// The same of those that are known to have met the writer in turn.
     pub(super) fn known_of_others(&self, origins: &[u64]) -> usize {
-        let unknowing = self.writer().map_or_else(Vec::new, RtpsWriter::not_yet_met);
+        let unknowing = self.writer().map_or_else(Vec::new, RtpsWriter::unconfirmed_matches);
         lock(&self.readers).of_others(origins).filter(|reader| !unknowing.contains(reader)).count()
     }
 }

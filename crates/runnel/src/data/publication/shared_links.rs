@@ -41,7 +41,7 @@ impl Publication {
         let state = &mut *lock(&self.state);
         let Some(index) = state.links.iter().position(|link| link.conn == conn) else { return Ok(()) };
         let unknown = || format!("a statement of a kind that is the publisher's: {statement:?}");
-        let pair = PairId::of(statement).ok_or_else(unknown)?;
+        let pair = PairId::from_statement(statement).ok_or_else(unknown)?;
         let Some(writer) = state.writer_of(EntityId::from_number(pair.writer)) else {
             return state.links[index].stated_of_unknown_writer(&self.reactor, statement, pair);
         };

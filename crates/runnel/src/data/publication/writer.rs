@@ -99,8 +99,8 @@ impl RtpsWriter {
     }
 
     /// Readers that it has met and that may not have met it.
-    pub(super) fn not_yet_met(&self) -> Vec<Guid> {
-        self.rtps.not_yet_met(self.id())
+    pub(super) fn unconfirmed_matches(&self) -> Vec<Guid> {
+        self.rtps.unconfirmed_matches(self.id())
     }
 
     /// The readers that have yet to acknowledge messages.

@@ -96,7 +96,7 @@ impl Ros2 {
 
     fn tell_word(&self, to: GuidPrefix, word: &Word) {
         if let Some(rtps) = &self.rtps {
-            rtps.tell_peer(to, &word.to_bytes());
+            rtps.send_vendor_message(to, &word.to_bytes());
         }
     }
 

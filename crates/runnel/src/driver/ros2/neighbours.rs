@@ -237,7 +237,7 @@ impl Ros2 {
 
     fn tell(&self, participant: GuidPrefix, told: Told, stage: Stage) {
         if let Some(rtps) = &self.rtps {
-            rtps.tell_peer(participant, &told.to_bytes(stage));
+            rtps.send_vendor_message(participant, &told.to_bytes(stage));
         }
     }
 }

@@ -180,7 +180,7 @@ impl Ros2 {
         end.room = Some(room);
         if room == 0 {
             // Nothing is held that could come then.
-            rtps.set_room(reader, 0);
+            rtps.set_capacity(reader, 0);
         }
         // Each is the first once, who may take all the room.
         if end.receivers.len() > 1 {
@@ -193,7 +193,7 @@ impl Ros2 {
     /// What RTPS has held back of a reader, as far as there is room for it now.
     pub(in crate::driver) fn take_held(&mut self, reader: EntityId) -> Vec<Sample> {
         let room = self.readers.get(&reader).and_then(|end| end.room);
-        self.rtps.as_ref().zip(room).map(|(rtps, room)| rtps.set_room(reader, room)).unwrap_or_default()
+        self.rtps.as_ref().zip(room).map(|(rtps, room)| rtps.set_capacity(reader, room)).unwrap_or_default()
     }
 
     /// A message of so many bytes went to the user of a reader. What long ones take is looked at each time: the room that was told

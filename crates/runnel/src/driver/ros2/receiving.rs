@@ -46,16 +46,16 @@ impl Ros2 {
         }
         if let Some(pair) = end.receiver_of(sample.writer) {
             let bytes = match sample.payload {
-                SamplePayload::Own(bytes) => bytes,
-                SamplePayload::Here(place) => datagram.get(place).unwrap_or_default().to_vec(),
+                SamplePayload::Owned(bytes) => bytes,
+                SamplePayload::InDatagram(place) => datagram.get(place).unwrap_or_default().to_vec(),
             };
             return Some((pair, number, bytes));
         }
         let length = sample.payload.bytes(datagram).len();
         if let Some(from) = end.links.get(&sample.writer).filter(|from| from.position.take(number)) {
             match sample.payload {
-                SamplePayload::Own(bytes) => end.input.push(bytes, from),
-                SamplePayload::Here(place) => {
+                SamplePayload::Owned(bytes) => end.input.push(bytes, from),
+                SamplePayload::InDatagram(place) => {
                     let bytes = datagram.get(place).unwrap_or_default();
                     end.input.push_filled(bytes.len(), from, |into| {
                         into.clear();
@@ -88,9 +88,9 @@ impl Ros2 {
             Event::ParticipantsRefused { address, count } => self.warn_of_participant(format_args!(
                 "{count} participants are refused, the last one at {address}: there is no capacity for more there"
             )),
-            Event::Trouble(line) => self.warn_of_participant(format_args!("{line}")),
+            Event::PeerFault(line) => self.warn_of_participant(format_args!("{line}")),
             Event::Corrected { local, remote, state } => self.warn_of_correction(local, remote, state),
-            Event::Told { participant, bytes } => self.word_came(participant, &bytes, effects),
+            Event::VendorMessage { participant, bytes } => self.word_came(participant, &bytes, effects),
             Event::EndpointFound(endpoint) => {
                 self.ear_found(endpoint, effects);
                 self.publisher_found(endpoint, effects);

@@ -107,7 +107,7 @@ fn endpoint(of: &Endpoint, nodes: &BTreeMap<Guid, String>) -> EndpointInfo {
         dds_type: of.type_name.clone(),
         type_hash: value_of(&of.user_data, "typehash"),
         qos: of.qos,
-        tells_history: of.tells_history,
+        has_history: of.has_history,
         representations: representations(of),
         node: nodes.get(&of.guid).cloned(),
     }

@@ -84,7 +84,7 @@ impl Sessions {
         }
         let begun = input.memory.delivery.as_mut().map(|delivery| delivery.begin_memory((epoch, from), true));
         begun.unwrap_or(Ok(())).map_err(SessionFault::Delivery)?;
-        input.is_watched = input.rtps.is_watched(pair);
+        input.is_watched = input.rtps.is_monitored(pair);
         Ok(())
     }
 

@@ -33,7 +33,7 @@ impl Input {
     fn carried(&mut self, carried: Carried) -> Result<(), LinkFault> {
         let Some(pair) = &mut self.pair else { return Err(LinkFault::NotOfLink) };
         match carried {
-            Carried::Skip(statement) if PairId::of(&statement).is_some() => {
+            Carried::Skip(statement) if PairId::from_statement(&statement).is_some() => {
                 let delivery = pair.memory.delivery.as_ref();
                 let number = delivery.map_or(0, |delivery| delivery.position);
                 self.hear_shared(number, statement)

@@ -16,7 +16,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use runnel_delivery::{PairId, PathKind, ReceiveAction, PublisherFault, Statement, StreamId};
+use runnel_delivery::{PairId, PathKind, PublisherFault, ReceiveAction, Statement, StreamId};
 use runnel_ros1::tcpros::{FrameError, Part, STATEMENT};
 
 use super::Input;
@@ -177,7 +177,7 @@ impl Input {
     /// The connection says which messages it brings.
     fn hear_statement(&mut self, bytes: &[u8; STATEMENT]) -> Result<(), LinkFault> {
         let statement = Statement::parse(bytes).map_err(SessionFault::Statement)?;
-        if PairId::of(&statement).is_some() {
+        if PairId::from_statement(&statement).is_some() {
             let number = self.pair.as_ref().map_or(0, |pair| pair.next);
             return self.hear_shared(number, statement);
         }

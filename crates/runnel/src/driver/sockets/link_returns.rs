@@ -57,7 +57,7 @@ impl LinkReturns {
     /// The pair that a statement has come back, if RTPS may still bring some of it.
     fn unsettled(&self, statement: &Statement) -> Option<PairId> {
         let comes_back = matches!(statement, Statement::Resent { .. } | Statement::Begin { .. });
-        let pair = PairId::of(statement).filter(|_| comes_back)?;
+        let pair = PairId::from_statement(statement).filter(|_| comes_back)?;
         let position = self.position(pair)?;
         (!position.is_served_by_link() || self.late.has(pair)).then_some(pair)
     }
@@ -101,10 +101,10 @@ impl LinkShare {
     }
 
     fn take_statement(&mut self, statement: &Statement) -> Result<(), LinkFault> {
-        if let Some(pair) = PairId::of(statement) {
+        if let Some(pair) = PairId::from_statement(statement) {
             self.receiver.note_position(pair, self.returns.next(pair));
         }
-        if let (Statement::Begin { .. }, Some(pair)) = (statement, PairId::of(statement)) {
+        if let (Statement::Begin { .. }, Some(pair)) = (statement, PairId::from_statement(statement)) {
             // What memory still brings of it has been sent again.
             drop(self.returns.late.take(pair));
         }

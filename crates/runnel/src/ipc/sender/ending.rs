@@ -56,7 +56,7 @@ impl Unread {
     fn statement(&mut self, channel: u32, statement: Statement) {
         let after =
             self.samples.get(&channel).and_then(|samples| samples.last()).map_or(0, |sample| sample.number);
-        if PairId::of(&statement).is_some() {
+        if PairId::from_statement(&statement).is_some() {
             self.statements.entry(channel).or_default().push((after, statement));
         }
     }

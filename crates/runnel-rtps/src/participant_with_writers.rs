@@ -18,7 +18,7 @@ use runnel_core::time::Instant;
 ///
 /// It dereferences to [`Participant`] for the getters.
 #[derive(Debug)]
-pub struct WholeParticipant<P> {
+pub struct ParticipantWithWriters<P> {
     participant: Participant,
     writers: BTreeMap<EntityId, UserWriter<P>>,
     /// The writer that sent last.
@@ -29,7 +29,7 @@ pub struct WholeParticipant<P> {
     written: Outgoing<P>,
 }
 
-impl<P> Deref for WholeParticipant<P> {
+impl<P> Deref for ParticipantWithWriters<P> {
     type Target = Participant;
 
     fn deref(&self) -> &Participant {
@@ -37,7 +37,7 @@ impl<P> Deref for WholeParticipant<P> {
     }
 }
 
-impl<P: Lend> WholeParticipant<P> {
+impl<P: Lend> ParticipantWithWriters<P> {
     /// As [`Participant::new`].
     pub fn new(now: Instant, config: Config) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl<P: Lend> WholeParticipant<P> {
         }
     }
 
-    /// Returns when [`WholeParticipant::handle_timeout`] is to be called.
+    /// Returns when [`ParticipantWithWriters::handle_timeout`] is to be called.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let writers = self.writers.values().filter_map(UserWriter::poll_timeout);
         writers.chain(self.participant.poll_timeout()).min()
@@ -104,7 +104,7 @@ impl<P: Lend> WholeParticipant<P> {
         any.then(|| self.out.transmit())
     }
 
-    /// As [`WholeParticipant::poll_transmit`], but only for writers.
+    /// As [`ParticipantWithWriters::poll_transmit`], but only for writers.
     pub fn poll_user_transmit(&mut self, now: Instant) -> Option<Transmit<'_>> {
         self.take_written(now).then(|| self.written.transmit())
     }
@@ -167,17 +167,17 @@ impl<P: Lend> WholeParticipant<P> {
         self.work(now, |participant| participant.set_addresses(now, unicast, own));
     }
 
-    /// As [`Participant::tell_peer`].
-    pub fn tell_peer(&mut self, to: GuidPrefix, bytes: &[u8]) -> bool {
-        self.participant.tell_peer(to, bytes)
+    /// As [`Participant::send_vendor_message`].
+    pub fn send_vendor_message(&mut self, to: GuidPrefix, bytes: &[u8]) -> bool {
+        self.participant.send_vendor_message(to, bytes)
     }
 }
 
 /// Methods of readers.
-impl<P: Lend> WholeParticipant<P> {
-    /// As [`Participant::set_room`].
-    pub fn set_room(&mut self, now: Instant, reader: EntityId, room: usize) {
-        self.participant.set_room(now, reader, room);
+impl<P: Lend> ParticipantWithWriters<P> {
+    /// As [`Participant::set_capacity`].
+    pub fn set_capacity(&mut self, now: Instant, reader: EntityId, room: usize) {
+        self.participant.set_capacity(now, reader, room);
     }
 
     /// As [`Participant::note_received`].
@@ -198,7 +198,7 @@ impl<P: Lend> WholeParticipant<P> {
 }
 
 /// Methods of writers, by entity id. An unknown writer returns samples and is ignored otherwise.
-impl<P: Lend> WholeParticipant<P> {
+impl<P: Lend> ParticipantWithWriters<P> {
     fn of<T>(&self, writer: EntityId, look: impl FnOnce(&UserWriter<P>) -> T) -> Option<T> {
         self.writers.get(&writer).map(look)
     }
@@ -230,9 +230,9 @@ impl<P: Lend> WholeParticipant<P> {
         self.of(writer, UserWriter::unacknowledged).unwrap_or_default()
     }
 
-    /// As [`UserWriter::owing`].
-    pub fn owing(&self, writer: EntityId) -> Vec<(Guid, u32)> {
-        self.of(writer, UserWriter::owing).unwrap_or_default()
+    /// As [`UserWriter::unacknowledged_by_reader`].
+    pub fn unacknowledged_by_reader(&self, writer: EntityId) -> Vec<(Guid, u32)> {
+        self.of(writer, UserWriter::unacknowledged_by_reader).unwrap_or_default()
     }
 
     /// As [`UserWriter::overwritten`].
