@@ -19,7 +19,7 @@ pub(crate) struct Change<P> {
     /// Key, if the writer has keys.
     pub key: Option<Guid>,
     /// The sample disposes of the instance.
-    pub gone: bool,
+    pub disposed: bool,
 }
 
 /// Samples of a writer in the order of their numbers, which may have holes.
@@ -56,7 +56,7 @@ impl<P> History<P> {
     }
 
     /// Returns the number of the first of the last `most` held samples, or of the next one to be written.
-    pub fn first_of_last(&self, most: usize) -> SequenceNumber {
+    pub fn first_of_newest(&self, most: usize) -> SequenceNumber {
         let place = self.changes.len().saturating_sub(most);
         self.changes.get(place).map_or(self.last.next(), |change| change.number)
     }
@@ -103,7 +103,7 @@ impl<P: Lend> History<P> {
         self.last = self.last.next();
         let (number, written) = (self.last, now);
         self.bytes += payload.bytes().len();
-        let change = Change { number, stamp, written, payload, key: None, gone: false };
+        let change = Change { number, stamp, written, payload, key: None, disposed: false };
         self.changes.push_back_mut(change)
     }
 
@@ -113,7 +113,7 @@ impl<P: Lend> History<P> {
         let is_held = self.changes.get(place).is_some_and(|change| change.number == number);
         if number <= self.last && !is_held {
             self.bytes += payload.bytes().len();
-            let change = Change { number, stamp, written, payload, key: None, gone: false };
+            let change = Change { number, stamp, written, payload, key: None, disposed: false };
             self.changes.insert(place, change);
         }
     }

@@ -176,8 +176,8 @@ impl<P: Lend> ParticipantWithWriters<P> {
 /// Methods of readers.
 impl<P: Lend> ParticipantWithWriters<P> {
     /// As [`Participant::set_capacity`].
-    pub fn set_capacity(&mut self, now: Instant, reader: EntityId, room: usize) {
-        self.participant.set_capacity(now, reader, room);
+    pub fn set_capacity(&mut self, now: Instant, reader: EntityId, capacity: usize) {
+        self.participant.set_capacity(now, reader, capacity);
     }
 
     /// As [`Participant::note_received`].
@@ -199,7 +199,7 @@ impl<P: Lend> ParticipantWithWriters<P> {
 
 /// Methods of writers, by entity id. An unknown writer returns samples and is ignored otherwise.
 impl<P: Lend> ParticipantWithWriters<P> {
-    fn of<T>(&self, writer: EntityId, look: impl FnOnce(&UserWriter<P>) -> T) -> Option<T> {
+    fn with_writer<T>(&self, writer: EntityId, look: impl FnOnce(&UserWriter<P>) -> T) -> Option<T> {
         self.writers.get(&writer).map(look)
     }
 
@@ -222,27 +222,27 @@ impl<P: Lend> ParticipantWithWriters<P> {
 
     /// As [`UserWriter::full`].
     pub fn full(&self, writer: EntityId) -> Option<Full> {
-        self.of(writer, UserWriter::full)?
+        self.with_writer(writer, UserWriter::full)?
     }
 
     /// As [`UserWriter::unacknowledged`].
     pub fn unacknowledged(&self, writer: EntityId) -> u32 {
-        self.of(writer, UserWriter::unacknowledged).unwrap_or_default()
+        self.with_writer(writer, UserWriter::unacknowledged).unwrap_or_default()
     }
 
     /// As [`UserWriter::unacknowledged_by_reader`].
     pub fn unacknowledged_by_reader(&self, writer: EntityId) -> Vec<(Guid, u32)> {
-        self.of(writer, UserWriter::unacknowledged_by_reader).unwrap_or_default()
+        self.with_writer(writer, UserWriter::unacknowledged_by_reader).unwrap_or_default()
     }
 
     /// As [`UserWriter::overwritten`].
     pub fn overwritten(&self, writer: EntityId) -> u64 {
-        self.of(writer, UserWriter::overwritten).unwrap_or_default()
+        self.with_writer(writer, UserWriter::overwritten).unwrap_or_default()
     }
 
     /// As [`UserWriter::last_number`].
     pub fn last_number(&self, writer: EntityId) -> Option<SequenceNumber> {
-        self.of(writer, UserWriter::last_number)?
+        self.with_writer(writer, UserWriter::last_number)?
     }
 
     /// As [`UserWriter::assert_liveliness`].

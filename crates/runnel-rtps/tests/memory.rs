@@ -11,13 +11,13 @@ use runnel_testkit::counting_allocator::{CountingAllocator, held_bytes};
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const LEN: u32 = 8 << 20;
-const MOST: usize = 32 << 20;
+const MAX: usize = 32 << 20;
 
 #[test]
 fn samples_of_which_little_has_come_take_no_more_than_their_share_and_no_room_from_others() {
     let mut net = Net::new(1);
     net.add();
-    net.add_with(|config| config.limits.waiting_bytes = MOST);
+    net.add_with(|config| config.limits.waiting_bytes = MAX);
     let writers: Vec<EntityId> = (0..40).map(|_| net.writer(0, "rt/x", QoS::sensor_data())).collect();
     let reader = net.reader(1, "rt/x", QoS::sensor_data());
     let third = net.add();
@@ -34,7 +34,7 @@ fn samples_of_which_little_has_come_take_no_more_than_their_share_and_no_room_fr
         net.nodes[1].participant.handle_datagram(now, from, &bytes);
     }
     let grown = held_bytes().saturating_sub(before);
-    assert!((MOST / 2..MOST * 5 / 4).contains(&grown), "{grown} bytes");
+    assert!((MAX / 2..MAX * 5 / 4).contains(&grown), "{grown} bytes");
     net.write(third, honest, &sample(1, LEN as usize)).unwrap();
     net.run_until("it is heard", secs(2), |net| net.texts(1, hearer).len() == 1);
     net.run_for(millis(1));

@@ -42,11 +42,12 @@ fn parameters(bytes: &[u8]) -> Result<Parameters<'_>, AnnounceError> {
 }
 
 /// Returns the key of a disposed endpoint or participant, as a sample carries it.
-pub(crate) fn key(gone: Guid) -> Vec<u8> {
+pub(crate) fn key(disposed: Guid) -> Vec<u8> {
     let mut out = PL_CDR_LE.to_vec();
     let mut list = ParametersOut::new(&mut out);
-    let id = if gone.entity == EntityId::PARTICIPANT { pid::PARTICIPANT_GUID } else { pid::ENDPOINT_GUID };
-    list.bytes(id, &gone.to_bytes());
+    let id =
+        if disposed.entity == EntityId::PARTICIPANT { pid::PARTICIPANT_GUID } else { pid::ENDPOINT_GUID };
+    list.bytes(id, &disposed.to_bytes());
     list.end();
     out
 }
@@ -67,7 +68,7 @@ pub(crate) fn key_of(inline_qos: Parameters<'_>, payload: Payload<'_>) -> Option
 }
 
 /// Returns whether the inline QoS marks the instance as disposed or unregistered.
-pub(crate) fn is_gone(inline_qos: Parameters<'_>) -> bool {
+pub(crate) fn is_disposed(inline_qos: Parameters<'_>) -> bool {
     let flags = inline_qos.find(pid::STATUS_INFO).and_then(|mut value| value.array::<4>().ok());
     flags.is_some_and(|[.., last]| last & 3 != 0)
 }

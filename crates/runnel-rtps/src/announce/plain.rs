@@ -20,7 +20,7 @@ pub const PLAIN_PAYLOAD: usize = 400;
 pub const PLAIN_DATAGRAM: usize = 1024 - 14 - 20 - 8;
 
 /// Maximum number of our addresses in its announcement: it holds as many of each kind.
-const MOST_LOCATORS: usize = 5;
+const MAX_LOCATORS: usize = 5;
 
 /// Discovery sample without content, in place of a missing one: an empty parameter list.
 pub(crate) const FILLER: [u8; 8] = [0, 3, 0, 0, 1, 0, 0, 0];
@@ -39,7 +39,7 @@ pub(crate) fn nearest(own: &[SocketAddr], peer: IpAddr) -> Vec<SocketAddr> {
     let mut near: Vec<_> =
         own.iter().filter_map(|own| Some((differing_bits(own.ip(), peer)?, *own))).collect();
     near.sort_by_key(|(bits, _)| *bits);
-    near.into_iter().map(|(_, own)| own).take(MOST_LOCATORS).collect()
+    near.into_iter().map(|(_, own)| own).take(MAX_LOCATORS).collect()
 }
 
 /// Returns the number of bits after the common prefix of two addresses.

@@ -8,7 +8,7 @@
 //! the alternate path has delivered when that path has ended.
 
 use super::Participant;
-use super::watch::Watched;
+use super::monitor::Monitored;
 use crate::wire::{EntityId, Guid, SequenceNumber};
 use runnel_core::qos::{History, Reliability};
 use runnel_core::time::Instant;
@@ -43,9 +43,11 @@ impl Participant {
         to: SequenceNumber,
     ) {
         let Some(of) = self.readers.get_mut(&reader) else { return };
-        let Some(proxy) = of.writer_mut(writer) else { return of.note_received_of_left(writer, from, to) };
+        let Some(proxy) = of.writer_mut(writer) else {
+            return of.note_received_of_unmatched(writer, from, to);
+        };
         proxy.note_received(from, to);
-        self.after(now, reader, writer);
+        self.finish_handling(now, reader, writer);
     }
 
     /// Returns whether both ends of a matched pair are reliable.
@@ -57,7 +59,7 @@ impl Participant {
     /// Returns whether the deadline or the liveliness of a pair is monitored: then report each sample of the alternate
     /// path by [`Participant::sample_passed`].
     pub fn is_monitored(&self, reader: EntityId, writer: Guid) -> bool {
-        self.is_watched_for(reader, writer)
+        self.is_monitored_for(reader, writer)
     }
 
     /// Returns whether a local reader keeps all samples, so that writers wait for its user.
@@ -68,7 +70,7 @@ impl Participant {
 
     /// Records that the user has received a sample on an alternate path.
     pub fn sample_passed(&mut self, now: Instant, reader: EntityId, writer: Guid) {
-        self.happened(now, Watched::Deadline(reader));
-        self.happened(now, Watched::Life(reader, writer));
+        self.note_occurrence(now, Monitored::Deadline(reader));
+        self.note_occurrence(now, Monitored::Liveliness(reader, writer));
     }
 }

@@ -1,6 +1,6 @@
 //! Endpoint discovery (SEDP): announcements of local endpoints, and handling of remote ones.
 
-use super::{Participant, Peer, hearer_of, teller_of};
+use super::{Participant, Peer, discovery_reader, discovery_writer};
 use crate::announce::{self, Endpoint, Role};
 use crate::event::Event;
 use crate::fault::PeerFault;
@@ -10,32 +10,32 @@ use runnel_core::time::Instant;
 
 impl Participant {
     /// Announces a local endpoint to every participant.
-    pub(super) fn tell_of_endpoint(&mut self, now: Instant, stamp: Timestamp, endpoint: &Endpoint) {
+    pub(super) fn write_announcement(&mut self, now: Instant, stamp: Timestamp, endpoint: &Endpoint) {
         let mut out = Vec::new();
         endpoint.emit(&mut out);
         self.write_discovery(now, stamp, endpoint.guid, out, false);
     }
 
     /// Announces the end of a local endpoint to every participant.
-    pub(super) fn tell_of_end(&mut self, now: Instant, stamp: Timestamp, id: EntityId) {
+    pub(super) fn write_disposal(&mut self, now: Instant, stamp: Timestamp, id: EntityId) {
         let guid = self.config.prefix.with(id);
         self.write_discovery(now, stamp, guid, announce::key(guid), true);
     }
 
-    fn write_discovery(&mut self, now: Instant, stamp: Timestamp, key: Guid, bytes: Vec<u8>, gone: bool) {
+    fn write_discovery(&mut self, now: Instant, stamp: Timestamp, key: Guid, bytes: Vec<u8>, disposed: bool) {
         let role = match key.entity.kind() {
             crate::wire::EntityKind::Writer => Role::Writer,
             _ => Role::Reader,
         };
-        let teller = teller_of(role);
-        if let Some(writer) = self.writers.get_mut(&teller) {
-            writer.write_keyed(now, stamp, bytes.into(), key, gone);
+        let announcer = discovery_writer(role);
+        if let Some(writer) = self.writers.get_mut(&announcer) {
+            writer.write_keyed(now, stamp, bytes.into(), key, disposed);
             self.wake_discovery_of_all();
         }
     }
 
     /// Handles a sample of a local discovery reader.
-    pub(super) fn discovered(
+    pub(super) fn handle_discovery_sample(
         &mut self,
         now: Instant,
         reader: EntityId,
@@ -46,66 +46,70 @@ impl Participant {
         let role = match reader {
             EntityId::PUBLICATIONS_READER => Role::Writer,
             EntityId::SUBSCRIPTIONS_READER => Role::Reader,
-            _ => return self.sign_heard(now, writer.prefix, payload.bytes()),
+            _ => return self.handle_liveliness_message(now, writer.prefix, payload.bytes()),
         };
-        if announce::is_gone(inline_qos) || matches!(payload, Payload::Key(_)) {
+        if announce::is_disposed(inline_qos) || matches!(payload, Payload::Key(_)) {
             let guid = announce::key_of(inline_qos, payload);
             // The rest of such a sample is not kept when it has to wait.
             self.reads.note_sample(writer, guid.map(announce::key).as_deref().unwrap_or(&[]));
             if let Some(guid) = guid.filter(|guid| guid.prefix == writer.prefix) {
-                self.endpoint_gone(now, guid);
+                self.handle_endpoint_end(now, guid);
             }
             return;
         }
         self.reads.note_sample(writer, payload.bytes());
         match Endpoint::parse(role, payload.bytes()) {
-            Ok(endpoint) if endpoint.guid.prefix == writer.prefix => self.endpoint_found(now, endpoint),
+            Ok(endpoint) if endpoint.guid.prefix == writer.prefix => self.handle_endpoint_data(now, endpoint),
             Ok(endpoint) => {
                 let (participant, owner) = (writer.prefix, endpoint.guid.prefix);
-                self.tell(Event::PeerFault(PeerFault::ForeignEndpoint { participant, owner }));
+                self.push_event(Event::PeerFault(PeerFault::ForeignEndpoint { participant, owner }));
             }
             Err(error) => {
-                self.tell(Event::PeerFault(PeerFault::BadEndpoint { participant: writer.prefix, error }));
+                self.push_event(Event::PeerFault(PeerFault::BadEndpoint {
+                    participant: writer.prefix,
+                    error,
+                }));
             }
         }
     }
 
     /// Returns whether an endpoint announcement may be handled. The number is limited for an unproved participant;
     /// further announcements are not acknowledged, and requested until they arrive.
-    pub(super) fn may_tell(&self, reader: EntityId, prefix: GuidPrefix) -> bool {
-        let is_of_endpoints = reader == hearer_of(Role::Writer) || reader == hearer_of(Role::Reader);
+    pub(super) fn may_announce(&self, reader: EntityId, prefix: GuidPrefix) -> bool {
+        let is_of_endpoints =
+            reader == discovery_reader(Role::Writer) || reader == discovery_reader(Role::Reader);
         !is_of_endpoints
-            || self.peers.get(prefix).is_none_or(|peer| peer.is_proved() || !self.has_told_much(peer))
+            || self.peers.get(prefix).is_none_or(|peer| peer.is_proved() || !self.is_at_endpoint_limit(peer))
     }
 
-    fn has_told_much(&self, peer: &Peer) -> bool {
+    fn is_at_endpoint_limit(&self, peer: &Peer) -> bool {
         peer.endpoints.len() >= self.config.limits.unproved_endpoints
     }
 
     /// Requests the remaining endpoints of a participant that has proved its address.
-    pub(super) fn ask_for_endpoints(&mut self, now: Instant, prefix: GuidPrefix) {
-        if !self.peers.get(prefix).is_some_and(|peer| self.has_told_much(peer)) {
+    pub(super) fn request_endpoints(&mut self, now: Instant, prefix: GuidPrefix) {
+        if !self.peers.get(prefix).is_some_and(|peer| self.is_at_endpoint_limit(peer)) {
             return;
         }
         for role in [Role::Writer, Role::Reader] {
-            let writer = prefix.with(teller_of(role));
+            let writer = prefix.with(discovery_writer(role));
             self.check_discovery(now, writer);
-            self.after(now, hearer_of(role), writer);
+            self.finish_handling(now, discovery_reader(role), writer);
         }
     }
 
-    pub(super) fn endpoint_found(&mut self, now: Instant, endpoint: Endpoint) {
+    pub(super) fn handle_endpoint_data(&mut self, now: Instant, endpoint: Endpoint) {
         let guid = endpoint.guid;
-        self.note_told_of(guid);
+        self.note_announced_endpoint(guid);
         let most = self.config.limits.endpoints;
         let Some(peer) = self.peers.get_mut(guid.prefix) else { return };
         if peer.endpoints.len() >= most && !peer.endpoints.contains_key(&guid.entity) {
             let fault = PeerFault::TooManyEndpoints { participant: guid.prefix, limit: most };
-            return self.tell(Event::PeerFault(fault));
+            return self.push_event(Event::PeerFault(fault));
         }
-        if !self.make_room_for_endpoint(&endpoint) {
+        if !self.reserve_endpoint_memory(&endpoint) {
             let fault = PeerFault::EndpointMemoryExceeded { participant: guid.prefix };
-            return self.tell(Event::PeerFault(fault));
+            return self.push_event(Event::PeerFault(fault));
         }
         let former = self.peers.alter(guid.prefix, |peer| {
             peer.endpoint_bytes += endpoint.bytes();
@@ -121,17 +125,17 @@ impl Participant {
             return;
         }
         if let Some(former) = former {
-            self.check_discovery(now, guid.prefix.with(teller_of(former.role())));
-            if self.endpoint(guid).is_some_and(|endpoint| is_matched_otherwise(endpoint, &former)) {
+            self.check_discovery(now, guid.prefix.with(discovery_writer(former.role())));
+            if self.endpoint(guid).is_some_and(|endpoint| requires_rematch(endpoint, &former)) {
                 self.unmatch(guid);
             }
         }
-        self.tell(Event::EndpointFound(guid));
+        self.push_event(Event::EndpointFound(guid));
         self.match_remote(now, guid);
     }
 
     /// Handles the announced end of an endpoint, which may be forged: it is remembered.
-    pub(super) fn endpoint_gone(&mut self, now: Instant, guid: Guid) {
+    pub(super) fn handle_endpoint_end(&mut self, now: Instant, guid: Guid) {
         if let Some(known) = self.drop_endpoint(guid) {
             self.keep_endpoint(now, known);
         }
@@ -145,14 +149,14 @@ impl Participant {
             Some(known)
         })??;
         self.unmatch(guid);
-        self.tell(Event::EndpointLost(guid));
+        self.push_event(Event::EndpointLost(guid));
         Some(known)
     }
 }
 
 /// Returns whether immutable data of an endpoint has changed, so that one of the announcements was forged: it is
 /// matched again.
-fn is_matched_otherwise(endpoint: &Endpoint, former: &Endpoint) -> bool {
+fn requires_rematch(endpoint: &Endpoint, former: &Endpoint) -> bool {
     let fixed = |of: &Endpoint| (of.qos.reliability, of.qos.durability, of.expects_inline_qos);
     endpoint.topic != former.topic || fixed(endpoint) != fixed(former)
 }

@@ -21,15 +21,15 @@ const OF_WRITER: usize = 2 * Heartbeat::LEN + InfoTimestamp::LEN;
 const OF_READER: usize = 2 * (32 + 32);
 
 /// Bytes reserved for heartbeats and acknowledgements, from the credit of an unproved participant.
-const FOR_ASKING: usize = EMPTY + DISCOVERY.len() * (Heartbeat::LEN + 32);
+const FOR_REQUESTS: usize = EMPTY + DISCOVERY.len() * (Heartbeat::LEN + 32);
 
 /// First delay until a participant on trial is asked again.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
 impl Outbox {
     /// Starts asking a participant on trial, at growing intervals.
-    pub(super) fn begin_asking(&mut self, now: Instant) {
-        self.ask_again = Some((now + FIRST_PAUSE, FIRST_PAUSE));
+    pub(super) fn begin_requests(&mut self, now: Instant) {
+        self.request_again = Some((now + FIRST_PAUSE, FIRST_PAUSE));
     }
 }
 
@@ -52,7 +52,7 @@ impl Participant {
 
     /// Announces us to a participant, and requests acknowledgements from it.
     pub(super) fn remind(&mut self, prefix: GuidPrefix) {
-        self.ask_again(prefix);
+        self.request_again(prefix);
         self.announce_to(prefix);
     }
 
@@ -63,10 +63,10 @@ impl Participant {
         self.wake_discovery(prefix);
     }
 
-    pub(super) fn ask_again(&mut self, prefix: GuidPrefix) {
+    pub(super) fn request_again(&mut self, prefix: GuidPrefix) {
         for (writer, reader) in DISCOVERY {
             if let Some(writer) = self.writers.get_mut(&writer) {
-                writer.ask_again(prefix.with(reader));
+                writer.request_again(prefix.with(reader));
             }
         }
     }
@@ -76,7 +76,7 @@ impl Participant {
         let Some(peer) = self.peers.get(prefix) else { return };
         let at = match peer.standing {
             Standing::Proved => self.discovery_timeout(prefix, peer.outbox.not_before),
-            Standing::OnTrial => peer.outbox.ask_again.map(|(at, _)| at),
+            Standing::OnTrial => peer.outbox.request_again.map(|(at, _)| at),
             Standing::Announced | Standing::Demoted => None,
         };
         self.arm(Timer::Discovery(prefix), at);
@@ -100,14 +100,14 @@ impl Participant {
         let is_on_trial = peer.standing == Standing::OnTrial;
         if is_on_trial && !may_ask {
             // It is asked again after it has sent something.
-            peer.outbox.ask_again = None;
+            peer.outbox.request_again = None;
             return;
         }
-        if let Some((_, pause)) = peer.outbox.ask_again.take_if(|(at, _)| *at <= now) {
+        if let Some((_, pause)) = peer.outbox.request_again.take_if(|(at, _)| *at <= now) {
             let pause = (pause * 2).min(longest);
-            peer.outbox.ask_again = is_on_trial.then_some((now + pause, pause));
+            peer.outbox.request_again = is_on_trial.then_some((now + pause, pause));
             if is_on_trial {
-                self.ask_again(prefix);
+                self.request_again(prefix);
             }
         }
         for (writer, reader) in DISCOVERY {
@@ -130,9 +130,11 @@ impl Participant {
         }
         let (standing, is_proved) = (peer.standing, peer.is_proved());
         let made = match standing {
-            Standing::Announced => self.compose_greeting(prefix),
-            Standing::Demoted => self.compose_greeting(prefix) || self.compose_answers(now, prefix),
-            Standing::OnTrial | Standing::Proved => self.compose_joined(now, prefix),
+            Standing::Announced => self.compose_candidate_announcement(prefix),
+            Standing::Demoted => {
+                self.compose_candidate_announcement(prefix) || self.compose_answers(now, prefix)
+            }
+            Standing::OnTrial | Standing::Proved => self.compose_matched(now, prefix),
         };
         self.arm_discovery(prefix);
         if made {
@@ -166,7 +168,7 @@ impl Participant {
     }
 
     /// Composes our announcement for a participant, with heartbeats of discovery that request an answer.
-    fn compose_greeting(&mut self, prefix: GuidPrefix) -> bool {
+    fn compose_candidate_announcement(&mut self, prefix: GuidPrefix) -> bool {
         let Some(peer) = self.peers.get(prefix).filter(|peer| peer.outbox.announcement) else { return false };
         let (builtin, offset) = (peer.data.builtin, peer.number_offset);
         let Some(limit) = self.begin_discovery(prefix) else { return false };
@@ -201,12 +203,12 @@ impl Participant {
     }
 
     /// Composes pending content for a participant whose discovery endpoints are matched.
-    fn compose_joined(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
+    fn compose_matched(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
         let Some(limit) = self.begin_discovery(prefix) else { return false };
         let Some(peer) = self.peers.get(prefix) else { return false };
         if !peer.is_proved() {
             // One that has only announced itself is asked, and receives no samples.
-            let samples = if peer.is_talking { limit.saturating_sub(FOR_ASKING) } else { 0 };
+            let samples = if peer.is_talking { limit.saturating_sub(FOR_REQUESTS) } else { 0 };
             self.out.limit_samples(samples);
         }
         let not_before = self.fill_of_writers(now, prefix, limit);
@@ -271,7 +273,7 @@ impl Participant {
             return;
         };
         let has_no_offset = peer.number_offset == 0;
-        if self.shows_receipt(now, prefix, ack) {
+        if self.proves_receipt(now, prefix, ack) {
             self.prove(now, from, prefix);
         } else if has_no_offset {
             // Some never send an INFO_DST with our prefix.

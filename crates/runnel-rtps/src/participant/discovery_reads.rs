@@ -4,7 +4,7 @@
 //! longer announces are dropped. Forged samples may replace true ones meanwhile. Such a writer is therefore read with
 //! each announcement of its participant, until two consecutive reads agree.
 
-use super::{Participant, teller_of};
+use super::{Participant, discovery_writer};
 use crate::announce::{Endpoint, Role};
 use crate::wire::{EntityId, Guid, GuidPrefix};
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -61,7 +61,7 @@ impl DiscoveryReads {
     }
 
     /// Records an announced endpoint.
-    pub fn note_told_of(&mut self, guid: Guid) {
+    pub fn note_announced_endpoint(&mut self, guid: Guid) {
         for (_, read) in self.under_way.range_mut(guid.prefix.endpoints()) {
             read.unconfirmed.remove(&guid.entity);
         }
@@ -95,7 +95,7 @@ impl Participant {
     /// sample that it has not written. While its position is in doubt, the HEARTBEAT may agree with a forged sample, so
     /// all samples are read again.
     pub(super) fn check_discovery(&mut self, now: Instant, writer: Guid) {
-        let readers: Vec<EntityId> = self.heard.get(&writer).cloned().unwrap_or_default();
+        let readers: Vec<EntityId> = self.readers_by_writer.get(&writer).cloned().unwrap_or_default();
         for reader in readers {
             let Some(proxy) = self.writer_of(reader, writer) else { continue };
             proxy.probe(now);
@@ -115,13 +115,13 @@ impl Participant {
             return;
         }
         for role in [Role::Writer, Role::Reader] {
-            self.read_discovery_again(now, prefix.with(teller_of(role)));
+            self.read_discovery_again(now, prefix.with(discovery_writer(role)));
         }
     }
 
     /// Reads all samples of a discovery writer again.
     pub(super) fn read_discovery_again(&mut self, now: Instant, writer: Guid) {
-        let readers: Vec<EntityId> = self.heard.get(&writer).cloned().unwrap_or_default();
+        let readers: Vec<EntityId> = self.readers_by_writer.get(&writer).cloned().unwrap_or_default();
         for reader in readers {
             if let Some(proxy) = self.writer_of(reader, writer) {
                 proxy.read_again(now);
@@ -153,7 +153,7 @@ impl Participant {
 
     /// Begins a read: the writer will announce all its endpoints.
     pub(super) fn begin_read(&mut self, writer: Guid) {
-        let of_writer = |endpoint: &&Endpoint| teller_of(endpoint.role()) == writer.entity;
+        let of_writer = |endpoint: &&Endpoint| discovery_writer(endpoint.role()) == writer.entity;
         let peer = self.peers.get(writer.prefix);
         let endpoints = peer.into_iter().flat_map(|peer| peer.endpoints.values()).filter(of_writer);
         let unconfirmed = endpoints.map(|endpoint| endpoint.guid.entity).collect();
@@ -169,8 +169,8 @@ impl Participant {
         for entity in read.unconfirmed {
             self.drop_endpoint(writer.prefix.with(entity));
         }
-        let tells_of_endpoints = [Role::Writer, Role::Reader].map(teller_of).contains(&writer.entity);
-        if tells_of_endpoints && !self.reads.settles(writer, read.digest) {
+        let is_endpoint_writer = [Role::Writer, Role::Reader].map(discovery_writer).contains(&writer.entity);
+        if is_endpoint_writer && !self.reads.settles(writer, read.digest) {
             self.distrust_discovery(writer.prefix);
         }
     }

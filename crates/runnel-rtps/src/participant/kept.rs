@@ -4,7 +4,7 @@
 //! not announce are dropped for good.
 
 use super::peers::{Outbox, Peer};
-use super::{Participant, teller_of};
+use super::{Participant, discovery_writer};
 use crate::announce::{Endpoint, Role};
 use crate::event::{Correction, Event};
 use crate::reader::{Reader, WriterProxy};
@@ -20,8 +20,8 @@ const GRACE: Duration = Duration::from_millis(300);
 
 /// Time for which they are remembered, and maximum numbers.
 const KEPT: Duration = Duration::from_secs(60);
-const MOST_PARTICIPANTS: usize = 64;
-const MOST_ENDPOINTS: usize = 1024;
+const MAX_PARTICIPANTS: usize = 64;
+const MAX_ENDPOINTS: usize = 1024;
 
 /// Time within which a restored participant must announce its endpoints. Some send HEARTBEATs only every 4 s.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
@@ -38,7 +38,7 @@ pub(super) struct Kept {
 impl Kept {
     fn keep_endpoint(&mut self, now: Instant, endpoint: Endpoint) {
         self.expire(now);
-        if self.endpoints.len() >= MOST_ENDPOINTS {
+        if self.endpoints.len() >= MAX_ENDPOINTS {
             self.forget_oldest_endpoint();
         }
         self.bytes += endpoint.bytes();
@@ -47,7 +47,7 @@ impl Kept {
 
     fn keep_participant(&mut self, now: Instant, peer: Peer) {
         self.expire(now);
-        if self.participants.len() >= MOST_PARTICIPANTS {
+        if self.participants.len() >= MAX_PARTICIPANTS {
             self.forget_oldest_participant();
         }
         self.bytes += peer.endpoint_bytes;
@@ -122,7 +122,7 @@ impl Participant {
     /// Counts and reports a correction of remote state.
     pub(super) fn corrected(&mut self, local: EntityId, remote: Guid, state: Correction) {
         *self.corrections.entry(local).or_default() += 1;
-        self.tell(Event::Corrected { local, remote, state });
+        self.push_event(Event::Corrected { local, remote, state });
     }
 
     /// Counts corrections of a reader's state at a local user writer.
@@ -139,7 +139,7 @@ impl Participant {
     /// Returns whether the end of a participant that announces itself was just announced: the end may have overtaken
     /// this datagram. The participant is called after a while, and restored if it answers; as a new one, it would be
     /// known by data that may be forged meanwhile.
-    pub(super) fn doubts_end(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
+    pub(super) fn is_end_in_doubt(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
         let Some(address) = self.kept.address_before_end(now, prefix) else { return false };
         self.call_twice(now + GRACE, prefix, address);
         true
@@ -154,20 +154,20 @@ impl Participant {
         // Someone may have announced it at another address meanwhile.
         self.lose(prefix);
         let endpoints: Vec<Guid> = peer.endpoints.keys().map(|entity| prefix.with(*entity)).collect();
-        (peer.heard, peer.outbox) = (now, Outbox::default());
+        (peer.last_received, peer.outbox) = (now, Outbox::default());
         peer.ends_unless_confirmed = Some(now + CONFIRMED_WITHIN);
         peer.was_corrected = true;
         self.peers.restore(peer);
         for role in [Role::Writer, Role::Reader] {
-            self.begin_read(prefix.with(teller_of(role)));
+            self.begin_read(prefix.with(discovery_writer(role)));
         }
         self.arm_peer(prefix);
         let remote = prefix.with(EntityId::PARTICIPANT);
         self.corrected(EntityId::PARTICIPANT, remote, Correction::Participant);
-        self.tell(Event::ParticipantFound(prefix));
-        self.join_discovery(prefix);
+        self.push_event(Event::ParticipantFound(prefix));
+        self.match_discovery(prefix);
         for endpoint in endpoints {
-            self.tell(Event::EndpointFound(endpoint));
+            self.push_event(Event::EndpointFound(endpoint));
             self.match_remote(now, endpoint);
         }
     }
@@ -176,7 +176,7 @@ impl Participant {
     pub(super) fn keep_endpoint(&mut self, now: Instant, endpoint: Endpoint) {
         let (role, prefix) = (endpoint.role(), endpoint.guid.prefix);
         self.kept.keep_endpoint(now, endpoint);
-        self.check_discovery(now, prefix.with(teller_of(role)));
+        self.check_discovery(now, prefix.with(discovery_writer(role)));
     }
 
     /// Requests HEARTBEATs from the writers of a participant whose position is in doubt, since a silent writer would
@@ -198,9 +198,9 @@ impl Participant {
             return;
         }
         let Some(endpoint) = self.kept.take_endpoint(now, guid) else { return };
-        let teller = guid.prefix.with(teller_of(endpoint.role()));
-        self.endpoint_found(now, endpoint);
-        self.read_discovery_again(now, teller);
+        let announcer = guid.prefix.with(discovery_writer(endpoint.role()));
+        self.handle_endpoint_data(now, endpoint);
+        self.read_discovery_again(now, announcer);
         let met: Vec<EntityId> =
             self.endpoints.keys().copied().filter(|of| self.is_matched(*of, guid)).collect();
         met.into_iter().for_each(|local| self.corrected(local, guid, Correction::Endpoint));
@@ -212,8 +212,8 @@ impl Participant {
     }
 
     /// Forgets a remembered endpoint that was announced.
-    pub(super) fn note_told_of(&mut self, guid: Guid) {
-        self.reads.note_told_of(guid);
+    pub(super) fn note_announced_endpoint(&mut self, guid: Guid) {
+        self.reads.note_announced_endpoint(guid);
         let Kept { endpoints, bytes, .. } = &mut self.kept;
         endpoints.retain(|(endpoint, _)| {
             let is_kept = endpoint.guid != guid;

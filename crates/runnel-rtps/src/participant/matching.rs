@@ -1,9 +1,9 @@
 //! Matching of local and remote endpoints.
 
 use super::Participant;
+use super::addresses::address_of;
+use super::monitor::Monitored;
 use super::peers::Standing;
-use super::routes::address_of;
-use super::watch::Watched;
 use crate::announce::{Endpoint, Role};
 use crate::event::Event;
 use crate::reader::WriterSpec;
@@ -17,19 +17,19 @@ use runnel_core::time::Instant;
 enum Verdict {
     Match,
     /// Different topics, types or partitions.
-    Strangers,
+    Unrelated,
     Incompatible(Vec<Policy>),
 }
 
 fn verdict(ours: &Endpoint, other: &Endpoint) -> Verdict {
     let (writer, reader) = if ours.role() == Role::Writer { (ours, other) } else { (other, ours) };
-    let strangers = ours.role() == other.role()
+    let are_unrelated = ours.role() == other.role()
         || ours.topic != other.topic
         || ours.type_name != other.type_name
         || writer.exclusive != reader.exclusive
         || !other.in_default_partition;
-    if strangers {
-        return Verdict::Strangers;
+    if are_unrelated {
+        return Verdict::Unrelated;
     }
     let mut policies = reader.qos.incompatible_with(&writer.qos);
     if !reader.accepts_representation(writer.written_representation()) {
@@ -42,10 +42,10 @@ impl Participant {
     /// Matches a local endpoint with remote ones.
     pub(super) fn match_own(&mut self, now: Instant, id: EntityId) {
         let Some(ours) = self.endpoints.get(&id) else { return };
-        let others = self.peers.met().flat_map(|peer| peer.endpoints.values());
+        let others = self.peers.discovered().flat_map(|peer| peer.endpoints.values());
         let others: Vec<Guid> =
             others.filter(|other| other.topic == ours.topic).map(|other| other.guid).collect();
-        others.into_iter().for_each(|other| self.meet(now, id, other));
+        others.into_iter().for_each(|other| self.match_pair(now, id, other));
     }
 
     /// Matches a remote endpoint with local ones.
@@ -53,41 +53,41 @@ impl Participant {
         let Some(topic) = self.endpoint(other).map(|endpoint| endpoint.topic.clone()) else { return };
         let ours = self.endpoints.values().filter(|ours| ours.topic == topic);
         let ours: Vec<EntityId> = ours.map(|ours| ours.guid.entity).collect();
-        ours.into_iter().for_each(|ours| self.meet(now, ours, other));
+        ours.into_iter().for_each(|ours| self.match_pair(now, ours, other));
     }
 
-    pub(super) fn meet(&mut self, now: Instant, local: EntityId, remote: Guid) {
+    pub(super) fn match_pair(&mut self, now: Instant, local: EntityId, remote: Guid) {
         let (Some(ours), Some(other)) = (self.endpoints.get(&local), self.endpoint(remote)) else { return };
         if self.audiences.get(&local).is_some_and(|is_for| !is_for(other)) {
-            return self.part(local, remote);
+            return self.unmatch_pair(local, remote);
         }
         match verdict(ours, other) {
-            Verdict::Match => self.join(now, local, remote),
-            Verdict::Strangers => self.part(local, remote),
+            Verdict::Match => self.match_endpoints(now, local, remote),
+            Verdict::Unrelated => self.unmatch_pair(local, remote),
             Verdict::Incompatible(policies) => {
-                self.part(local, remote);
-                self.tell(Event::Incompatible { local, remote, policies });
+                self.unmatch_pair(local, remote);
+                self.push_event(Event::Incompatible { local, remote, policies });
             }
         }
     }
 
-    fn join(&mut self, now: Instant, local: EntityId, remote: Guid) {
-        let joined = match self.user_writers.contains_key(&local) {
-            true => self.join_reader(local, remote),
-            false => self.join_writer(now, local, remote),
+    fn match_endpoints(&mut self, now: Instant, local: EntityId, remote: Guid) {
+        let is_new = match self.user_writers.contains_key(&local) {
+            true => self.match_reader(local, remote),
+            false => self.match_writer(now, local, remote),
         };
-        if joined == Some(true) {
-            self.tell(Event::Matched { local, remote });
+        if is_new == Some(true) {
+            self.push_event(Event::Matched { local, remote });
         }
     }
 
     /// Matches a remote reader with a local writer; returns whether it was not matched before.
-    fn join_reader(&mut self, local: EntityId, remote: Guid) -> Option<bool> {
+    fn match_reader(&mut self, local: EntityId, remote: Guid) -> Option<bool> {
         let peer = self.peers.get(remote.prefix)?;
         let reader = peer.endpoints.get(&remote.entity)?;
         let path = self.path(peer);
         let ours = self.endpoints.get(&local)?;
-        let is_joined = self.user_writers.get(&local)?.matched.contains(&remote);
+        let was_matched = self.user_writers.get(&local)?.matched.contains(&remote);
         let spec = ReaderSpec {
             guid: remote,
             address: address_of(reader, peer.user, |ip| peer.is_reached_at(&self.config, ip)),
@@ -96,7 +96,7 @@ impl Participant {
             wants_earlier: reader.qos.durability == Durability::TransientLocal,
             datagram: path.datagram,
             rate: path.rate,
-            asks_slowly: peer.data.vendor == VendorId::CYCLONE_DDS,
+            requests_slowly: peer.data.vendor == VendorId::CYCLONE_DDS,
             gate: match peer.standing {
                 Standing::Proved => Gate::Open,
                 Standing::Announced | Standing::OnTrial => Gate::Waiting,
@@ -110,11 +110,11 @@ impl Participant {
         };
         self.user_writers.get_mut(&local)?.matched.insert(remote);
         self.update_writer(local, Change::Matched(spec));
-        Some(!is_joined)
+        Some(!was_matched)
     }
 
     /// Matches a remote writer with a local reader; returns whether it was not matched before.
-    fn join_writer(&mut self, now: Instant, local: EntityId, remote: Guid) -> Option<bool> {
+    fn match_writer(&mut self, now: Instant, local: EntityId, remote: Guid) -> Option<bool> {
         let peer = self.peers.get(remote.prefix)?;
         let writer = peer.endpoints.get(&remote.entity)?;
         let ours = self.endpoints.get(&local)?;
@@ -124,50 +124,50 @@ impl Participant {
             guid: remote,
             address: address_of(writer, peer.user, |ip| peer.is_reached_at(&self.config, ip)),
             reliable: both_reliable,
-            most_bytes: self.config.limits.sample_bytes,
+            max_bytes: self.config.limits.sample_bytes,
             budgets: self.budgets.clone(),
         };
         let qos = writer.qos;
         let reader = self.readers.get_mut(&local)?;
-        reader.join(spec);
+        reader.match_writer(spec);
         if let Some(heartbeat) = self.early.remove(&(remote, local)) {
             reader.writer_mut(remote)?.heartbeat(now, &heartbeat);
         }
-        let readers = self.heard.entry(remote).or_default();
+        let readers = self.readers_by_writer.entry(remote).or_default();
         if readers.contains(&local) {
             return Some(false);
         }
         readers.push(local);
-        self.watch_life(now, local, remote, &qos);
+        self.monitor_liveliness(now, local, remote, &qos);
         self.wake_answer(local, remote);
         Some(true)
     }
 
     /// Unmatches a local and a remote endpoint, if they were matched.
-    fn part(&mut self, local: EntityId, remote: Guid) {
-        self.give_held(local, remote);
-        let parted = match self.user_writers.get_mut(&local) {
+    fn unmatch_pair(&mut self, local: EntityId, remote: Guid) {
+        self.deliver_held_samples(local, remote);
+        let was_matched = match self.user_writers.get_mut(&local) {
             Some(writer) => writer.matched.remove(&remote),
-            None => self.readers.get_mut(&local).is_some_and(|reader| reader.leave(remote)),
+            None => self.readers.get_mut(&local).is_some_and(|reader| reader.unmatch_writer(remote)),
         };
-        if let Some(readers) = self.heard.get_mut(&remote) {
+        if let Some(readers) = self.readers_by_writer.get_mut(&remote) {
             readers.retain(|reader| *reader != local);
             if readers.is_empty() {
-                self.heard.remove(&remote);
+                self.readers_by_writer.remove(&remote);
             }
         }
-        if parted {
+        if was_matched {
             self.update_writer(local, Change::Unmatched(remote));
-            self.unwatch(|what| *what == Watched::Life(local, remote));
-            self.tell(Event::Unmatched { local, remote });
+            self.remove_monitors(|what| *what == Monitored::Liveliness(local, remote));
+            self.push_event(Event::Unmatched { local, remote });
         }
     }
 
     /// Unmatches a remote endpoint that is gone.
     pub(super) fn unmatch(&mut self, remote: Guid) {
         let ours: Vec<EntityId> = self.endpoints.keys().copied().collect();
-        ours.into_iter().for_each(|ours| self.part(ours, remote));
-        self.heard.remove(&remote);
+        ours.into_iter().for_each(|ours| self.unmatch_pair(ours, remote));
+        self.readers_by_writer.remove(&remote);
     }
 
     /// Moves the endpoints of a participant to its new address, and repeats unacknowledged content.
@@ -182,7 +182,7 @@ impl Participant {
         self.writers.values_mut().for_each(|writer| writer.move_readers(prefix, address));
         self.readers.values_mut().for_each(|reader| reader.move_writers(prefix, address));
         let moved = self.user_writers.iter().flat_map(|(id, writer)| {
-            let readers = writer.of(prefix);
+            let readers = writer.matched_of(prefix);
             readers.map(|reader| WriterUpdate { writer: *id, change: Change::Moved(reader, address(reader)) })
         });
         self.writer_updates.extend(moved);
@@ -217,19 +217,19 @@ mod tests {
     fn a_reader_meets_writers_of_the_encodings_that_it_reads() {
         let writer = |named: &[i16]| endpoint(EntityId::user_writer(1), named);
         let reader = |named: &[i16]| endpoint(EntityId::user_reader(1), named);
-        let meet = |ours: &Endpoint, other: &Endpoint| matches!(verdict(ours, other), Verdict::Match);
-        let ours = reader(&super::super::READ);
+        let match_pair = |ours: &Endpoint, other: &Endpoint| matches!(verdict(ours, other), Verdict::Match);
+        let ours = reader(&super::super::ACCEPTED_REPRESENTATIONS);
         // The first of a writer's list is the one that it uses; 1 is XML.
         let offers: [(&[i16], bool); 5] =
             [(&[], true), (&[XCDR1], true), (&[XCDR2], true), (&[XCDR2, XCDR1], true), (&[1, XCDR1], false)];
         for (named, meets) in offers {
-            assert_eq!(meet(&ours, &writer(named)), meets, "{named:?}");
+            assert_eq!(match_pair(&ours, &writer(named)), meets, "{named:?}");
         }
         let why = verdict(&ours, &writer(&[1]));
         assert!(matches!(why, Verdict::Incompatible(policies) if policies == [Policy::DataRepresentation]));
         let ours = writer(&[]);
         for (named, meets) in [(&[][..], true), (&[XCDR2, XCDR1], true), (&[XCDR2], false), (&[1], false)] {
-            assert_eq!(meet(&ours, &reader(named)), meets, "{named:?}");
+            assert_eq!(match_pair(&ours, &reader(named)), meets, "{named:?}");
         }
     }
 }

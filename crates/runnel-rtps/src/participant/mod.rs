@@ -8,27 +8,27 @@
 //! User writers are separate, see [`UserWriter`](crate::UserWriter): the participant knows which readers each has
 //! matched, and returns its findings as updates.
 
+mod address_quota;
+mod addresses;
 mod alternate_path;
 mod discovery;
 mod discovery_datagrams;
 mod discovery_queue;
 mod discovery_reads;
+mod entity_ids;
+mod flow_control;
 mod kept;
 mod matching;
-mod met;
-mod moves;
-mod numbers;
+mod monitor;
 mod own_endpoints;
 mod peers;
 mod receive;
-mod room;
-mod routes;
-mod search;
-mod shares;
+mod rediscovery;
+mod relocation;
+mod remote_matches;
 mod transmit;
 mod user_writers;
-mod watch;
-mod word;
+mod vendor_message;
 
 pub use peers::Peer;
 
@@ -46,24 +46,24 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use discovery_queue::DiscoveryQueue;
 use discovery_reads::DiscoveryReads;
+use entity_ids::EntityIds;
 use kept::Kept;
-use numbers::Numbers;
+use monitor::{Monitored, Monitors};
 use peers::Peers;
 use runnel_core::qos::{QoS, Reliability};
 use runnel_core::time::Instant;
 use runnel_core::timers::Timers;
 use transmit::Work;
 use user_writers::UserWriterEntry;
-use watch::{Watched, Watches};
 
 /// Maximum number of queued events; further ones are dropped, except those that maintain the graph. One datagram may
 /// cause as many as there are pairs of a hundred local endpoints with a hundred remote ones.
-const MOST_EVENTS: usize = 16 * 1024;
+const MAX_EVENTS: usize = 16 * 1024;
 
 /// Maximum number of early heartbeats of a participant's unknown writers that are remembered.
-const MOST_EARLY: usize = 256;
+const MAX_EARLY: usize = 256;
 /// The same for an unproved participant.
-const MOST_EARLY_UNPROVED: usize = 16;
+const MAX_EARLY_UNPROVED: usize = 16;
 
 /// RTPS participant.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ pub struct Participant {
     /// Number of announcements since it last changed.
     announced: u32,
     /// Number of remaining reminders of our new addresses to all participants that have named us.
-    tell_of_move: u32,
+    move_reminders: u32,
     peers: Peers,
     endpoints: BTreeMap<EntityId, Endpoint>,
     /// Discovery writers.
@@ -87,7 +87,7 @@ pub struct Participant {
     /// Memory budgets of the readers.
     budgets: Budgets,
     /// Local readers of each remote writer.
-    heard: BTreeMap<Guid, Vec<EntityId>>,
+    readers_by_writer: BTreeMap<Guid, Vec<EntityId>>,
     /// Heartbeats of writers that are not discovered yet.
     early: BTreeMap<(Guid, EntityId), Heartbeat>,
     kept: Kept,
@@ -97,8 +97,8 @@ pub struct Participant {
     corrections: BTreeMap<EntityId, u64>,
     /// Filters of writers that match only some readers.
     audiences: BTreeMap<EntityId, Audience>,
-    watches: Watches,
-    numbers: Numbers,
+    monitors: Monitors,
+    entity_ids: EntityIds,
     events: VecDeque<Event>,
     samples: VecDeque<Sample>,
     /// Pending datagrams of user endpoints.
@@ -118,9 +118,9 @@ enum Timer {
     Peer(GuidPrefix),
     Discovery(GuidPrefix),
     Answer(EntityId, Guid),
-    Watch(Watched),
+    Monitor(Monitored),
     /// Liveliness assertion of our writers.
-    GiveSign,
+    AssertLiveliness,
 }
 
 /// Filter of the readers that a local writer matches.
@@ -146,7 +146,7 @@ impl Participant {
         let mut participant = Self {
             announcement,
             announced: 0,
-            tell_of_move: 0,
+            move_reminders: 0,
             peers: Peers::new(),
             endpoints: BTreeMap::new(),
             writers: BTreeMap::new(),
@@ -154,14 +154,14 @@ impl Participant {
             writer_updates: VecDeque::new(),
             readers: BTreeMap::new(),
             budgets: Budgets::new(config.limits.waiting_bytes),
-            heard: BTreeMap::new(),
+            readers_by_writer: BTreeMap::new(),
             early: BTreeMap::new(),
             kept: Kept::default(),
             reads: DiscoveryReads::default(),
             corrections: BTreeMap::new(),
             audiences: BTreeMap::new(),
-            watches: Watches::default(),
-            numbers: Numbers::default(),
+            monitors: Monitors::default(),
+            entity_ids: EntityIds::default(),
             events: VecDeque::new(),
             samples: VecDeque::new(),
             work: VecDeque::new(),
@@ -183,7 +183,7 @@ impl Participant {
 
     /// Returns the participants that have named our prefix. Not all have proved their address, see [`Peer::is_proved`].
     pub fn peers(&self) -> impl Iterator<Item = &Peer> {
-        self.peers.met()
+        self.peers.discovered()
     }
 
     /// Returns all participants that have announced themselves, including those that have not named our prefix.
@@ -196,16 +196,18 @@ impl Participant {
     pub fn is_complete(&self, prefix: GuidPrefix) -> bool {
         let Some(peer) = self.peer(prefix) else { return false };
         [Role::Writer, Role::Reader].into_iter().all(|role| {
-            let (teller, hearer) = (teller_of(role), hearer_of(role));
-            let told = self.readers.get(&hearer).and_then(|reader| reader.writer(prefix.with(teller)));
-            let has_told_all = told.is_some_and(WriterProxy::has_all) && self.may_tell(hearer, prefix);
-            !peer.data.builtin.has(teller) || has_told_all
+            let (announcer, listener) = (discovery_writer(role), discovery_reader(role));
+            let announcements =
+                self.readers.get(&listener).and_then(|reader| reader.writer(prefix.with(announcer)));
+            let has_announced_all =
+                announcements.is_some_and(WriterProxy::has_all) && self.may_announce(listener, prefix);
+            !peer.data.builtin.has(announcer) || has_announced_all
         })
     }
 
     /// Returns a participant that has named our prefix.
     pub fn peer(&self, prefix: GuidPrefix) -> Option<&Peer> {
-        self.peers.get(prefix).filter(|peer| peer.standing.has_met())
+        self.peers.get(prefix).filter(|peer| peer.standing.is_discovered())
     }
 
     /// Returns whether a participant is known to be at an address: it announces the address, or both are of this host.
@@ -248,7 +250,7 @@ impl Participant {
         self.user_writers.clear();
         self.writer_updates.clear();
         self.readers.clear();
-        self.heard.clear();
+        self.readers_by_writer.clear();
         self.early.clear();
         self.timers = Timers::new();
         self.work.clear();
@@ -257,8 +259,8 @@ impl Participant {
     }
 
     /// Queues an event, unless too many are queued.
-    fn tell(&mut self, event: Event) {
-        if self.events.len() < MOST_EVENTS || !event.may_be_dropped() {
+    fn push_event(&mut self, event: Event) {
+        if self.events.len() < MAX_EVENTS || !event.may_be_dropped() {
             self.events.push_back(event);
         }
     }
@@ -293,8 +295,8 @@ impl Participant {
                 Timer::Peer(prefix) => self.peer_due(now, prefix),
                 Timer::Discovery(prefix) => self.discovery_due(now, prefix),
                 Timer::Answer(reader, writer) => self.answer_due(now, reader, writer),
-                Timer::Watch(what) => self.watch_due(now, what),
-                Timer::GiveSign => self.give_sign(now),
+                Timer::Monitor(what) => self.monitor_due(now, what),
+                Timer::AssertLiveliness => self.assert_own_liveliness(now),
             }
         }
     }
@@ -328,7 +330,7 @@ const DISCOVERY: [(EntityId, EntityId); 3] = [
 /// Data representations that local readers accept. A writer offers only one, and ours offer XCDR1, as those of ROS 2
 /// do. A second writer for readers that accept only XCDR2 would also be matched by readers that accept both: DDS cannot
 /// exclude them, and they would receive each message twice, or see a publisher that never sends.
-const READ: [i16; 2] = [announce::XCDR1, announce::XCDR2];
+const ACCEPTED_REPRESENTATIONS: [i16; 2] = [announce::XCDR1, announce::XCDR2];
 
 /// Returns the QoS of discovery writers.
 fn discovery_qos() -> QoS {
@@ -336,11 +338,11 @@ fn discovery_qos() -> QoS {
 }
 
 /// Returns the discovery writer that announces endpoints of this role.
-fn teller_of(role: Role) -> EntityId {
+fn discovery_writer(role: Role) -> EntityId {
     if role == Role::Writer { EntityId::PUBLICATIONS_WRITER } else { EntityId::SUBSCRIPTIONS_WRITER }
 }
 
 /// Returns the discovery reader of endpoints of this role.
-fn hearer_of(role: Role) -> EntityId {
+fn discovery_reader(role: Role) -> EntityId {
     if role == Role::Writer { EntityId::PUBLICATIONS_READER } else { EntityId::SUBSCRIPTIONS_READER }
 }

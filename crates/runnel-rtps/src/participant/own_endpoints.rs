@@ -1,8 +1,8 @@
 //! Local endpoints: creation, announcement and removal.
 
+use super::monitor::Monitored;
 use super::user_writers::UserWriterEntry;
-use super::watch::Watched;
-use super::{Audience, EndpointOptions, Participant, READ};
+use super::{ACCEPTED_REPRESENTATIONS, Audience, EndpointOptions, Participant};
 use crate::announce::{Endpoint, Role};
 use crate::config::Limits;
 use crate::lend::Lend;
@@ -61,7 +61,7 @@ impl Participant {
 
     /// Returns a free entity id of this kind.
     fn new_id(&mut self, id: impl Fn(u32) -> EntityId) -> EntityId {
-        id(self.numbers.next(|number| !self.endpoints.contains_key(&id(number))))
+        id(self.entity_ids.next(|number| !self.endpoints.contains_key(&id(number))))
     }
 
     fn announce_endpoint(&mut self, now: Instant, stamp: Timestamp, id: EntityId, options: EndpointOptions) {
@@ -75,19 +75,23 @@ impl Participant {
             exclusive: false,
             in_default_partition: true,
             // Without an announced list, a writer offers XCDR1.
-            representations: if id.kind() == EntityKind::Reader { READ.to_vec() } else { Vec::new() },
+            representations: if id.kind() == EntityKind::Reader {
+                ACCEPTED_REPRESENTATIONS.to_vec()
+            } else {
+                Vec::new()
+            },
             expects_inline_qos: false,
             unicast: Vec::new(),
             user_data,
         };
         match endpoint.role() {
-            Role::Writer => self.give_signs_for(now, &qos),
-            Role::Reader => self.watch_own_reader(id, &qos),
+            Role::Writer => self.schedule_assertions(now, &qos),
+            Role::Reader => self.monitor_deadline(id, &qos),
         }
-        self.tell_of_endpoint(now, stamp, &endpoint);
-        let told_at = self.told_at(endpoint.role());
+        self.write_announcement(now, stamp, &endpoint);
+        let announced_at = self.announced_at(endpoint.role());
         if let Some(writer) = self.user_writers.get_mut(&id) {
-            writer.told_at = told_at;
+            writer.announced_at = announced_at;
         }
         self.endpoints.insert(id, endpoint);
         self.match_own(now, id);
@@ -98,17 +102,17 @@ impl Participant {
         if self.endpoints.remove(&id).is_none() {
             return;
         }
-        self.tell_of_end(now, stamp, id);
+        self.write_disposal(now, stamp, id);
         self.audiences.remove(&id);
         self.corrections.remove(&id);
         self.user_writers.remove(&id);
         self.writer_updates.retain(|update| update.writer != id);
         self.readers.remove(&id);
         self.early.retain(|(_, reader), _| *reader != id);
-        self.unwatch(|what| match what {
-            Watched::Deadline(of) | Watched::Life(of, _) => *of == id,
+        self.remove_monitors(|what| match what {
+            Monitored::Deadline(of) | Monitored::Liveliness(of, _) => *of == id,
         });
-        self.heard.retain(|_, readers| {
+        self.readers_by_writer.retain(|_, readers| {
             readers.retain(|reader| *reader != id);
             !readers.is_empty()
         });

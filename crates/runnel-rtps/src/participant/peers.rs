@@ -8,14 +8,14 @@
 mod candidates;
 mod index;
 mod lease;
-mod own;
+mod own_announcement;
 mod proof;
 mod refusals;
 mod standing;
 
-use super::moves::Move;
-use super::routes::{Ways, is_among, outranks, ways};
-use super::search::Lost;
+use super::addresses::{PeerAddresses, choose_addresses, is_among, outranks};
+use super::rediscovery::Lost;
+use super::relocation::Relocation;
 use super::transmit::Work;
 use super::{DISCOVERY, Participant, Timer};
 use crate::announce::{self, Endpoint, PLAIN_DATAGRAM, ParticipantData};
@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 use index::Index;
-pub(super) use own::{announcement_of, plain_announcement_of};
+pub(super) use own_announcement::{announcement_of, plain_announcement_of};
 use proof::{Guesses, number_offset};
 use refusals::Refusals;
 use runnel_core::time::Instant;
@@ -39,7 +39,7 @@ pub(super) use standing::Standing;
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 
 /// Maximum number of remembered source addresses of a participant.
-const MOST_SOURCES: usize = 8;
+const MAX_SOURCES: usize = 8;
 
 /// Remote participant.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub struct Peer {
     is_path_in_doubt: bool,
     guesses: Guesses,
     /// An event has reported that it sends only from other addresses than announced.
-    is_elsewhere: bool,
+    is_mismatch_reported: bool,
     /// Bytes that may be sent to it before it is proved.
     credit: usize,
     /// It has sent more than announcements.
@@ -77,20 +77,20 @@ pub struct Peer {
     trial_ends: Option<Instant>,
     /// It was restored after its end, and is lost at this time unless its discovery writers have sent.
     pub(super) ends_unless_confirmed: Option<Instant>,
-    pub(super) heard: Instant,
+    pub(super) last_received: Instant,
     /// Evidence against its announced data, and against its addresses.
     pub(super) evidence: Evidence,
     pub(super) locators: Evidence,
     /// Its discovery was corrected since the last complete read.
     pub(super) was_corrected: bool,
     /// It may have moved.
-    pub(super) moves: Option<Move>,
+    pub(super) relocation: Option<Relocation>,
     /// When a candidate is sent our announcement again, in case it was lost, and the index of that time.
-    greet_again: Option<(Instant, usize)>,
+    reannounce_at: Option<(Instant, usize)>,
     /// When a participant that had lost us was last sent our announcement.
     pub(super) reminded: Option<Instant>,
     /// Pending vendor message.
-    pub(super) word: Option<Vec<u8>>,
+    pub(super) vendor_message: Option<Vec<u8>>,
     pub(super) outbox: Outbox,
 }
 
@@ -102,7 +102,7 @@ pub(super) struct Outbox {
     /// Our announcement is due.
     pub announcement: bool,
     /// When a participant on trial is asked again, and the last interval.
-    pub ask_again: Option<(Instant, Duration)>,
+    pub request_again: Option<(Instant, Duration)>,
     /// Fragments for it wait until this time.
     pub not_before: Option<Instant>,
 }
@@ -145,7 +145,7 @@ impl Peer {
         if self.sources.contains(&ip) {
             return;
         }
-        if self.sources.len() >= MOST_SOURCES {
+        if self.sources.len() >= MAX_SOURCES {
             self.sources.remove(0);
         }
         self.sources.push(ip);
@@ -164,16 +164,16 @@ impl Peer {
     }
 
     /// Returns its addresses at which it is known to be, after a datagram from `from`.
-    fn known_ways(&self, config: &Config, from: SocketAddr) -> Option<Ways> {
-        ways(config, &self.data, from, |ip| self.is_at(config, ip))
+    fn known_addresses(&self, config: &Config, from: SocketAddr) -> Option<PeerAddresses> {
+        choose_addresses(config, &self.data, from, |ip| self.is_at(config, ip))
     }
 
     fn is_at_its_addresses(&self, config: &Config) -> bool {
         self.is_at(config, self.metatraffic.ip()) && self.is_at(config, self.user.ip())
     }
 
-    fn take_ways(&mut self, ways: Ways) {
-        (self.metatraffic, self.user) = (ways.metatraffic, ways.user);
+    fn use_addresses(&mut self, found: PeerAddresses) {
+        (self.metatraffic, self.user) = (found.metatraffic, found.user);
     }
 
     /// Returns whether it may send from an address: it has announced the address, or has announced itself from there.
@@ -224,8 +224,8 @@ impl Peers {
     }
 
     /// Returns the participants that have named our prefix.
-    pub fn met(&self) -> impl Iterator<Item = &Peer> {
-        self.all.values().filter(|peer| peer.standing.has_met())
+    pub fn discovered(&self) -> impl Iterator<Item = &Peer> {
+        self.all.values().filter(|peer| peer.standing.is_discovered())
     }
 
     pub fn proved(&self) -> impl Iterator<Item = &Peer> {
@@ -260,27 +260,27 @@ impl Participant {
     }
 
     /// Handles an announcement of a participant, or its farewell.
-    pub(super) fn participant_heard(
+    pub(super) fn handle_participant_sample(
         &mut self,
         now: Instant,
         (from, names_us): (SocketAddr, bool),
         uncounted: usize,
         data: &Data<'_>,
     ) {
-        if announce::is_gone(data.inline_qos) {
+        if announce::is_disposed(data.inline_qos) {
             if let Some(guid) = announce::key_of(data.inline_qos, data.payload) {
-                self.participant_leaves(now, from, guid.prefix);
+                self.handle_farewell(now, from, guid.prefix);
             }
             return;
         }
         let parsed = ParticipantData::parse(data.payload.bytes());
         match parsed {
-            Ok(announced) => self.participant_announced(now, (from, names_us), uncounted, announced),
-            Err(error) => self.tell(Event::PeerFault(PeerFault::BadAnnouncement { from, error })),
+            Ok(announced) => self.handle_announcement(now, (from, names_us), uncounted, announced),
+            Err(error) => self.push_event(Event::PeerFault(PeerFault::BadAnnouncement { from, error })),
         }
     }
 
-    fn participant_leaves(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
+    fn handle_farewell(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
         if self.peers.get(prefix).is_some_and(|peer| peer.sends_from(from.ip())) {
             self.end_participant(now, prefix);
         }
@@ -288,7 +288,7 @@ impl Participant {
 
     /// Handles an announcement. A participant that has named us is not believed from an unknown address, unless the
     /// datagram contains our prefix: then it may have moved.
-    fn participant_announced(
+    fn handle_announcement(
         &mut self,
         now: Instant,
         (from, names_us): (SocketAddr, bool),
@@ -302,52 +302,52 @@ impl Participant {
         }
         let prefix = data.prefix;
         let Some(peer) = self.peers.get_mut(prefix) else {
-            if !self.doubts_end(now, prefix) {
+            if !self.is_end_in_doubt(now, prefix) {
                 self.add_candidate(now, from, uncounted, data);
             }
             return;
         };
         let is_known = peer.sends_from(from.ip()) || names_us && peer.is_at(&self.config, from.ip());
         let is_proved = peer.is_proved();
-        match peer.standing.has_met() {
+        match peer.standing.is_discovered() {
             true if is_known => {
-                self.announced_from(now, from, data);
+                self.accept_announcement(now, from, data);
                 self.read_corrected_discovery(now, prefix);
                 self.check_doubtful(now, prefix);
             }
-            true if names_us => return self.said_to_have_moved(now, from, data),
+            true if names_us => return self.handle_move_claim(now, from, data),
             true => return,
             false => {
                 self.note_bytes(now, prefix, uncounted);
-                self.announced_from(now, from, data);
+                self.accept_announcement(now, from, data);
             }
         }
         if !is_proved {
             // One on trial may have lost us, or our requests.
-            self.ask_again(prefix);
+            self.request_again(prefix);
             // One that names us may be answering us: two participants would answer each other without end.
             match names_us {
-                true => self.sought(now, from, prefix),
-                false => self.greet(now, prefix),
+                true => self.answer_search(now, from, prefix),
+                false => self.announce_to_candidate(now, prefix),
             }
         }
     }
 
     /// Handles an announcement of a known participant. Another address must be announced several times.
-    fn announced_from(&mut self, now: Instant, from: SocketAddr, mut data: ParticipantData) {
+    fn accept_announcement(&mut self, now: Instant, from: SocketAddr, mut data: ParticipantData) {
         let Some(peer) = self.peers.get_mut(data.prefix) else { return };
         let contested = peer.keep_contested_locators(now, &mut data);
-        self.believe(now, from, data);
+        self.accept_data(now, from, data);
         if let Some(announced) = contested {
-            self.announces_other_locators(now, from, announced);
+            self.handle_other_locators(now, from, announced);
         }
     }
 
     /// Accepts announced data of a participant.
-    pub(super) fn believe(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
+    pub(super) fn accept_data(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
         if let Some(peer) = self.peers.get_mut(data.prefix) {
             peer.note_source(from.ip());
-            peer.heard = now;
+            peer.last_received = now;
             self.update(now, from, data);
         }
     }
@@ -355,11 +355,11 @@ impl Participant {
     /// Arms the timer for its next greeting, its move, or the end of its lease.
     pub(super) fn arm_peer(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get(prefix) else { return };
-        let until = peer.heard + peer.lease(self.config.limits);
-        let greet = peer.greet_again.map(|(at, _)| at);
-        let ask = peer.moves.as_ref().map(|moves| moves.next);
+        let until = peer.last_received + peer.lease(self.config.limits);
+        let announce_to_candidate = peer.reannounce_at.map(|(at, _)| at);
+        let ask = peer.relocation.as_ref().map(|relocation| relocation.next);
         let ends = peer.trial_ends.into_iter().chain(peer.ends_unless_confirmed);
-        let next = greet.into_iter().chain(ask).chain(ends).fold(until, Instant::min);
+        let next = announce_to_candidate.into_iter().chain(ask).chain(ends).fold(until, Instant::min);
         self.timers.schedule_if_earlier(Timer::Peer(prefix), next);
     }
 
@@ -368,23 +368,23 @@ impl Participant {
         let Some(peer) = self.peers.get_mut(data.prefix) else { return };
         let prefix = data.prefix;
         let changed = peer.data.metatraffic != data.metatraffic || peer.data.unicast != data.unicast;
-        if peer.standing.has_met() {
-            peer.keep_what_is_contested(now, &mut data);
+        if peer.standing.is_discovered() {
+            peer.keep_contested_data(now, &mut data);
         }
         let former = peer.metatraffic;
-        let has_other_endpoints = peer.standing.has_met() && peer.data.builtin != data.builtin;
+        let has_other_endpoints = peer.standing.is_discovered() && peer.data.builtin != data.builtin;
         let is_other_vendor = peer.data.vendor != data.vendor;
         peer.data = data;
         if is_other_vendor {
             self.renumber(prefix);
         }
         if has_other_endpoints {
-            self.join_discovery(prefix);
+            self.match_discovery(prefix);
         }
         let Some(peer) = self.peers.get_mut(prefix) else { return };
-        let found = match peer.standing.has_met() {
-            true => peer.known_ways(&self.config, from),
-            false => ways(&self.config, &peer.data, from, |_| true),
+        let found = match peer.standing.is_discovered() {
+            true => peer.known_addresses(&self.config, from),
+            false => choose_addresses(&self.config, &peer.data, from, |_| true),
         };
         let Some(found) = found else { return };
         let has_socket = |own: &SocketAddr| own.is_ipv4() == peer.metatraffic.is_ipv4();
@@ -397,10 +397,10 @@ impl Participant {
         peer.is_path_in_doubt &= !in_doubt;
         let stays = (other_family || is_proved) && is_among(peer.metatraffic, &peer.data.metatraffic);
         if better || in_doubt || changed && !stays {
-            self.peers.alter(prefix, |peer| peer.take_ways(found));
+            self.peers.alter(prefix, |peer| peer.use_addresses(found));
             if found.metatraffic.ip() != former.ip() {
                 match is_proved {
-                    true => self.put_on_trial_anew(now, prefix),
+                    true => self.repeat_trial(now, prefix),
                     false => self.renumber(prefix),
                 }
             }
@@ -408,7 +408,7 @@ impl Participant {
             self.move_peer(prefix);
             if is_checked {
                 // If it is still there, it answers.
-                self.discovery.call(core::iter::once(Work::Seek(prefix, former)));
+                self.discovery.call(core::iter::once(Work::Call(prefix, former)));
             }
         }
     }
@@ -425,7 +425,7 @@ impl Participant {
     /// Records a datagram of a participant. From an address that it does not send from, the datagram does not renew its
     /// lease: the participant may be gone, or has moved and is discovered again after its lease. Returns whether the
     /// address is known; then the bytes are credited.
-    pub(super) fn note_heard(
+    pub(super) fn note_datagram(
         &mut self,
         now: Instant,
         from: SocketAddr,
@@ -436,10 +436,10 @@ impl Participant {
             return false;
         };
         peer.note_source(from.ip());
-        if peer.standing.has_met() {
-            peer.heard = now;
+        if peer.standing.is_discovered() {
+            peer.last_received = now;
             // It has not moved.
-            peer.moves.take_if(|moves| !moves.is_known);
+            peer.relocation.take_if(|relocation| !relocation.is_known);
         }
         self.note_bytes(now, prefix, len);
         true

@@ -1,11 +1,11 @@
 //! Handling of received datagrams.
 
-use super::watch::Watched;
-use super::{MOST_EARLY, MOST_EARLY_UNPROVED, Participant, Peer};
+use super::monitor::Monitored;
+use super::{MAX_EARLY, MAX_EARLY_UNPROVED, Participant, Peer};
 use crate::announce;
 use crate::event::{Event, Sample, SamplePayload};
 use crate::fault::PeerFault;
-use crate::reader::{Arrival, Complete, Reader, WriterProxy, copied};
+use crate::reader::{Arrival, Complete, Reader, WriterProxy, copy_sample};
 use crate::wire::{
     AckNack, Data, DataFrag, EntityId, Gap, Guid, GuidPrefix, Heartbeat, HeartbeatFrag, Message, NackFrag,
     Parameters, Payload, SequenceNumber, Submessage, Timestamp,
@@ -17,7 +17,7 @@ use core::net::SocketAddr;
 use runnel_core::time::Instant;
 
 /// Marks a participant whose incomplete samples have stalled: they are dropped first.
-const ALL: usize = usize::MAX;
+const STALLED: usize = usize::MAX;
 
 /// Receiver state of a message: set by earlier submessages for later ones. Source: RTPS 2.5, section 8.3.4.
 #[derive(Clone, Copy)]
@@ -38,12 +38,12 @@ struct Context<'a> {
 
 /// Local readers of a submessage: a few need no allocation.
 #[derive(Default)]
-struct Concerned {
+struct LocalReaders {
     few: [Option<EntityId>; 2],
     more: Vec<EntityId>,
 }
 
-impl Concerned {
+impl LocalReaders {
     fn add(&mut self, reader: EntityId) {
         match self.few.iter_mut().find(|place| place.is_none()) {
             Some(place) => *place = Some(reader),
@@ -52,7 +52,7 @@ impl Concerned {
     }
 }
 
-impl IntoIterator for Concerned {
+impl IntoIterator for LocalReaders {
     type Item = EntityId;
     type IntoIter = core::iter::Chain<
         core::iter::Flatten<core::array::IntoIter<Option<EntityId>, 2>>,
@@ -68,7 +68,7 @@ impl Participant {
     /// Handles a datagram. Take its samples by [`Participant::poll_sample`] before the next one.
     pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, datagram: &[u8]) {
         self.samples.clear();
-        if self.closed || !self.config.hears(from.ip()) {
+        if self.closed || !self.config.accepts_from(from.ip()) {
             return;
         }
         // Other protocols on a well-known port are not worth an event.
@@ -78,7 +78,7 @@ impl Participant {
         }
         let (source, destination, stamp) = (message.prefix, GuidPrefix::UNKNOWN, None);
         self.restore_if_kept(now, from, source);
-        let is_counted = self.note_heard(now, from, source, datagram.len());
+        let is_counted = self.note_datagram(now, from, source, datagram.len());
         let uncounted = if is_counted { 0 } else { datagram.len() };
         let (tried, announced) = (false, false);
         let mut context =
@@ -89,7 +89,7 @@ impl Participant {
                 Err(error) => {
                     let participant = context.source;
                     let fault = PeerFault::MalformedMessage { participant, from, error };
-                    return self.tell(Event::PeerFault(fault));
+                    return self.push_event(Event::PeerFault(fault));
                 }
             }
         }
@@ -101,7 +101,7 @@ impl Participant {
                 context.destination = info.prefix;
                 if info.prefix == self.config.prefix {
                     if context.announced {
-                        self.sought(context.now, context.from, context.source);
+                        self.answer_search(context.now, context.from, context.source);
                     }
                     self.put_on_trial(context.now, context.from, context.source);
                 }
@@ -115,7 +115,7 @@ impl Participant {
                 let names_us = context.destination == self.config.prefix;
                 // Several announcements in one datagram earn no more credit than its bytes.
                 let uncounted = core::mem::take(&mut context.uncounted);
-                self.participant_heard(context.now, (context.from, names_us), uncounted, data);
+                self.handle_participant_sample(context.now, (context.from, names_us), uncounted, data);
                 context.announced = true;
                 // It knew us before it was discovered.
                 if names_us {
@@ -126,7 +126,7 @@ impl Participant {
             _ if !self.is_from_peer(context) => {}
             Submessage::Data(data) if data.writer == EntityId::VENDOR_MESSAGE_WRITER => {
                 if context.destination == self.config.prefix {
-                    self.word_came(context.source, data.payload.bytes());
+                    self.handle_vendor_message(context.source, data.payload.bytes());
                 }
             }
             Submessage::Data(data) => self.handle_data(context, data),
@@ -142,7 +142,7 @@ impl Participant {
     /// samples that the participant never wrote.
     fn is_from_peer(&mut self, context: &Context<'_>) -> bool {
         let peer = self.peers.get(context.source);
-        let peer = peer.filter(|peer| peer.standing.has_met() && peer.sends_from(context.from.ip()));
+        let peer = peer.filter(|peer| peer.standing.is_discovered() && peer.sends_from(context.from.ip()));
         let Some(peer) = peer else { return false };
         if !peer.is_talking {
             self.peers.alter(context.source, |peer| peer.is_talking = true);
@@ -151,77 +151,91 @@ impl Participant {
     }
 
     /// Returns the local readers of a writer's submessage.
-    fn concerned(&self, reader: EntityId, writer: Guid) -> Concerned {
-        let mut concerned = Concerned::default();
-        for other in self.heard.get(&writer).map_or(&[][..], Vec::as_slice) {
+    fn local_readers(&self, reader: EntityId, writer: Guid) -> LocalReaders {
+        let mut local_readers = LocalReaders::default();
+        for other in self.readers_by_writer.get(&writer).map_or(&[][..], Vec::as_slice) {
             if reader == EntityId::UNKNOWN || reader == *other {
-                concerned.add(*other);
+                local_readers.add(*other);
             }
         }
-        concerned
+        local_readers
     }
 
     fn handle_data(&mut self, context: &Context<'_>, data: &Data<'_>) {
         let writer = context.source.with(data.writer);
         self.restore_endpoint_if_silent(context.now, writer);
-        for reader in self.concerned(data.reader, writer) {
-            self.sample_came(context, reader, writer, data);
+        for reader in self.local_readers(data.reader, writer) {
+            self.handle_sample(context, reader, writer, data);
         }
     }
 
-    fn sample_came(&mut self, context: &Context<'_>, reader: EntityId, writer: Guid, data: &Data<'_>) {
-        if reader.is_builtin() && !self.may_tell(reader, writer.prefix) {
-            return self.leave_for_later(reader, writer, data.number);
+    fn handle_sample(&mut self, context: &Context<'_>, reader: EntityId, writer: Guid, data: &Data<'_>) {
+        if reader.is_builtin() && !self.may_announce(reader, writer.prefix) {
+            return self.postpone(reader, writer, data.number);
         }
         let Some(of) = self.readers.get_mut(&reader) else { return };
-        let has_room = of.has_room();
+        let has_capacity = of.has_capacity();
         let Some(proxy) = of.writer_mut(writer) else { return };
         let digest = proxy.digest(data.payload.bytes(), context.stamp);
-        match proxy.arrive(context.now, (data.number, digest), has_room) {
+        match proxy.arrive(context.now, (data.number, digest), has_capacity) {
             Arrival::Deliver if reader.is_builtin() => {
-                self.discovered(context.now, reader, writer, data.inline_qos, data.payload);
+                self.handle_discovery_sample(context.now, reader, writer, data.inline_qos, data.payload);
             }
-            Arrival::Deliver => self.deliver_here(context, reader, writer, data),
+            Arrival::Deliver => self.deliver_in_datagram(context, reader, writer, data),
             Arrival::Early => {
                 // A disposal may be marked only by the inline QoS, which is not held.
-                let is_gone = reader.is_builtin() && announce::is_gone(data.inline_qos);
-                let is_key = is_gone || !matches!(data.payload, Payload::Value(_));
-                let gone = announce::key_of(data.inline_qos, data.payload).filter(|_| is_key);
-                let key = gone.map(announce::key);
+                let is_disposed = reader.is_builtin() && announce::is_disposed(data.inline_qos);
+                let is_key = is_disposed || !matches!(data.payload, Payload::Value(_));
+                let disposed = announce::key_of(data.inline_qos, data.payload).filter(|_| is_key);
+                let key = disposed.map(announce::key);
                 let bytes = key.as_deref().unwrap_or(data.payload.bytes());
-                self.hold(context.now, (reader, writer), data.number, copied(bytes, context.stamp, is_key));
+                self.hold(
+                    context.now,
+                    (reader, writer),
+                    data.number,
+                    copy_sample(bytes, context.stamp, is_key),
+                );
             }
             Arrival::Late => {}
         }
-        self.after(context.now, reader, writer);
+        self.finish_handling(context.now, reader, writer);
     }
 
-    fn leave_for_later(&mut self, reader: EntityId, writer: Guid, number: SequenceNumber) {
+    fn postpone(&mut self, reader: EntityId, writer: Guid, number: SequenceNumber) {
         if let Some(proxy) = self.writer_of(reader, writer) {
-            proxy.leave_for_later(number);
+            proxy.postpone(number);
         }
         self.wake_answer(reader, writer);
     }
 
     /// Passes a sample to the user in its datagram.
-    fn deliver_here(&mut self, context: &Context<'_>, reader: EntityId, writer: Guid, data: &Data<'_>) {
+    fn deliver_in_datagram(
+        &mut self,
+        context: &Context<'_>,
+        reader: EntityId,
+        writer: Guid,
+        data: &Data<'_>,
+    ) {
         let Payload::Value(bytes) = data.payload else { return };
         let begin = (bytes.as_ptr() as usize).wrapping_sub(context.datagram.as_ptr() as usize);
         let payload = SamplePayload::InDatagram(begin..begin.saturating_add(bytes.len()));
-        self.give(context.now, Sample { reader, writer, number: data.number, stamp: context.stamp, payload });
+        self.deliver(
+            context.now,
+            Sample { reader, writer, number: data.number, stamp: context.stamp, payload },
+        );
     }
 
-    pub(super) fn give(&mut self, now: Instant, sample: Sample) {
-        self.happened(now, Watched::Deadline(sample.reader));
-        self.happened(now, Watched::Life(sample.reader, sample.writer));
+    pub(super) fn deliver(&mut self, now: Instant, sample: Sample) {
+        self.note_occurrence(now, Monitored::Deadline(sample.reader));
+        self.note_occurrence(now, Monitored::Liveliness(sample.reader, sample.writer));
         if let Some(reader) = self.readers.get_mut(&sample.reader) {
-            reader.take_room();
+            reader.take_capacity();
         }
         self.samples.push_back(sample);
     }
 
     /// Delivers a held or reassembled sample.
-    fn deliver_own(
+    fn deliver_owned(
         &mut self,
         now: Instant,
         reader: EntityId,
@@ -231,21 +245,21 @@ impl Participant {
         if reader.is_builtin() {
             let bytes = &sample.bytes;
             let payload = if sample.is_key { Payload::Key(bytes) } else { Payload::Value(bytes) };
-            return self.discovered(now, reader, writer, Parameters::none(), payload);
+            return self.handle_discovery_sample(now, reader, writer, Parameters::none(), payload);
         }
         if !sample.is_key {
             let payload = SamplePayload::Owned(sample.bytes);
-            self.give(now, Sample { reader, writer, number, stamp: sample.stamp, payload });
+            self.deliver(now, Sample { reader, writer, number, stamp: sample.stamp, payload });
         }
     }
 
     /// Completes the handling of a writer's submessage: held samples, losses, an answer.
-    pub(super) fn after(&mut self, now: Instant, reader: EntityId, writer: Guid) {
+    pub(super) fn finish_handling(&mut self, now: Instant, reader: EntityId, writer: Guid) {
         while self.deliver_held(now, reader, writer) {}
         let proxy = self.writer_of(reader, writer);
         let count = proxy.map_or(0, WriterProxy::take_lost);
         if count > 0 {
-            self.tell(Event::SampleLost { reader, writer, count });
+            self.push_event(Event::SampleLost { reader, writer, count });
         }
         self.note_corrections(reader, writer);
         if reader.is_builtin() {
@@ -256,59 +270,62 @@ impl Participant {
 
     /// Delivers the held sample that is next, if there is capacity. Returns whether it did.
     pub(super) fn deliver_held(&mut self, now: Instant, reader: EntityId, writer: Guid) -> bool {
-        if reader.is_builtin() && !self.may_tell(reader, writer.prefix) {
+        if reader.is_builtin() && !self.may_announce(reader, writer.prefix) {
             return false;
         }
-        let Some(of) = self.readers.get_mut(&reader).filter(|reader| reader.has_room()) else { return false };
+        let Some(of) = self.readers.get_mut(&reader).filter(|reader| reader.has_capacity()) else {
+            return false;
+        };
         let held = of.writer_mut(writer).and_then(|proxy| proxy.take_held());
         let Some(held) = held else { return false };
-        self.deliver_own(now, reader, writer, held);
+        self.deliver_owned(now, reader, writer, held);
         true
     }
 
     fn handle_fragments(&mut self, context: &Context<'_>, frag: &DataFrag<'_>) {
         let writer = context.source.with(frag.writer);
         self.restore_endpoint_if_silent(context.now, writer);
-        for reader in self.concerned(frag.reader, writer) {
-            if reader.is_builtin() && !self.may_tell(reader, writer.prefix) {
-                self.leave_for_later(reader, writer, frag.number);
+        for reader in self.local_readers(frag.reader, writer) {
+            if reader.is_builtin() && !self.may_announce(reader, writer.prefix) {
+                self.postpone(reader, writer, frag.number);
                 continue;
             }
-            let lacks_room = |proxy: &WriterProxy| proxy.lacks_room(frag.number, frag.sample_len as usize);
-            if self.writer_of(reader, writer).is_some_and(|proxy| lacks_room(proxy)) {
-                self.make_room_for(context.now, writer.prefix, frag.sample_len as usize);
+            let lacks_capacity =
+                |proxy: &WriterProxy| proxy.lacks_capacity(frag.number, frag.sample_len as usize);
+            if self.writer_of(reader, writer).is_some_and(|proxy| lacks_capacity(proxy)) {
+                self.free_incomplete_memory(context.now, writer.prefix, frag.sample_len as usize);
             }
             let Some(of) = self.readers.get_mut(&reader) else { continue };
-            let has_room = of.has_room();
+            let has_capacity = of.has_capacity();
             let Some(proxy) = of.writer_mut(writer) else { continue };
             if let Some(whole) = proxy.take_fragments(context.now, frag, context.stamp) {
                 let digest = proxy.digest(&whole.bytes, context.stamp);
-                match proxy.arrive(context.now, (frag.number, digest), has_room) {
-                    Arrival::Deliver => self.deliver_own(context.now, reader, writer, (frag.number, whole)),
+                match proxy.arrive(context.now, (frag.number, digest), has_capacity) {
+                    Arrival::Deliver => self.deliver_owned(context.now, reader, writer, (frag.number, whole)),
                     Arrival::Early => self.hold(context.now, (reader, writer), frag.number, whole),
                     Arrival::Late => {}
                 }
             }
-            self.after(context.now, reader, writer);
+            self.finish_handling(context.now, reader, writer);
         }
     }
 
     /// Frees memory for another incomplete sample: the participant with the most incomplete bytes starts again, if it
     /// has more than half of the budget and the requesting one would not. Otherwise two would displace each other for
     /// ever.
-    fn make_room_for(&mut self, now: Instant, asks: GuidPrefix, len: usize) {
+    fn free_incomplete_memory(&mut self, now: Instant, asks: GuidPrefix, len: usize) {
         let mut taken: BTreeMap<GuidPrefix, usize> = BTreeMap::new();
         for writer in self.readers.values().flat_map(Reader::writers) {
             let prefix = writer.guid().prefix;
             let bytes =
-                if prefix != asks && writer.has_stalled(now) { ALL } else { writer.incomplete_bytes() };
+                if prefix != asks && writer.has_stalled(now) { STALLED } else { writer.incomplete_bytes() };
             let of_it = taken.entry(prefix).or_default();
             *of_it = of_it.saturating_add(bytes);
         }
         let half = self.budgets.incomplete.most() / 2;
         let asks_little = taken.remove(&asks).unwrap_or(0) + len <= half;
         let most = taken.into_iter().max_by_key(|(_, bytes)| *bytes);
-        if let Some((prefix, _)) = most.filter(|(_, most)| *most == ALL || *most > half && asks_little) {
+        if let Some((prefix, _)) = most.filter(|(_, most)| *most == STALLED || *most > half && asks_little) {
             self.readers.values_mut().for_each(|reader| reader.forget_incomplete(prefix));
         }
     }
@@ -316,23 +333,23 @@ impl Participant {
     fn handle_heartbeat(&mut self, context: &Context<'_>, heartbeat: &Heartbeat) {
         let writer = context.source.with(heartbeat.writer);
         self.restore_endpoint_if_silent(context.now, writer);
-        if !self.heard.contains_key(&writer) {
+        if !self.readers_by_writer.contains_key(&writer) {
             return self.note_early(writer, heartbeat);
         }
-        for reader in self.concerned(heartbeat.reader, writer) {
+        for reader in self.local_readers(heartbeat.reader, writer) {
             if let Some(proxy) = self.writer_of(reader, writer) {
                 proxy.heartbeat(context.now, heartbeat);
             }
             if heartbeat.liveliness {
-                self.happened(context.now, Watched::Life(reader, writer));
+                self.note_occurrence(context.now, Monitored::Liveliness(reader, writer));
             }
-            self.after(context.now, reader, writer);
+            self.finish_handling(context.now, reader, writer);
         }
     }
 
     /// Restores a writer without local readers, whose end may have been forged.
     fn restore_endpoint_if_silent(&mut self, now: Instant, writer: Guid) {
-        if !self.heard.contains_key(&writer) {
+        if !self.readers_by_writer.contains_key(&writer) {
             self.restore_endpoint_if_kept(now, writer);
         }
     }
@@ -346,7 +363,7 @@ impl Participant {
         let [first, last] = [[0; 4], [0xff; 4]].map(|entity| writer.prefix.with(EntityId(entity)));
         let of_participant = (first, EntityId([0; 4]))..=(last, EntityId([0xff; 4]));
         let is_proved = self.peers.get(writer.prefix).is_some_and(Peer::is_proved);
-        let most = if is_proved { MOST_EARLY } else { MOST_EARLY_UNPROVED };
+        let most = if is_proved { MAX_EARLY } else { MAX_EARLY_UNPROVED };
         let key = (writer, heartbeat.reader);
         if self.early.contains_key(&key) || self.early.range(of_participant).count() < most {
             self.early.insert(key, *heartbeat);
@@ -355,21 +372,21 @@ impl Participant {
 
     fn handle_heartbeat_fragments(&mut self, context: &Context<'_>, heartbeat: &HeartbeatFrag) {
         let writer = context.source.with(heartbeat.writer);
-        for reader in self.concerned(heartbeat.reader, writer) {
+        for reader in self.local_readers(heartbeat.reader, writer) {
             if let Some(proxy) = self.writer_of(reader, writer) {
                 proxy.heartbeat_fragments(context.now, heartbeat);
             }
-            self.after(context.now, reader, writer);
+            self.finish_handling(context.now, reader, writer);
         }
     }
 
     fn handle_gap(&mut self, context: &Context<'_>, gap: &Gap) {
         let writer = context.source.with(gap.writer);
-        for reader in self.concerned(gap.reader, writer) {
+        for reader in self.local_readers(gap.reader, writer) {
             if let Some(proxy) = self.writer_of(reader, writer) {
                 proxy.gap(context.now, gap);
             }
-            self.after(context.now, reader, writer);
+            self.finish_handling(context.now, reader, writer);
         }
     }
 
@@ -392,7 +409,7 @@ impl Participant {
         let Some(writer) = self.writers.get_mut(&ack.writer) else { return };
         let wants = writer.acknowledge(context.now, reader, ack);
         let corrections = writer.take_corrections(reader);
-        self.answers_whether_moved(context.now, context.source);
+        self.complete_move_check(context.now, context.source);
         if wants {
             self.wake_discovery(context.source);
         }

@@ -28,9 +28,9 @@ pub(super) enum Work {
     /// Discovery content for a participant.
     Discovery(GuidPrefix),
     /// Our announcement, to the last address of a lost participant.
-    Seek(GuidPrefix, SocketAddr),
+    Call(GuidPrefix, SocketAddr),
     /// A vendor message to one participant.
-    Word(GuidPrefix),
+    VendorMessage(GuidPrefix),
     /// The answer of a reader to a writer.
     Answer(EntityId, Guid),
     /// Our farewell.
@@ -67,8 +67,8 @@ impl Participant {
         match work {
             Work::Announce(to) => self.compose_announcement(&[to]),
             Work::Discovery(prefix) => self.compose_discovery(now, prefix),
-            Work::Seek(prefix, to) => self.compose_search(prefix, to),
-            Work::Word(prefix) => self.compose_word(prefix),
+            Work::Call(prefix, to) => self.compose_search(prefix, to),
+            Work::VendorMessage(prefix) => self.compose_vendor_message(prefix),
             Work::Answer(reader, writer) => self.compose_answer(now, reader, writer),
             Work::Farewell => self.compose_farewell(),
         }
@@ -117,13 +117,13 @@ impl Participant {
         if LOCAL_ROUNDS.contains(&self.announced) {
             self.discovery.call(self.config.local_ports.iter().map(|to| Work::Announce(*to)));
         }
-        if self.tell_of_move > 0 {
-            self.tell_of_move -= 1;
-            let met: Vec<GuidPrefix> = self.peers.met().map(|peer| peer.data.prefix).collect();
+        if self.move_reminders > 0 {
+            self.move_reminders -= 1;
+            let met: Vec<GuidPrefix> = self.peers.discovered().map(|peer| peer.data.prefix).collect();
             met.into_iter().for_each(|prefix| self.remind(prefix));
         } else {
             // Plain peers need their own format, since their lease also expires.
-            let plain = self.peers.met().filter(|peer| peer.data.vendor.is_plain());
+            let plain = self.peers.discovered().filter(|peer| peer.data.vendor.is_plain());
             let plain: Vec<GuidPrefix> = plain.map(|peer| peer.data.prefix).collect();
             plain.into_iter().for_each(|prefix| self.announce_to(prefix));
         }
@@ -158,7 +158,7 @@ impl Participant {
         let ends = (EntityId::SPDP_READER, EntityId::SPDP_WRITER);
         let payload = Payload::Key(&key);
         let number = SequenceNumber(2);
-        crate::wire::Data::emit(self.out.out(), ends, number, &inline_qos::gone(guid), payload);
+        crate::wire::Data::emit(self.out.out(), ends, number, &inline_qos::disposed(guid), payload);
         true
     }
 }

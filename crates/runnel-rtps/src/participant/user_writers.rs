@@ -10,14 +10,14 @@ use alloc::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub(super) struct UserWriterEntry {
     /// Sequence number of its announcement.
-    pub told_at: SequenceNumber,
+    pub announced_at: SequenceNumber,
     /// Matched readers.
     pub matched: BTreeSet<Guid>,
 }
 
 impl UserWriterEntry {
     /// Returns the matched readers of a participant.
-    pub fn of(&self, prefix: GuidPrefix) -> impl Iterator<Item = Guid> {
+    pub fn matched_of(&self, prefix: GuidPrefix) -> impl Iterator<Item = Guid> {
         self.matched.range(prefix.endpoints()).copied()
     }
 }
@@ -37,7 +37,8 @@ impl Participant {
 
     /// Queues an update for all writers that have matched readers of a participant.
     pub(super) fn update_writers_of(&mut self, prefix: GuidPrefix, change: impl Fn() -> Change) {
-        let concerned = self.user_writers.iter().filter(|(_, writer)| writer.of(prefix).next().is_some());
+        let concerned =
+            self.user_writers.iter().filter(|(_, writer)| writer.matched_of(prefix).next().is_some());
         let updates = concerned.map(|(id, _)| WriterUpdate { writer: *id, change: change() });
         self.writer_updates.extend(updates);
     }

@@ -10,7 +10,7 @@ use runnel_core::time::Instant;
 
 /// Maximum number of incomplete samples of a writer: an older one displaces the newest, and with a best-effort writer a
 /// newer one displaces the oldest.
-const MOST_INCOMPLETE: usize = 4;
+const MAX_INCOMPLETE: usize = 4;
 
 /// Incomplete samples of a writer.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ struct Incomplete {
     /// All missing fragments up to this one were requested.
     asked: u32,
     /// When its last fragment arrived.
-    came: Instant,
+    arrived: Instant,
     /// Evidence against its size.
     sizes: Evidence,
     _claim: Claim,
@@ -69,7 +69,7 @@ impl Incomplete {
             first_missing: 1,
             passed: false,
             asked: 0,
-            came: Instant(0),
+            arrived: Instant(0),
             sizes: Evidence::default(),
             _claim: claim,
             stamp,
@@ -164,7 +164,7 @@ impl Fragments {
     ) -> Option<Complete> {
         if !self.samples.contains_key(&frag.number) {
             self.pass(frag.number);
-            self.make_room(frag.number)?;
+            self.displace_newer(frag.number)?;
             let claim = self.claim(frag.number, frag.sample_len as usize, budget)?;
             self.samples.insert(frag.number, Incomplete::new(frag, stamp, claim)?);
         }
@@ -178,7 +178,7 @@ impl Fragments {
         let sample = self.samples.get_mut(&frag.number)?;
         sample.sizes = Evidence::default();
         sample.take(frag);
-        sample.came = now;
+        sample.arrived = now;
         if sample.missing > 0 {
             return None;
         }
@@ -201,8 +201,8 @@ impl Fragments {
     }
 
     /// Makes capacity for another sample; `None` if all present ones are older, which take precedence.
-    fn make_room(&mut self, number: SequenceNumber) -> Option<()> {
-        if self.samples.len() < MOST_INCOMPLETE { Some(()) } else { self.forget_newer(number) }
+    fn displace_newer(&mut self, number: SequenceNumber) -> Option<()> {
+        if self.samples.len() < MAX_INCOMPLETE { Some(()) } else { self.forget_newer(number) }
     }
 
     /// Claims bytes for a sample, displacing newer ones if necessary.
@@ -217,7 +217,7 @@ impl Fragments {
 
     /// Returns whether a sample has begun, or may begin within `most` bytes of all incomplete ones. Newer samples are
     /// displaced: otherwise the sample that blocks all later ones might never fit.
-    pub fn has_room(&mut self, number: SequenceNumber, len: usize, most: usize) -> bool {
+    pub fn has_capacity(&mut self, number: SequenceNumber, len: usize, most: usize) -> bool {
         while !self.has_begun(number) && self.bytes() + len > most {
             if self.forget_newer(number).is_none() {
                 return false;
@@ -233,10 +233,10 @@ impl Fragments {
         Some(())
     }
 
-    /// Makes capacity for another sample of a best-effort writer: drops the oldest ones until `room` is true for the
+    /// Makes capacity for another sample of a best-effort writer: drops the oldest ones until `capacity` is true for the
     /// bytes of the rest.
-    pub fn forget_oldest(&mut self, number: SequenceNumber, room: impl Fn(usize) -> bool) {
-        let is_full = |of: &Self| of.samples.len() >= MOST_INCOMPLETE || !room(of.bytes());
+    pub fn forget_oldest(&mut self, number: SequenceNumber, capacity: impl Fn(usize) -> bool) {
+        let is_full = |of: &Self| of.samples.len() >= MAX_INCOMPLETE || !capacity(of.bytes());
         while !self.samples.is_empty() && !self.samples.contains_key(&number) && is_full(self) {
             self.samples.pop_first();
         }
@@ -269,13 +269,13 @@ impl Fragments {
     }
 
     /// Returns when the last fragment of any incomplete sample arrived.
-    pub fn last_came(&self) -> Option<Instant> {
-        self.samples.values().map(|sample| sample.came).max()
+    pub fn latest_arrival(&self) -> Option<Instant> {
+        self.samples.values().map(|sample| sample.arrived).max()
     }
 
     /// Returns when the last fragment of an incomplete sample arrived.
-    pub fn came(&self, number: SequenceNumber) -> Option<Instant> {
-        self.samples.get(&number).map(|sample| sample.came)
+    pub fn last_arrival(&self, number: SequenceNumber) -> Option<Instant> {
+        self.samples.get(&number).map(|sample| sample.arrived)
     }
 
     /// Returns whether a sample is incomplete: some but not all fragments have arrived.

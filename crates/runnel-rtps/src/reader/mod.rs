@@ -8,8 +8,8 @@ mod tests;
 
 pub(crate) use budget::Budgets;
 pub(crate) use fragments::Complete;
-use proxy::Left;
-pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copied};
+use proxy::UnmatchedWriter;
+pub(crate) use proxy::{Arrival, WriterProxy, WriterSpec, copy_sample};
 
 use crate::wire::{Guid, GuidPrefix, SequenceNumber};
 use alloc::collections::{BTreeMap, VecDeque};
@@ -18,40 +18,40 @@ use core::net::SocketAddr;
 use runnel_core::time::Instant;
 
 /// Maximum number of remembered unmatched writers.
-const MOST_LEFT: usize = 256;
+const MAX_LEFT: usize = 256;
 
 /// A local reader.
 #[derive(Debug)]
 pub(crate) struct Reader {
     writers: BTreeMap<Guid, WriterProxy>,
     /// Unmatched writers, the latest last.
-    left: VecDeque<Left>,
+    unmatched: VecDeque<UnmatchedWriter>,
     /// The greatest acknowledgement count of forgotten writers.
     forgotten: u32,
     /// How many more samples its user accepts; `None` if unlimited.
-    room: Option<usize>,
+    capacity: Option<usize>,
     /// Index of the first writer when capacity becomes available.
     turn: usize,
 }
 
 impl Reader {
     pub fn new() -> Self {
-        Self { writers: BTreeMap::new(), left: VecDeque::new(), forgotten: 0, room: None, turn: 0 }
+        Self { writers: BTreeMap::new(), unmatched: VecDeque::new(), forgotten: 0, capacity: None, turn: 0 }
     }
 
     /// Sets how many more samples its user accepts.
-    pub fn set_capacity(&mut self, room: usize) {
-        self.room = Some(room);
+    pub fn set_capacity(&mut self, capacity: usize) {
+        self.capacity = Some(capacity);
     }
 
     /// Returns whether its user accepts another sample.
-    pub fn has_room(&self) -> bool {
-        self.room != Some(0)
+    pub fn has_capacity(&self) -> bool {
+        self.capacity != Some(0)
     }
 
     /// Counts a sample that is passed to the user.
-    pub fn take_room(&mut self) {
-        self.room = self.room.map(|room| room.saturating_sub(1));
+    pub fn take_capacity(&mut self) {
+        self.capacity = self.capacity.map(|capacity| capacity.saturating_sub(1));
     }
 
     /// Returns its writers, beginning with another one at each call.
@@ -65,53 +65,53 @@ impl Reader {
 
     /// Matches a writer. A writer that is already matched keeps its state, but may have a new address. An unmatched
     /// writer continues, so that the user receives nothing twice.
-    pub fn join(&mut self, spec: WriterSpec) {
+    pub fn match_writer(&mut self, spec: WriterSpec) {
         if let Some(writer) = self.writers.get_mut(&spec.guid) {
             return writer.move_to(spec.address);
         }
-        let left = self.left.iter().position(|left| left.writer == spec.guid);
-        let left = left.and_then(|index| self.left.remove(index));
+        let left = self.unmatched.iter().position(|left| left.writer == spec.guid);
+        let left = left.and_then(|index| self.unmatched.remove(index));
         let writer = match left {
-            Some(left) => WriterProxy::found_again(spec, left),
-            None => WriterProxy::new_behind(spec, self.forgotten),
+            Some(left) => WriterProxy::rematched(spec, left),
+            None => WriterProxy::with_count_after(spec, self.forgotten),
         };
         self.writers.insert(writer.guid(), writer);
     }
 
     /// Unmatches a writer. Returns whether it was matched.
-    pub fn leave(&mut self, writer: Guid) -> bool {
+    pub fn unmatch_writer(&mut self, writer: Guid) -> bool {
         let left = self.writers.remove(&writer);
         match &left {
-            Some(writer) if writer.is_worth_remembering() => self.remember(writer.left()),
+            Some(writer) if writer.is_worth_remembering() => self.remember(writer.unmatched_state()),
             // Thousands of silent writers must not displace one that has sent samples.
-            Some(writer) => self.note_forgotten(writer.left().acknowledgements),
+            Some(writer) => self.note_forgotten(writer.unmatched_state().acknowledgements),
             None => {}
         }
         left.is_some()
     }
 
     /// Unmatches all writers of a participant.
-    pub fn leave_all(&mut self, prefix: GuidPrefix) {
+    pub fn unmatch_all(&mut self, prefix: GuidPrefix) {
         let of_it = self.writers.range(prefix.endpoints()).map(|(guid, _)| *guid);
         for writer in of_it.collect::<Vec<_>>() {
-            self.leave(writer);
+            self.unmatch_writer(writer);
         }
     }
 
     /// As [`WriterProxy::note_received`], for an unmatched writer.
-    pub fn note_received_of_left(&mut self, writer: Guid, from: SequenceNumber, to: SequenceNumber) {
-        if let Some(left) = self.left.iter_mut().find(|left| left.writer == writer) {
+    pub fn note_received_of_unmatched(&mut self, writer: Guid, from: SequenceNumber, to: SequenceNumber) {
+        if let Some(left) = self.unmatched.iter_mut().find(|left| left.writer == writer) {
             left.note_received(from, to);
         }
     }
 
-    fn remember(&mut self, left: Left) {
-        if self.left.len() >= MOST_LEFT
-            && let Some(Left { acknowledgements, .. }) = self.left.pop_front()
+    fn remember(&mut self, left: UnmatchedWriter) {
+        if self.unmatched.len() >= MAX_LEFT
+            && let Some(UnmatchedWriter { acknowledgements, .. }) = self.unmatched.pop_front()
         {
             self.note_forgotten(acknowledgements);
         }
-        self.left.push_back(left);
+        self.unmatched.push_back(left);
     }
 
     /// Records the acknowledgement count of a forgotten writer.
@@ -138,9 +138,9 @@ impl Reader {
     }
 
     /// Drops held samples of a participant's writers, up to `most` bytes; returns the dropped bytes.
-    pub fn let_go(&mut self, prefix: GuidPrefix, most: usize) -> usize {
+    pub fn drop_held(&mut self, prefix: GuidPrefix, most: usize) -> usize {
         let writers = self.writers.values_mut().filter(|writer| writer.guid().prefix == prefix);
-        writers.fold(0, |bytes, writer| bytes + writer.let_go(most.saturating_sub(bytes)))
+        writers.fold(0, |bytes, writer| bytes + writer.drop_held(most.saturating_sub(bytes)))
     }
 
     /// Requests heartbeats from those writers of a participant whose position is in doubt; returns them.

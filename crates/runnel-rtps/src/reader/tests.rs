@@ -1,6 +1,6 @@
 //! Tests of readers with writers that announce less, or later, than Runnel's.
 
-use super::{Arrival, Budgets, Reader, WriterProxy, WriterSpec, copied};
+use super::{Arrival, Budgets, Reader, WriterProxy, WriterSpec, copy_sample};
 use crate::wire::{
     DataFrag, EntityId, Gap, GuidPrefix, Heartbeat, Message, SequenceNumber, Submessage, VendorId, begin,
 };
@@ -18,7 +18,7 @@ fn spec(reliable: bool) -> WriterSpec {
         guid,
         address: ([10, 0, 0, 1], 7410).into(),
         reliable,
-        most_bytes: 1000,
+        max_bytes: 1000,
         budgets: Budgets::new(1 << 20),
     }
 }
@@ -41,7 +41,7 @@ fn comes(proxy: &mut WriterProxy, now: Instant, number: i64) -> Arrival {
     let number = SequenceNumber(number);
     let arrival = proxy.arrive(now, (number, 0), true);
     if arrival == Arrival::Early {
-        assert!(proxy.hold(now, number, copied(&[0; 8], None, false)));
+        assert!(proxy.hold(now, number, copy_sample(&[0; 8], None, false)));
     }
     arrival
 }
@@ -119,18 +119,18 @@ fn a_heartbeat_that_was_overtaken_says_nothing() {
 fn no_more_is_held_than_may_be() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
-    assert!(proxy.hold(at(1), SequenceNumber(3), copied(&[0; 900], None, false)));
-    assert!(!proxy.hold(at(1), SequenceNumber(4), copied(&[0; 101], None, false)));
+    assert!(proxy.hold(at(1), SequenceNumber(3), copy_sample(&[0; 900], None, false)));
+    assert!(!proxy.hold(at(1), SequenceNumber(4), copy_sample(&[0; 101], None, false)));
 }
 
 #[test]
 fn what_there_is_no_room_for_is_asked_for_when_there_is() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
-    assert!(proxy.hold(at(1), SequenceNumber(3), copied(&[0; 900], None, false)));
+    assert!(proxy.hold(at(1), SequenceNumber(3), copy_sample(&[0; 900], None, false)));
     proxy.heartbeat(at(1), &heartbeat(1, 9, 2));
     assert_eq!(missing(&mut proxy, at(1)), [1, 2, 4, 5, 6, 7, 8, 9]);
-    assert!(!proxy.hold(at(2), SequenceNumber(4), copied(&[0; 101], None, false)));
+    assert!(!proxy.hold(at(2), SequenceNumber(4), copy_sample(&[0; 101], None, false)));
     assert!(!proxy.wants_answer(), "all has been asked for");
     proxy.handle_timeout(at(20));
     assert_eq!(missing(&mut proxy, at(20)), [1], "what is beyond would be sent in vain");
@@ -195,7 +195,7 @@ fn of_ranges_that_will_not_come_so_many_are_remembered_and_the_rest_is_asked_for
     for number in [2].into_iter().chain((6..514).step_by(2)) {
         assert_eq!(comes(&mut proxy, at(3), number), Arrival::Deliver, "{number}");
     }
-    proxy.tell_progress();
+    proxy.acknowledge_progress();
     assert_eq!(missing(&mut proxy, at(3))[..3], [515, 518, 519]);
 }
 
@@ -229,7 +229,7 @@ fn a_repair_that_waits_for_room_was_no_slower_for_that() {
     assert_eq!(missing(&mut proxy, at(0)), [1, 2]);
     for number in [SequenceNumber(1), SequenceNumber(2)] {
         assert_eq!(proxy.arrive(at(1), (number, 0), false), Arrival::Early);
-        assert!(proxy.hold(at(1), number, copied(&[0; 8], None, false)));
+        assert!(proxy.hold(at(1), number, copy_sample(&[0; 8], None, false)));
     }
     // There is capacity five seconds later; missing samples are then requested as soon as before.
     assert!(proxy.take_held().is_some() && proxy.take_held().is_some());
@@ -329,7 +329,7 @@ fn a_reader_whose_user_has_no_room_does_not_answer_each_sample_that_it_holds() {
     for number in 1..100 {
         let number = SequenceNumber(number);
         assert_eq!(proxy.arrive(at(1), (number, 0), false), Arrival::Early);
-        assert!(proxy.hold(at(1), number, copied(&[0; 8], None, false)));
+        assert!(proxy.hold(at(1), number, copy_sample(&[0; 8], None, false)));
         assert!(!proxy.wants_answer(), "nothing is missing");
     }
     assert_eq!(comes(&mut proxy, at(2), 101), Arrival::Early);
@@ -356,7 +356,7 @@ fn of_a_writer_that_comes_back_nothing_comes_twice_and_of_another_of_its_name_al
     (1..=5).for_each(|number| assert_eq!(comes(&mut first, at(1), number), Arrival::Deliver));
     let told = first.answer(at(1), READER).expect("an answer").0.count;
     let again = |last| {
-        let mut proxy = WriterProxy::found_again(spec(true), first.left());
+        let mut proxy = WriterProxy::rematched(spec(true), first.unmatched_state());
         let asked = proxy.answer(at(9), READER).expect("a greeting").0;
         assert!(asked.count > told, "it would not be heard");
         proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(1), SequenceNumber(3)));
@@ -375,7 +375,7 @@ fn a_writer_of_ours_never_comes_back_as_another_however_little_it_has_said() {
         let mut first = WriterProxy::new(spec.clone());
         first.heartbeat(at(0), &heartbeat(1, 0, 1));
         (1..=50).for_each(|number| assert_eq!(comes(&mut first, at(1), number), Arrival::Deliver));
-        let mut proxy = WriterProxy::found_again(spec, first.left());
+        let mut proxy = WriterProxy::rematched(spec, first.unmatched_state());
         // It begins with the samples that it holds, or the HEARTBEAT was overtaken.
         proxy.heartbeat(at(9), &heartbeat(31, 33, 9));
         (31..=50).for_each(|number| assert_eq!(comes(&mut proxy, at(9), number), Arrival::Late));
@@ -389,8 +389,8 @@ fn position_of_before_outlasts_what_an_alternate_path_brought() {
     let mut first = proxy(true);
     first.heartbeat(at(0), &heartbeat(1, 0, 1));
     (1..=5).for_each(|number| assert_eq!(comes(&mut first, at(1), number), Arrival::Deliver));
-    let mut proxy = WriterProxy::found_again(spec(true), first.left());
-    assert!(proxy.hold(at(9), SequenceNumber(2), copied(&[0; 8], None, false)));
+    let mut proxy = WriterProxy::rematched(spec(true), first.unmatched_state());
+    assert!(proxy.hold(at(9), SequenceNumber(2), copy_sample(&[0; 8], None, false)));
     proxy.note_received(SequenceNumber::FIRST, SequenceNumber(3));
     assert_eq!((proxy.due(), proxy.take_lost()), (Some(SequenceNumber(6)), 0));
 }
@@ -469,18 +469,18 @@ fn who_left_more_writers_than_it_remembers_is_believed_by_all_of_them_when_it_co
     };
     let count = |reader: &mut Reader, number: u32| {
         let proxy = reader.writer_mut(named(number).guid).expect("it was joined");
-        proxy.tell_progress();
+        proxy.acknowledge_progress();
         proxy.answer(at(0), READER).map(|(ack, _)| ack.count).expect("an answer")
     };
     let mut last = Vec::new();
     for number in 0..2000 {
-        reader.join(named(number));
+        reader.match_writer(named(number));
         let times = if number == 7 { 90 } else { 3 };
         last.push((0..times).map(|_| count(&mut reader, number)).last().expect("a count"));
     }
-    reader.leave_all(GuidPrefix([2; 12]));
+    reader.unmatch_all(GuidPrefix([2; 12]));
     for number in (0..2000).rev() {
-        reader.join(named(number));
+        reader.match_writer(named(number));
         assert!(count(&mut reader, number) > last[number as usize], "{number}");
     }
 }

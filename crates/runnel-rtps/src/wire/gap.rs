@@ -31,7 +31,7 @@ pub struct Gap {
 
 impl Gap {
     /// Maximum bytes, with a list of 256.
-    pub const MOST_LEN: usize = 64;
+    pub const MAX_LEN: usize = 64;
 
     /// Creates a GAP of the samples from `start` to before `end`.
     pub fn range(reader: EntityId, writer: EntityId, start: SequenceNumber, end: SequenceNumber) -> Self {

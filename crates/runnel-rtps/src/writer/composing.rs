@@ -30,15 +30,15 @@ impl<B: Lend> Writer<B> {
                 continue;
             };
             let known = of_participant.filter(|(of, _)| *of == prefix);
-            let together = known.map_or_else(|| self.together(index), |(_, together)| together);
-            of_participant = Some((prefix, together));
-            let Some(reader) = self.readers.at_mut(index) else { break };
-            let ends = (if together { EntityId::UNKNOWN } else { reader.guid().entity }, self.id);
+            let serves_all = known.map_or_else(|| self.serves_all(index), |(_, serves_all)| serves_all);
+            of_participant = Some((prefix, serves_all));
+            let Some(reader) = self.readers.get_index_mut(index) else { break };
+            let ends = (if serves_all { EntityId::UNKNOWN } else { reader.guid().entity }, self.id);
             out.begin(from, reader.guid().prefix);
             match reader.fill(now, ends, &self.history, &mut self.heartbeats, out) {
                 Filled::Something => {
                     out.to.push(reader.address());
-                    self.follow(now, index, together);
+                    self.follow(now, index, serves_all);
                     self.trim();
                     return Composed::Ready;
                 }
@@ -63,26 +63,28 @@ impl<B: Lend> Writer<B> {
 
     /// Returns the participant of the reader at this index, if its gate is open.
     fn open_at(&self, index: usize) -> Option<GuidPrefix> {
-        self.readers.at(index).filter(|reader| reader.is_open()).map(|reader| reader.guid().prefix)
+        self.readers.get_index(index).filter(|reader| reader.is_open()).map(|reader| reader.guid().prefix)
     }
 
     /// Returns whether the participant of this reader has several readers, all with the same progress, so that one
     /// datagram serves all.
-    fn together(&self, index: usize) -> bool {
-        let Some(reader) = self.readers.at(index) else { return false };
-        let others = self.readers.of(reader.guid().prefix);
-        others.clone().count() > 1 && others.clone().all(|other| other.is_level_with(reader, &self.history))
+    fn serves_all(&self, index: usize) -> bool {
+        let Some(reader) = self.readers.get_index(index) else { return false };
+        let others = self.readers.of_participant(reader.guid().prefix);
+        others.clone().count() > 1
+            && others.clone().all(|other| other.has_same_progress(reader, &self.history))
     }
 
     /// Records that a datagram for one reader was also sent to the other readers of its participant.
-    fn follow(&mut self, now: Instant, index: usize, together: bool) {
-        if !together {
+    fn follow(&mut self, now: Instant, index: usize, serves_all: bool) {
+        if !serves_all {
             return;
         }
-        let Some((guid, lead)) = self.readers.at(index).map(|leader| (leader.guid(), leader.lead())) else {
+        let Some((guid, lead)) = self.readers.get_index(index).map(|leader| (leader.guid(), leader.lead()))
+        else {
             return;
         };
-        let followers = self.readers.of_mut(guid.prefix).filter(|other| other.guid() != guid);
+        let followers = self.readers.of_participant_mut(guid.prefix).filter(|other| other.guid() != guid);
         followers.for_each(|other| other.follow(now, lead));
     }
 }

@@ -7,7 +7,7 @@ use runnel_core::qos::History as Keep;
 use runnel_core::time::Instant;
 
 /// Maximum number of dispose samples that are held for readers that may return.
-const MOST_GONE: usize = 256;
+const MAX_GONE: usize = 256;
 
 impl<B: Lend> Writer<B> {
     /// Returns the slowest reader if the writer cannot accept another sample.
@@ -34,7 +34,7 @@ impl<B: Lend> Writer<B> {
     }
 
     /// Displaces the oldest samples beyond the limits, including those held over; returns the payload of one.
-    pub(super) fn make_room(&mut self) -> Option<B> {
+    pub(super) fn displace_excess(&mut self) -> Option<B> {
         let (most, mut out) = (self.most(), None);
         for _ in 0..=self.held_over {
             if self.history.len() <= most {
@@ -72,15 +72,15 @@ impl<B: Lend> Writer<B> {
     pub(super) fn trim(&mut self) {
         // Late joiners need only the last ones; more are held after some were returned by an alternate path.
         let kept = if self.is_latching() { self.most() } else { 0 };
-        if self.history.len() <= kept && self.gone.is_empty() {
+        if self.history.len() <= kept && self.disposed.is_empty() {
             return;
         }
-        let readers = self.readers.iter().chain(self.left.iter());
+        let readers = self.readers.iter().chain(self.unmatched.iter());
         let done = readers.map(ReaderProxy::releasable).min().unwrap_or(self.history.last());
         // A reader that never received the instance need not receive its disposal.
-        let gone_kept = if self.awaits_return { MOST_GONE } else { 0 };
-        while self.gone.len() > gone_kept
-            && let Some(number) = self.gone.pop_front_if(|number| *number <= done)
+        let gone_kept = if self.keeps_disposals { MAX_GONE } else { 0 };
+        while self.disposed.len() > gone_kept
+            && let Some(number) = self.disposed.pop_front_if(|number| *number <= done)
         {
             self.history.remove(number);
         }

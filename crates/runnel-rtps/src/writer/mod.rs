@@ -2,11 +2,11 @@
 
 mod composing;
 mod keeping;
-mod left;
 mod pacer;
 mod promises;
 mod proxy;
 mod reader_set;
+mod unmatched_readers;
 mod update;
 mod user;
 
@@ -24,10 +24,10 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 pub(crate) use composing::Composed;
 use core::net::SocketAddr;
-use left::LeftReaders;
 use reader_set::ReaderSet;
 use runnel_core::qos::{Durability, QoS};
 use runnel_core::time::Instant;
+use unmatched_readers::UnmatchedReaders;
 
 /// A local writer.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(crate) struct Writer<B> {
     limit_bytes: usize,
     history: History<B>,
     readers: ReaderSet,
-    left: LeftReaders,
+    unmatched: UnmatchedReaders,
     /// Index of the reader that is served next.
     turn: usize,
     heartbeats: u32,
@@ -48,9 +48,9 @@ pub(crate) struct Writer<B> {
     /// Number of samples beyond the limit, held because readers are receiving their fragments.
     held_over: usize,
     /// Numbers of dispose samples.
-    gone: VecDeque<SequenceNumber>,
+    disposed: VecDeque<SequenceNumber>,
     /// A reader may return that knows instances and has missed their disposal.
-    awaits_return: bool,
+    keeps_disposals: bool,
 }
 
 /// A keep-all writer is full: a reader has not acknowledged its samples.
@@ -69,19 +69,19 @@ impl<B: Lend> Writer<B> {
             limit_bytes: usize::MAX,
             history: History::new(),
             readers: ReaderSet::default(),
-            left: LeftReaders::default(),
+            unmatched: UnmatchedReaders::default(),
             turn: 0,
             heartbeats: 0,
             overwritten: 0,
             held_over: 0,
-            gone: VecDeque::new(),
-            awaits_return: false,
+            disposed: VecDeque::new(),
+            keeps_disposals: false,
         }
     }
 
     /// Limits the bytes that a keep-all writer holds, plus one sample.
     #[must_use]
-    pub fn within(self, limit_bytes: usize) -> Self {
+    pub fn with_byte_limit(self, limit_bytes: usize) -> Self {
         Self { limit_bytes: limit_bytes.max(1), ..self }
     }
 
@@ -109,14 +109,14 @@ impl<B: Lend> Writer<B> {
 
     /// Matches a reader, which receives earlier samples if both have that durability. A reader that is already matched
     /// keeps its state, but may have a new address.
-    pub fn join(&mut self, spec: ReaderSpec) {
+    pub fn match_reader(&mut self, spec: ReaderSpec) {
         if let Some(reader) = self.readers.get_mut(spec.guid) {
             if reader.address() != spec.address {
                 reader.move_to(spec.address);
             }
             return;
         }
-        if let Some(reader) = self.left.take(&spec) {
+        if let Some(reader) = self.unmatched.take(&spec) {
             self.readers.insert(reader);
             return;
         }
@@ -124,35 +124,35 @@ impl<B: Lend> Writer<B> {
         let start = match latching {
             // It waits for sample 1.
             _ if spec.plain.is_some() => SequenceNumber::FIRST,
-            true => self.history.first_of_last(self.most()),
+            true => self.history.first_of_newest(self.most()),
             false => self.history.last().next(),
         };
         self.readers.insert(ReaderProxy::new(spec, start, self.history.last()));
     }
 
     /// Unmatches a reader. Returns whether it was matched.
-    pub fn leave(&mut self, reader: Guid) -> bool {
+    pub fn unmatch_reader(&mut self, reader: Guid) -> bool {
         let left = self.readers.remove(reader);
-        self.note_left(left)
+        self.remember_unmatched(left)
     }
 
     /// Forgets the position of an unmatched reader.
     pub fn forget_unmatched(&mut self, reader: Guid) {
-        self.left.forget(reader);
+        self.unmatched.forget(reader);
     }
 
     /// Unmatches all readers of a participant.
-    pub fn leave_all(&mut self, prefix: GuidPrefix) {
+    pub fn unmatch_all(&mut self, prefix: GuidPrefix) {
         let left = self.readers.remove_all(prefix);
-        self.note_left(left);
+        self.remember_unmatched(left);
     }
 
-    fn note_left(&mut self, left: impl IntoIterator<Item = ReaderProxy>) -> bool {
+    fn remember_unmatched(&mut self, left: impl IntoIterator<Item = ReaderProxy>) -> bool {
         let (is_user, mut any) = (!self.id.is_builtin(), false);
         for proxy in left {
             any = true;
             if is_user {
-                self.left.put(proxy);
+                self.unmatched.put(proxy);
             }
         }
         if any {
@@ -163,7 +163,7 @@ impl<B: Lend> Writer<B> {
 
     /// Sets new addresses for the readers of a participant.
     pub fn move_readers(&mut self, prefix: GuidPrefix, address: impl Fn(Guid) -> SocketAddr) {
-        self.readers.of_mut(prefix).for_each(|reader| reader.move_to(address(reader.guid())));
+        self.readers.of_participant_mut(prefix).for_each(|reader| reader.move_to(address(reader.guid())));
     }
 
     /// Adds a sample. Returns a displaced one, or this one if no reader needs it.
@@ -171,10 +171,10 @@ impl<B: Lend> Writer<B> {
     /// # Errors
     /// The writer is full ([`Writer::full`]).
     pub fn write(&mut self, now: Instant, stamp: Timestamp, payload: B) -> Result<Option<B>, Full> {
-        if self.left.expire(now, self.history.last().next()) {
+        if self.unmatched.expire(now, self.history.last().next()) {
             self.trim();
         }
-        let is_awaited = !self.left.is_empty();
+        let is_awaited = !self.unmatched.is_empty();
         if !self.is_latching() && !is_awaited && self.readers.iter().all(ReaderProxy::is_passed_over) {
             self.history.pass();
             return Ok(Some(payload));
@@ -183,7 +183,7 @@ impl<B: Lend> Writer<B> {
             return Err(full);
         }
         self.history.push(payload, stamp, now);
-        Ok(self.make_room())
+        Ok(self.displace_excess())
     }
 
     /// Suspends a reader: an alternate path carries later samples. Returns the first sample that is not known to have
@@ -232,19 +232,19 @@ impl<B: Lend> Writer<B> {
     }
 
     /// Adds a sample that replaces earlier ones of the same instance.
-    pub fn write_keyed(&mut self, now: Instant, stamp: Timestamp, payload: B, key: Guid, gone: bool) {
+    pub fn write_keyed(&mut self, now: Instant, stamp: Timestamp, payload: B, key: Guid, disposed: bool) {
         self.history.retain(|change| change.key != Some(key));
         let change = self.history.push(payload, stamp, now);
-        (change.key, change.gone) = (Some(key), gone);
-        if gone {
-            self.gone.push_back(change.number);
+        (change.key, change.disposed) = (Some(key), disposed);
+        if disposed {
+            self.disposed.push_back(change.number);
             self.trim();
         }
     }
 
     /// Sets whether readers may return that know disposed instances: only then dispose samples are held for long.
-    pub fn await_return(&mut self, awaits: bool) {
-        self.awaits_return = awaits;
+    pub fn keep_disposals(&mut self, awaits: bool) {
+        self.keeps_disposals = awaits;
         self.trim();
     }
 
@@ -284,9 +284,9 @@ impl<B: Lend> Writer<B> {
     }
 
     /// Requests an acknowledgement from a reader, whether or not it owes one.
-    pub fn ask_again(&mut self, reader: Guid) {
+    pub fn request_again(&mut self, reader: Guid) {
         if let Some(proxy) = self.readers.get_mut(reader) {
-            proxy.ask_again();
+            proxy.request_again();
         }
     }
 
@@ -298,7 +298,7 @@ impl<B: Lend> Writer<B> {
     /// Sets whether the readers of a participant are sent samples. Returns whether there are any.
     pub fn set_gate(&mut self, now: Instant, prefix: GuidPrefix, gate: Gate) -> bool {
         let mut any = false;
-        for proxy in self.readers.of_mut(prefix) {
+        for proxy in self.readers.of_participant_mut(prefix) {
             proxy.set_gate(now, gate);
             any = true;
         }
@@ -311,7 +311,7 @@ impl<B: Lend> Writer<B> {
     /// Handles the timer: requests owed acknowledgements, and removes samples that were held for unmatched readers.
     /// Returns whether something is to be sent.
     pub fn handle_timeout(&mut self, now: Instant) -> bool {
-        if self.left.expire(now, self.history.last()) {
+        if self.unmatched.expire(now, self.history.last()) {
             self.trim();
         }
         self.readers.iter_mut().fold(false, |any, reader| reader.remind(now) | any)
@@ -319,7 +319,7 @@ impl<B: Lend> Writer<B> {
 
     /// Returns when [`Writer::handle_timeout`] is due.
     pub fn timeout(&self) -> Option<Instant> {
-        let left = self.left.timeout(self.history.last());
+        let left = self.unmatched.timeout(self.history.last());
         self.readers.iter().filter_map(ReaderProxy::reminder).chain(left).min()
     }
 

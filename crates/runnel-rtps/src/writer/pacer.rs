@@ -44,7 +44,7 @@ impl Pacer {
     }
 
     /// Records that a datagram was sent.
-    pub fn went(&mut self, now: Instant, bytes: usize) {
+    pub fn note_sent(&mut self, now: Instant, bytes: usize) {
         self.free = self.free.max(now) + self.rate.time_of(bytes as u64);
     }
 }
@@ -65,7 +65,7 @@ mod tests {
                 assert!(at > now);
                 now = at;
             }
-            pacer.went(now, 1000);
+            pacer.note_sent(now, 1000);
         }
         let took = now.since(begin);
         assert!(took >= Duration::from_millis(97) && took <= Duration::from_millis(99), "{took:?}");
@@ -77,7 +77,7 @@ mod tests {
         let now = Instant(3_600_000_000_000);
         for _ in 0..3 {
             assert_eq!(pacer.not_before(now), None);
-            pacer.went(now, 1000);
+            pacer.note_sent(now, 1000);
         }
         assert!(pacer.not_before(now).is_some());
     }

@@ -39,7 +39,7 @@ impl Promise {
 }
 
 impl Promises {
-    pub fn of(qos: &QoS) -> Self {
+    pub fn from_qos(qos: &QoS) -> Self {
         let by_user = qos.liveliness == Liveliness::ManualByTopic;
         let liveliness = Promise::new(qos.liveliness_lease.filter(|_| by_user));
         Self { deadline: Promise::new(qos.deadline), liveliness, ..Self::default() }

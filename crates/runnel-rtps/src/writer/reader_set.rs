@@ -33,13 +33,13 @@ impl ReaderSet {
     }
 
     /// Returns the readers of one participant.
-    pub fn of(&self, prefix: GuidPrefix) -> impl Iterator<Item = &ReaderProxy> + Clone {
+    pub fn of_participant(&self, prefix: GuidPrefix) -> impl Iterator<Item = &ReaderProxy> + Clone {
         let range = self.range_of(prefix);
         self.0.get(range).unwrap_or_default().iter().map(|reader| &**reader)
     }
 
     /// Returns the readers of one participant.
-    pub fn of_mut(&mut self, prefix: GuidPrefix) -> impl Iterator<Item = &mut ReaderProxy> {
+    pub fn of_participant_mut(&mut self, prefix: GuidPrefix) -> impl Iterator<Item = &mut ReaderProxy> {
         let range = self.range_of(prefix);
         self.0.get_mut(range).unwrap_or_default().iter_mut().map(|reader| &mut **reader)
     }
@@ -47,22 +47,22 @@ impl ReaderSet {
     /// Returns the reader with this GUID.
     pub fn get(&self, guid: Guid) -> Option<&ReaderProxy> {
         let index = self.search(guid).ok()?;
-        self.at(index)
+        self.get_index(index)
     }
 
     /// Returns the reader with this GUID.
     pub fn get_mut(&mut self, guid: Guid) -> Option<&mut ReaderProxy> {
         let index = self.search(guid).ok()?;
-        self.at_mut(index)
+        self.get_index_mut(index)
     }
 
     /// Returns the reader at this index in the order of GUIDs.
-    pub fn at(&self, index: usize) -> Option<&ReaderProxy> {
+    pub fn get_index(&self, index: usize) -> Option<&ReaderProxy> {
         self.0.get(index).map(|reader| &**reader)
     }
 
     /// Returns the reader at this index in the order of GUIDs.
-    pub fn at_mut(&mut self, index: usize) -> Option<&mut ReaderProxy> {
+    pub fn get_index_mut(&mut self, index: usize) -> Option<&mut ReaderProxy> {
         self.0.get_mut(index).map(|reader| &mut **reader)
     }
 

@@ -29,7 +29,7 @@ pub struct UserWriter<P> {
     /// Fragments wait until this time.
     not_before: Option<Instant>,
     /// It may have a datagram to send now.
-    in_line: bool,
+    has_pending: bool,
     closed: bool,
 }
 
@@ -46,10 +46,10 @@ impl<P: Lend> UserWriter<P> {
     pub(crate) fn new(guid: Guid, qos: QoS, (samples, bytes): (usize, usize)) -> Self {
         Self {
             participant: guid.prefix,
-            writer: Writer::new(guid.entity, qos, samples).within(bytes),
-            promises: Promises::of(&qos),
+            writer: Writer::new(guid.entity, qos, samples).with_byte_limit(bytes),
+            promises: Promises::from_qos(&qos),
             not_before: None,
-            in_line: false,
+            has_pending: false,
             closed: false,
         }
     }
@@ -158,11 +158,11 @@ impl<P: Lend> UserWriter<P> {
         }
         let wakes = match update.change {
             Change::Matched(spec) => {
-                self.writer.join(spec);
+                self.writer.match_reader(spec);
                 true
             }
             Change::Unmatched(reader) => {
-                self.writer.leave(reader);
+                self.writer.unmatch_reader(reader);
                 false
             }
             Change::Moved(reader, address) => {
@@ -186,27 +186,27 @@ impl<P: Lend> UserWriter<P> {
 
     /// Records that there may be something to send.
     fn wake(&mut self) {
-        self.in_line |= !self.writer.readers().is_empty();
+        self.has_pending |= !self.writer.readers().is_empty();
     }
 
     /// Returns whether [`UserWriter::take_transmit`] may return a datagram now.
     pub fn has_pending_datagrams(&self) -> bool {
-        self.in_line
+        self.has_pending
     }
 
     /// Composes the next datagram. Returns false if none may be sent now; [`UserWriter::poll_timeout`] returns when to
     /// try again.
     pub fn take_transmit(&mut self, now: Instant, into: &mut Outgoing<P>) -> bool {
-        if !self.in_line {
+        if !self.has_pending {
             return false;
         }
         let composed = self.writer.compose(now, self.participant, &mut into.0);
-        self.in_line = composed == Composed::Ready;
+        self.has_pending = composed == Composed::Ready;
         self.not_before = match composed {
             Composed::NotBefore(at) => Some(at),
             Composed::Ready | Composed::Nothing => None,
         };
-        self.in_line
+        self.has_pending
     }
 
     /// Returns when [`UserWriter::handle_timeout`] is to be called.
@@ -239,6 +239,6 @@ impl<P: Lend> UserWriter<P> {
         self.writer = Writer::new(self.writer.id, self.writer.qos, 1);
         self.promises = Promises::default();
         self.not_before = None;
-        self.in_line = false;
+        self.has_pending = false;
     }
 }

@@ -120,9 +120,9 @@ fn who_has_one_address_does_not_keep_out_others_however_many_it_says_that_it_is(
 
 #[test]
 fn what_is_told_of_endpoints_takes_no_more_than_its_share_and_no_room_from_others() {
-    const MOST: usize = 400_000;
+    const MAX: usize = 400_000;
     let mut net = Net::new(1);
-    net.add_with(|config| config.limits.endpoint_bytes = MOST);
+    net.add_with(|config| config.limits.endpoint_bytes = MAX);
     let like = net.reader(0, TOPIC, QoS::default());
     let own = net.nodes[0].participant.prefix().with(like);
     let like = net.nodes[0].participant.endpoint(own).unwrap().clone();

@@ -58,11 +58,11 @@ impl Scene {
             .net
             .run_until("they meet", secs(3), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
         scene.net.run_for(millis(500));
-        scene.note_told();
+        scene.note_announced();
         scene
     }
 
-    fn note_told(&mut self) {
+    fn note_announced(&mut self) {
         self.net.capture_limit = 0;
         for captured in std::mem::take(&mut self.net.capture) {
             let Ok(message) = Message::parse(&captured.bytes) else { continue };

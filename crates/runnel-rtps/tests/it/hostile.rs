@@ -272,20 +272,20 @@ fn who_says_over_and_over_that_it_has_lost_us_is_told_of_us_now_and_then() {
     let (a, b) = (net.add(), net.add());
     net.run_for(secs(10));
     let (prefix, from, to) = (net.nodes[b].participant.prefix(), net.nodes[b].address, net.nodes[a].address);
-    let mut sought = announcement(prefix, from, Some(secs(20)));
-    InfoDestination { prefix: net.nodes[a].participant.prefix() }.emit(&mut sought);
+    let mut answer_search = announcement(prefix, from, Some(secs(20)));
+    InfoDestination { prefix: net.nodes[a].participant.prefix() }.emit(&mut answer_search);
     net.nodes[b].stopped = true;
     let sent = |net: &Net| net.nodes[a].sent;
     let before = sent(&net);
     for _ in 0..1000 {
-        net.send(from, to, &sought);
+        net.send(from, to, &answer_search);
         net.run_for(millis(1));
     }
     assert!((2..=4).contains(&(sent(&net) - before)), "{} answers", sent(&net) - before);
     // From where it does not send, nobody is answered.
     net.run_for(secs(1));
     let before = sent(&net);
-    net.send(([10, 9, 9, 9], 7410).into(), to, &sought);
+    net.send(([10, 9, 9, 9], 7410).into(), to, &answer_search);
     net.run_for(millis(1));
     assert_eq!(sent(&net), before);
 }

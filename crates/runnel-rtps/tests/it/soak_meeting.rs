@@ -18,8 +18,8 @@ const ROUNDS: u32 = 1500;
 const FAIR: Duration = Duration::from_secs(30);
 
 /// No more writers and readers than these.
-const MOST_WRITERS: usize = 6;
-const MOST_READERS: usize = 10;
+const MAX_WRITERS: usize = 6;
+const MAX_READERS: usize = 10;
 
 /// Seeds that have found something once: samples that came twice when both had lost each other.
 const FOUND: [u64; 2] = [25, 31];
@@ -58,12 +58,12 @@ impl Scene {
     /// Somebody comes or goes, a clock leaps, or nobody hears anything for a while; mostly nothing of that.
     fn change(&mut self) {
         match self.net.random(400) {
-            0..=2 if self.writers.len() < MOST_WRITERS => {
+            0..=2 if self.writers.len() < MAX_WRITERS => {
                 let (node, qos) = self.somewhere();
                 let id = self.net.writer(node, TOPIC, qos);
                 self.writers.push(End { node, id, qos, next: 0 });
             }
-            3..=6 if self.readers.len() < MOST_READERS => {
+            3..=6 if self.readers.len() < MAX_READERS => {
                 let (node, qos) = self.somewhere();
                 let id = self.net.reader(node, TOPIC, qos);
                 self.readers.push(End { node, id, qos, next: 0 });

@@ -6,7 +6,7 @@ use crate::announce::{ParticipantData, nearest};
 use crate::event::Event;
 use crate::evidence::Evidence;
 use crate::fault::PeerFault;
-use crate::participant::routes::{Ways, ways};
+use crate::participant::addresses::{PeerAddresses, choose_addresses};
 use crate::participant::{DISCOVERY, Participant, Timer};
 use crate::reader::WriterSpec;
 use crate::wire::{GuidPrefix, VendorId};
@@ -21,11 +21,11 @@ use runnel_core::time::Instant;
 pub(super) const CREDIT: usize = 3;
 
 /// Maximum credit of a candidate.
-const MOST_CREDIT: usize = 16 * 1024;
+const MAX_CREDIT: usize = 16 * 1024;
 
 /// Delays after which a candidate is sent our announcement again. Some announce themselves a moment before they listen,
 /// and would receive our announcement only after their next one.
-const GREET_AGAIN: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(20)];
+const REANNOUNCE_PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(20)];
 
 /// Duration of a trial; afterwards a participant is sent only announcements.
 pub(super) const TRIAL: Duration = Duration::from_secs(3);
@@ -41,9 +41,12 @@ impl Participant {
         len: usize,
         data: ParticipantData,
     ) {
-        let Some(Ways { metatraffic, user }) = ways(&self.config, &data, from, |_| true) else { return };
+        let Some(PeerAddresses { metatraffic, user }) = choose_addresses(&self.config, &data, from, |_| true)
+        else {
+            return;
+        };
         let same_host = self.config.is_own(metatraffic.ip()) && self.config.is_own(from.ip());
-        if !self.make_room_for_candidate(now, same_host) {
+        if !self.displace_candidate(now, same_host) {
             return self.refuse(now, metatraffic);
         }
         let prefix = data.prefix;
@@ -61,32 +64,32 @@ impl Participant {
             was_proved: false,
             number_offset,
             guesses: Default::default(),
-            is_elsewhere: false,
-            credit: (len * CREDIT).min(MOST_CREDIT),
+            is_mismatch_reported: false,
+            credit: (len * CREDIT).min(MAX_CREDIT),
             is_talking: false,
             since: now,
             order: self.peers.count,
             trial_ends: None,
-            heard: now,
+            last_received: now,
             evidence: Evidence::default(),
             locators: Evidence::default(),
             was_corrected: false,
-            moves: None,
+            relocation: None,
             ends_unless_confirmed: None,
             is_path_in_doubt: false,
-            greet_again: None,
+            reannounce_at: None,
             reminded: None,
-            word: None,
+            vendor_message: None,
             outbox: Outbox::default(),
         };
         self.peers.count += 1;
         self.peers.restore(peer);
-        self.greet(now, prefix);
+        self.announce_to_candidate(now, prefix);
     }
 
     /// Displaces the oldest candidate if the limit is reached: one that has only announced itself, else one that has
     /// not proved itself for a while. A remote one displaces no local one.
-    fn make_room_for_candidate(&mut self, now: Instant, is_local: bool) -> bool {
+    fn displace_candidate(&mut self, now: Instant, is_local: bool) -> bool {
         if self.peers.index.candidates() < self.config.limits.candidates {
             return true;
         }
@@ -101,28 +104,28 @@ impl Participant {
     /// Adds the bytes of a received datagram to the credit of an unproved participant.
     pub(super) fn note_bytes(&mut self, now: Instant, prefix: GuidPrefix, len: usize) {
         let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.is_proved()) else { return };
-        peer.credit = peer.credit.saturating_add(len * CREDIT).min(MOST_CREDIT);
-        let is_asked_anew = peer.standing == Standing::OnTrial && peer.outbox.ask_again.is_none();
+        peer.credit = peer.credit.saturating_add(len * CREDIT).min(MAX_CREDIT);
+        let is_asked_anew = peer.standing == Standing::OnTrial && peer.outbox.request_again.is_none();
         if is_asked_anew {
-            peer.outbox.begin_asking(now);
+            peer.outbox.begin_requests(now);
         }
         if peer.standing == Standing::OnTrial || peer.outbox.announcement {
             self.wake_discovery(prefix);
         }
         if is_asked_anew {
-            self.ask_again(prefix);
+            self.request_again(prefix);
             self.arm_discovery(prefix);
         }
     }
 
     /// Sends a candidate our announcement, and again if it does not answer soon.
-    pub(super) fn greet(&mut self, now: Instant, prefix: GuidPrefix) {
-        self.greet_for(now, prefix, 0);
+    pub(super) fn announce_to_candidate(&mut self, now: Instant, prefix: GuidPrefix) {
+        self.announce_to_candidate_at(now, prefix, 0);
     }
 
-    pub(super) fn greet_for(&mut self, now: Instant, prefix: GuidPrefix, time: usize) {
+    pub(super) fn announce_to_candidate_at(&mut self, now: Instant, prefix: GuidPrefix, time: usize) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
-        peer.greet_again = GREET_AGAIN.get(time).map(|pause| (now + *pause, time + 1));
+        peer.reannounce_at = REANNOUNCE_PAUSES.get(time).map(|pause| (now + *pause, time + 1));
         peer.outbox.announcement = true;
         self.wake_discovery(prefix);
         self.arm_peer(prefix);
@@ -158,19 +161,19 @@ impl Participant {
         from: SocketAddr,
         prefix: GuidPrefix,
     ) {
-        let Some(peer) = self.peers.get(prefix).filter(|peer| !peer.standing.has_met()) else { return };
-        let mut found = Ways { metatraffic: peer.metatraffic, user: peer.user };
+        let Some(peer) = self.peers.get(prefix).filter(|peer| !peer.standing.is_discovered()) else { return };
+        let mut found = PeerAddresses { metatraffic: peer.metatraffic, user: peer.user };
         if !peer.is_at_its_addresses(&self.config) {
-            match peer.known_ways(&self.config, from) {
-                Some(ways) => found = ways,
-                None => return self.tell_of_elsewhere(from, prefix),
+            match peer.known_addresses(&self.config, from) {
+                Some(known) => found = known,
+                None => return self.report_address_mismatch(from, prefix),
             }
         }
-        let is_elsewhere = found.metatraffic.ip() != peer.metatraffic.ip();
+        let is_moved = found.metatraffic.ip() != peer.metatraffic.ip();
         let is_own = |ip: IpAddr| self.config.is_own(ip);
         let same_host = is_own(found.metatraffic.ip()) && is_own(from.ip());
-        self.peers.alter(prefix, |peer| peer.take_ways(found));
-        if is_elsewhere {
+        self.peers.alter(prefix, |peer| peer.use_addresses(found));
+        if is_moved {
             self.renumber(prefix);
         }
         self.peers.alter(prefix, |peer| {
@@ -180,9 +183,9 @@ impl Participant {
         peer.trial_ends = Some(now + TRIAL);
         // It has received our announcement.
         peer.outbox.announcement = false;
-        peer.outbox.begin_asking(now);
-        self.tell(Event::ParticipantFound(prefix));
-        self.join_discovery(prefix);
+        peer.outbox.begin_requests(now);
+        self.push_event(Event::ParticipantFound(prefix));
+        self.match_discovery(prefix);
         self.arm_peer(prefix);
     }
 
@@ -190,24 +193,24 @@ impl Participant {
     pub(in crate::participant) fn prove(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
         self.put_on_trial(now, from, prefix);
         let Some(peer) = self.peers.get(prefix) else { return };
-        if !peer.standing.has_met() || peer.is_proved() {
+        if !peer.standing.is_discovered() || peer.is_proved() {
             return;
         }
         let (address, vendor) = (peer.metatraffic, peer.data.vendor);
-        if !self.has_room_for_proved(prefix, address.ip()) {
+        if !self.has_capacity_for_proved(prefix, address.ip()) {
             return self.refuse(now, address);
         }
         let Some(peer) = self.peers.get_mut(prefix) else { return };
-        (peer.trial_ends, peer.greet_again) = (None, None);
+        (peer.trial_ends, peer.reannounce_at) = (None, None);
         peer.outbox.queued = false;
         peer.was_proved = true;
         self.peers.alter(prefix, |peer| peer.standing = Standing::Proved);
         if vendor == VendorId::RUNNEL {
-            self.take_place(now, prefix, address);
+            self.end_predecessors(now, prefix, address);
         }
         self.set_gates(now, prefix, Gate::Open);
         self.wake_discovery(prefix);
-        self.ask_for_endpoints(now, prefix);
+        self.request_endpoints(now, prefix);
     }
 
     /// Demotes a participant after its trial: nothing is held for it, and it is sent our announcement only when it
@@ -229,7 +232,7 @@ impl Participant {
 
     /// Ends other Runnel participants at the same address: a port belongs to one at a time, so the others have died,
     /// and no writer should wait for them.
-    fn take_place(&mut self, now: Instant, prefix: GuidPrefix, address: SocketAddr) {
+    fn end_predecessors(&mut self, now: Instant, prefix: GuidPrefix, address: SocketAddr) {
         let is_ours = |peer: &&Peer| peer.data.vendor == VendorId::RUNNEL && peer.data.prefix != prefix;
         let dead: Vec<GuidPrefix> = self
             .peers
@@ -242,33 +245,33 @@ impl Participant {
     }
 
     /// Reports once that a participant sends from other addresses than announced.
-    fn tell_of_elsewhere(&mut self, from: SocketAddr, prefix: GuidPrefix) {
+    fn report_address_mismatch(&mut self, from: SocketAddr, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
-        if !core::mem::replace(&mut peer.is_elsewhere, true) {
+        if !core::mem::replace(&mut peer.is_mismatch_reported, true) {
             let (announced, source) = (peer.metatraffic, from.ip());
             let fault = PeerFault::AddressMismatch { participant: prefix, announced, source };
-            self.tell(Event::PeerFault(fault));
+            self.push_event(Event::PeerFault(fault));
         }
     }
 
-    pub(in crate::participant) fn join_discovery(&mut self, prefix: GuidPrefix) {
+    pub(in crate::participant) fn match_discovery(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get(prefix) else { return };
         let (address, path, has) = (peer.metatraffic, self.path(peer), peer.data.builtin);
         let (number_offset, is_ours) = (peer.number_offset, peer.data.vendor == VendorId::RUNNEL);
         let plain = peer.data.vendor.is_plain().then(|| nearest(&self.config.unicast, address.ip()));
-        let most_bytes = 1 << 20;
+        let max_bytes = 1 << 20;
         for (writer, reader) in DISCOVERY {
             if has.has(reader)
                 && let Some(ours) = self.writers.get_mut(&writer)
             {
-                ours.join(ReaderSpec {
+                ours.match_reader(ReaderSpec {
                     guid: prefix.with(reader),
                     address,
                     reliable: true,
                     wants_earlier: true,
                     datagram: path.datagram,
                     rate: path.rate,
-                    asks_slowly: false,
+                    requests_slowly: false,
                     inline_qos: Vec::new(),
                     gate: Gate::Open,
                     number_offset,
@@ -283,8 +286,8 @@ impl Participant {
             {
                 let guid = prefix.with(writer);
                 let budgets = self.budgets.clone();
-                ours.join(WriterSpec { guid, address, reliable: true, most_bytes, budgets });
-                let readers = self.heard.entry(guid).or_default();
+                ours.match_writer(WriterSpec { guid, address, reliable: true, max_bytes, budgets });
+                let readers = self.readers_by_writer.entry(guid).or_default();
                 if !readers.contains(&reader) {
                     readers.push(reader);
                 }
@@ -297,7 +300,7 @@ impl Participant {
     /// Counts a refused participant, and reports it at intervals.
     pub(super) fn refuse(&mut self, now: Instant, address: SocketAddr) {
         if let Some(count) = self.peers.refusals.note(now) {
-            self.tell(Event::ParticipantsRefused { address, count });
+            self.push_event(Event::ParticipantsRefused { address, count });
         }
     }
 

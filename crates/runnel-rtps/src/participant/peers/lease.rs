@@ -14,21 +14,21 @@ impl Participant {
             self.lose(prefix);
             return;
         }
-        if peer.heard + peer.lease(self.config.limits) > now {
+        if peer.last_received + peer.lease(self.config.limits) > now {
             if peer.trial_ends.is_some_and(|at| at <= now) {
                 return self.demote(now, prefix);
             }
-            let again = peer.greet_again.take_if(|(at, _)| *at <= now);
+            let again = peer.reannounce_at.take_if(|(at, _)| *at <= now);
             // One on trial is asked at intervals of its own.
             return match again.filter(|_| peer.standing == Standing::Announced) {
-                Some((_, time)) => self.greet_for(now, prefix, time),
-                None => self.ask_whether_moved(now, prefix),
+                Some((_, time)) => self.announce_to_candidate_at(now, prefix, time),
+                None => self.check_move(now, prefix),
             };
         }
         let (proved, address, number_offset) = (peer.is_proved(), peer.metatraffic, peer.number_offset);
         // First, since its dispose samples are held from then on.
         if proved {
-            self.look_for(now, prefix, (address, number_offset));
+            self.begin_search(now, prefix, (address, number_offset));
         }
         self.lose(prefix);
     }
@@ -37,21 +37,21 @@ impl Participant {
     pub(in crate::participant) fn lose(&mut self, prefix: GuidPrefix) -> Option<Peer> {
         let peer = self.peers.remove(prefix)?;
         self.disarm_peer(&peer);
-        if !peer.standing.has_met() {
+        if !peer.standing.is_discovered() {
             return Some(peer);
         }
         for entity in peer.endpoints.keys() {
             self.unmatch(prefix.with(*entity));
-            self.tell(Event::EndpointLost(prefix.with(*entity)));
+            self.push_event(Event::EndpointLost(prefix.with(*entity)));
         }
-        self.writers.values_mut().for_each(|writer| writer.leave_all(prefix));
-        self.readers.values_mut().for_each(|reader| reader.leave_all(prefix));
-        self.heard.extract_if(prefix.endpoints(), |_, _| true).for_each(drop);
+        self.writers.values_mut().for_each(|writer| writer.unmatch_all(prefix));
+        self.readers.values_mut().for_each(|reader| reader.unmatch_all(prefix));
+        self.readers_by_writer.extract_if(prefix.endpoints(), |_, _| true).for_each(drop);
         let endpoints = prefix.endpoints();
         self.reads.forget(prefix);
         let early = (*endpoints.start(), EntityId([0; 4]))..=(*endpoints.end(), EntityId([0xff; 4]));
         self.early.extract_if(early, |_, _| true).for_each(drop);
-        self.tell(Event::ParticipantLost(prefix));
+        self.push_event(Event::ParticipantLost(prefix));
         Some(peer)
     }
 }

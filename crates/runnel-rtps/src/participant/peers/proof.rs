@@ -36,11 +36,11 @@ const FEW_BITS: u32 = 13;
 
 /// Number of different wrong numbers within a time after which none counts. A true peer may acknowledge some that it
 /// received at another address.
-const MOST_WRONG: usize = 8;
-const WHILE: Duration = Duration::from_secs(3);
+const MAX_WRONG: usize = 8;
+const GUESS_PERIOD: Duration = Duration::from_secs(3);
 
 /// Initial credit of a participant that is to prove another address.
-const CREDIT_OF_MOVE: usize = 1024;
+const CREDIT_FOR_NEW_ADDRESS: usize = 1024;
 
 /// Returns the bits of a participant's random number, if it gets one.
 fn bits(prefix: GuidPrefix, vendor: VendorId) -> Option<u32> {
@@ -73,7 +73,7 @@ impl Guesses {
     /// Counts a wrong number, unless it means that nothing has arrived, or is repeated. Returns whether the limit is
     /// reached.
     fn note(&mut self, now: Instant, base: SequenceNumber) -> bool {
-        if self.since + WHILE <= now {
+        if self.since + GUESS_PERIOD <= now {
             self.bases.clear();
             self.since = now;
         }
@@ -81,11 +81,11 @@ impl Guesses {
             return false;
         }
         self.bases.push(base);
-        self.bases.len() == MOST_WRONG
+        self.bases.len() == MAX_WRONG
     }
 
     fn are_too_many(&self, now: Instant) -> bool {
-        self.bases.len() >= MOST_WRONG && now < self.since + WHILE
+        self.bases.len() >= MAX_WRONG && now < self.since + GUESS_PERIOD
     }
 }
 
@@ -110,26 +110,26 @@ impl super::Participant {
     pub(super) fn renumber(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix).filter(|peer| !peer.is_proved()) else { return };
         let fresh = number_offset(self.config.secret, prefix, peer.metatraffic.ip(), peer.data.vendor);
-        if !peer.standing.has_met() {
+        if !peer.standing.is_discovered() {
             peer.number_offset = fresh;
             return;
         }
         peer.number_offset = if fresh == 0 { 0 } else { peer.number_offset.saturating_add(fresh) };
         for (writer, reader) in DISCOVERY {
-            self.writers.get_mut(&writer).map(|of| of.leave(prefix.with(reader)));
+            self.writers.get_mut(&writer).map(|of| of.unmatch_reader(prefix.with(reader)));
         }
-        self.join_discovery(prefix);
+        self.match_discovery(prefix);
     }
 
     /// Puts a proved participant on trial at another address. Its links remain, and wait.
-    pub(super) fn put_on_trial_anew(&mut self, now: Instant, prefix: GuidPrefix) {
+    pub(super) fn repeat_trial(&mut self, now: Instant, prefix: GuidPrefix) {
         self.peers.alter(prefix, |peer| peer.standing = Standing::OnTrial);
         let Some(peer) = self.peers.get_mut(prefix) else { return };
-        (peer.trial_ends, peer.credit) = (Some(now + TRIAL), CREDIT_OF_MOVE);
+        (peer.trial_ends, peer.credit) = (Some(now + TRIAL), CREDIT_FOR_NEW_ADDRESS);
         peer.outbox.queued = false;
         // It may also need our new address.
         peer.outbox.announcement = true;
-        peer.outbox.begin_asking(now);
+        peer.outbox.begin_requests(now);
         self.set_gates(now, prefix, Gate::Waiting);
         self.renumber(prefix);
         self.arm_peer(prefix);
@@ -137,7 +137,7 @@ impl super::Participant {
 
     /// Returns whether an acknowledgement of an unproved participant proves that it receives our discovery. One that
     /// tries many numbers is demoted, and cannot prove anything for a while.
-    pub(in crate::participant) fn shows_receipt(
+    pub(in crate::participant) fn proves_receipt(
         &mut self,
         now: Instant,
         prefix: GuidPrefix,

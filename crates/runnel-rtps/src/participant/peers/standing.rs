@@ -17,7 +17,7 @@ pub(in crate::participant) enum Standing {
 
 impl Standing {
     /// Returns whether it has named our prefix.
-    pub fn has_met(self) -> bool {
+    pub fn is_discovered(self) -> bool {
         self != Self::Announced
     }
 }

@@ -105,9 +105,9 @@ fn newer_samples_make_room_for_an_older_one_and_not_the_other_way_round() {
     let mut fragments = Fragments::default();
     take(&mut fragments, 6, 1, &SAMPLE);
     take(&mut fragments, 7, 1, &SAMPLE);
-    assert!(!fragments.has_room(SequenceNumber(8), SAMPLE.len(), 25));
-    assert!(fragments.has_room(SequenceNumber(7), SAMPLE.len(), 25), "it has begun");
-    assert!(fragments.has_room(SequenceNumber(5), SAMPLE.len(), 25));
+    assert!(!fragments.has_capacity(SequenceNumber(8), SAMPLE.len(), 25));
+    assert!(fragments.has_capacity(SequenceNumber(7), SAMPLE.len(), 25), "it has begun");
+    assert!(fragments.has_capacity(SequenceNumber(5), SAMPLE.len(), 25));
     assert!(!fragments.has_begun(SequenceNumber(7)) && fragments.has_begun(SequenceNumber(6)));
     assert!(fragments.take_forgotten(), "it is asked for again");
     // The same for the bytes that all writers share.

@@ -2,7 +2,7 @@
 
 use super::WriterProxy;
 use super::timing::{LONGEST, Timing};
-use crate::count::News;
+use crate::count::CountVerdict;
 use crate::wire::{
     AckNack, BITS, EntityId, FragmentSet, Heartbeat, HeartbeatFrag, NackFrag, SequenceNumber, SequenceSet,
 };
@@ -10,55 +10,62 @@ use core::time::Duration;
 use runnel_core::time::Instant;
 
 /// Number of unanswered requests after which the intervals grow.
-const PATIENT_TRIES: u32 = 16;
+const BACKOFF_AFTER_TRIES: u32 = 16;
 
 /// Number of unanswered requests after which a heartbeat is also requested, since the writer may no longer have the
 /// samples.
-const VAIN_TRIES: u32 = 3;
+const PROBE_AFTER_TRIES: u32 = 3;
 
 /// Maximum number of requests for a first heartbeat at short intervals. Later ones follow at long intervals while the
 /// writer is matched: its only heartbeat may have been lost.
-const GREETINGS: u32 = 20;
-const GREETING_PAUSE: Duration = Duration::from_secs(3);
+const FIRST_HEARTBEAT_TRIES: u32 = 20;
+const FIRST_HEARTBEAT_PAUSE: Duration = Duration::from_secs(3);
 
 /// Repetition of requests for missing samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Retry {
     pub(super) at: Option<Instant>,
     /// Number of requests without progress.
-    vain: u32,
+    unanswered: u32,
     /// All missing samples up to here were requested.
     pub(super) up_to: SequenceNumber,
     /// All missing samples up to here are overdue when the timer fires, and are requested again.
     overdue: SequenceNumber,
     /// Up to here no sample is missing that has neither begun nor been requested.
-    pub(super) looked: SequenceNumber,
+    pub(super) searched_up_to: SequenceNumber,
     pub(super) timing: Timing,
 }
 
 /// The greatest number, which no writer reaches.
-const LAST: SequenceNumber = SequenceNumber(i64::MAX);
+const GREATEST: SequenceNumber = SequenceNumber(i64::MAX);
 
 impl Retry {
     pub fn new() -> Self {
         let none = SequenceNumber::ZERO;
-        Self { at: None, vain: 0, up_to: none, overdue: none, looked: none, timing: Timing::new() }
+        Self {
+            at: None,
+            unanswered: 0,
+            up_to: none,
+            overdue: none,
+            searched_up_to: none,
+            timing: Timing::new(),
+        }
     }
 
     /// Stops the timer: nothing is missing.
     pub fn stop(&mut self) {
-        (self.at, self.vain, self.overdue) = (None, 0, self.up_to);
+        (self.at, self.unanswered, self.overdue) = (None, 0, self.up_to);
     }
 
     /// Resets the state to samples after this one.
     pub(super) fn return_to(&mut self, number: SequenceNumber) {
-        (self.at, self.vain) = (None, 0);
-        (self.up_to, self.overdue, self.looked) = (number, number, number);
+        (self.at, self.unanswered) = (None, 0);
+        (self.up_to, self.overdue, self.searched_up_to) = (number, number, number);
     }
 
     /// Records that a missing sample arrived.
     pub fn note_progress(&mut self) {
-        self.vain = 0;
+        self.unanswered = 0;
     }
 }
 
@@ -68,7 +75,7 @@ impl WriterProxy {
         if !self.spec.reliable || !self.takes_count(now, heartbeat) {
             return;
         }
-        if !self.greeted {
+        if !self.has_first_heartbeat {
             self.begin_by_heartbeat(now, heartbeat);
         } else if !self.agrees(now, heartbeat) {
             return;
@@ -78,8 +85,8 @@ impl WriterProxy {
             self.lose_before(heartbeat.first);
             self.lost = before + self.position.hold_back_lost(self.lost - before);
         }
-        self.position.note_told(now, heartbeat.last);
-        self.believe_last(now, heartbeat);
+        self.position.note_announced(now, heartbeat.last);
+        self.update_last(now, heartbeat);
         self.note_missing();
         self.owes_answer |= !heartbeat.is_final;
         if self.is_missing_something() && self.retry.at.is_none_or(|at| at <= now) {
@@ -89,34 +96,35 @@ impl WriterProxy {
 
     /// Handles the first HEARTBEAT of a writer, or the first since it was matched again.
     fn begin_by_heartbeat(&mut self, now: Instant, heartbeat: &Heartbeat) {
-        let has_been_there = |had: &SequenceNumber| *had <= heartbeat.last.next();
+        let has_been_there = |resume_at: &SequenceNumber| *resume_at <= heartbeat.last.next();
         // A writer with fewer samples than before is another one with the same GUID. Runnel's writers announce only the
         // samples that they have sent, so the HEARTBEAT may have been overtaken, or the former position was forged: it
         // is not confirmed, and the writer is asked.
-        let had = self.had.filter(|had| self.goes_on() || has_been_there(had));
-        match had.as_ref().is_none_or(has_been_there) {
+        let resume_at =
+            self.resume_at.filter(|resume_at| self.has_not_restarted() || has_been_there(resume_at));
+        match resume_at.as_ref().is_none_or(has_been_there) {
             true => self.position.confirm(now),
             false => self.probe(now),
         }
-        self.begin_at(now, heartbeat.first, had);
+        self.begin_at(now, heartbeat.first, resume_at);
     }
 
     /// Returns false if a HEARTBEAT was overtaken, or has an implausible count that must be confirmed.
     fn takes_count(&mut self, now: Instant, heartbeat: &Heartbeat) -> bool {
-        let news = self.heartbeats.take(now, heartbeat.count);
+        let news = self.heartbeats.check(now, heartbeat.count);
         match news {
-            News::Fresh => {}
-            News::Stale => {}
-            News::Overtaken => self.probe_later(now),
-            News::Contested => self.probe(now),
-            News::Restarted => self.note_counts_restarted(),
+            CountVerdict::Fresh => {}
+            CountVerdict::Stale => {}
+            CountVerdict::Overtaken => self.probe_later(now),
+            CountVerdict::Contested => self.probe(now),
+            CountVerdict::Restarted => self.note_counts_restarted(),
         }
-        news.counts()
+        news.is_accepted()
     }
 
     /// Handles a HEARTBEAT_FRAG.
     pub fn heartbeat_fragments(&mut self, now: Instant, heartbeat: &HeartbeatFrag) {
-        if !self.spec.reliable || !self.fragment_heartbeats.take(now, heartbeat.count).counts() {
+        if !self.spec.reliable || !self.fragment_heartbeats.check(now, heartbeat.count).is_accepted() {
             return;
         }
         if heartbeat.number >= self.next {
@@ -132,20 +140,20 @@ impl WriterProxy {
         if self.retry.at.is_none_or(|at| at > now) {
             return self.wants_answer();
         }
-        let missing = self.first_missing().filter(|_| self.greeted);
-        let came = missing.and_then(|number| self.fragments.came(number));
-        let quiet = came.map(|came| came + self.retry.timing.pause_of_fragments());
+        let missing = self.first_missing().filter(|_| self.has_first_heartbeat);
+        let arrived = missing.and_then(|number| self.fragments.last_arrival(number));
+        let quiet = arrived.map(|arrived| arrived + self.retry.timing.pause_of_fragments());
         match missing {
             // More fragments of it may be in flight, whatever arrives of other samples.
             Some(_) if quiet.is_some_and(|quiet| now < quiet) => self.retry.at = quiet,
             Some(number) => {
                 self.fragments.know_all(number);
-                self.retry.vain = self.retry.vain.saturating_add(1);
-                self.position.wants_heartbeat |= self.retry.vain >= VAIN_TRIES;
+                self.retry.unanswered = self.retry.unanswered.saturating_add(1);
+                self.position.wants_heartbeat |= self.retry.unanswered >= PROBE_AFTER_TRIES;
                 (self.retry.at, self.owes_answer) = (None, true);
             }
-            None if !self.greeted => {
-                self.retry.vain = self.retry.vain.saturating_add(1);
+            None if !self.has_first_heartbeat => {
+                self.retry.unanswered = self.retry.unanswered.saturating_add(1);
                 (self.retry.at, self.owes_answer) = (None, true);
             }
             None => self.retry.at = None,
@@ -169,7 +177,7 @@ impl WriterProxy {
         }
         self.acknowledgements = self.acknowledgements.wrapping_add(1);
         let asks = core::mem::take(&mut self.position.wants_heartbeat);
-        let (count, is_final) = (self.acknowledgements, self.greeted && !asks);
+        let (count, is_final) = (self.acknowledgements, self.has_first_heartbeat && !asks);
         let nack = fragments.map(|(number, missing)| NackFrag { reader, writer, number, missing, count });
         Some((AckNack { reader, writer, missing, count, is_final }, nack))
     }
@@ -185,8 +193,8 @@ impl WriterProxy {
         let mut fragments = None;
         let Retry { mut up_to, mut timing, .. } = self.retry;
         let under_way = overdue.unwrap_or(SequenceNumber::ZERO).next()..=up_to;
-        let is_known = (self.greeted || !self.held.is_empty()) && !self.position.is_contested();
-        let end = self.end_of_room();
+        let is_known = (self.has_first_heartbeat || !self.held.is_empty()) && !self.position.is_contested();
+        let end = self.end_of_capacity();
         for number in self.missing_from(self.next).take_while(|number| is_known && *number < end) {
             match self.fragments.missing(number, overdue.is_some()) {
                 Some(of_it) if fragments.is_none() => fragments = Some((number, of_it)),
@@ -204,28 +212,28 @@ impl WriterProxy {
     }
 
     fn plan_retry(&mut self, now: Instant) {
-        if self.greeted && !self.is_missing_something() {
+        if self.has_first_heartbeat && !self.is_missing_something() {
             return self.retry.stop();
         }
-        let doublings = self.retry.vain.saturating_sub(PATIENT_TRIES).min(8);
-        let is_mute = !self.greeted && self.retry.vain >= GREETINGS;
+        let doublings = self.retry.unanswered.saturating_sub(BACKOFF_AFTER_TRIES).min(8);
+        let is_mute = !self.has_first_heartbeat && self.retry.unanswered >= FIRST_HEARTBEAT_TRIES;
         let pause = (self.retry.timing.pause() * (1 << doublings)).min(LONGEST);
-        self.retry.at = Some(now + if is_mute { GREETING_PAUSE } else { pause });
+        self.retry.at = Some(now + if is_mute { FIRST_HEARTBEAT_PAUSE } else { pause });
         self.retry.overdue = self.retry.up_to;
     }
 
     /// Requests unrequested missing samples at once, except fragments that may be in flight. The search begins after
     /// the range already searched: thousands may be held, and every datagram causes a search.
     pub(super) fn note_missing(&mut self) {
-        if !self.greeted {
+        if !self.has_first_heartbeat {
             return;
         }
         if self.fragments.take_forgotten() {
-            self.retry.looked = SequenceNumber::ZERO;
+            self.retry.searched_up_to = SequenceNumber::ZERO;
         }
-        let unasked = self.retry.up_to.max(self.retry.looked).next().max(self.next);
+        let unasked = self.retry.up_to.max(self.retry.searched_up_to).next().max(self.next);
         let away = self.missing_from(unasked).find(|number| !self.fragments.has_begun(*number));
-        self.retry.looked = away.map_or(self.last, SequenceNumber::previous);
+        self.retry.searched_up_to = away.map_or(self.last, SequenceNumber::previous);
         // Samples that exceeded the capacity are requested when there is some, or after a while.
         let may_ask = |away: SequenceNumber| !self.is_full && away.distance_from(self.next) < BITS;
         self.owes_answer |= self.fragments.take_passed() | away.is_some_and(may_ask);
@@ -234,30 +242,30 @@ impl WriterProxy {
     /// Records that a received sample exceeded the capacity and is missing again.
     pub(super) fn note_dropped(&mut self, number: SequenceNumber) {
         self.is_full = true;
-        self.retry.looked = self.retry.looked.min(number.previous());
+        self.retry.searched_up_to = self.retry.searched_up_to.min(number.previous());
         self.retry.up_to = self.retry.up_to.min(number.previous());
     }
 
     /// Records that samples went to the user: there may be capacity for unrequested ones.
-    pub(super) fn note_room(&mut self) {
+    pub(super) fn note_capacity(&mut self) {
         self.owes_answer |= core::mem::take(&mut self.is_full) && self.is_missing_something();
     }
 
     /// Returns the end of the samples that there is capacity for. Without capacity it is only the next one: later ones
     /// would be sent in vain, and would take capacity from other writers.
-    fn end_of_room(&self) -> SequenceNumber {
-        if self.is_full { self.next.next() } else { LAST }
+    fn end_of_capacity(&self) -> SequenceNumber {
+        if self.is_full { self.next.next() } else { GREATEST }
     }
 
     /// Records that a sample arrived that may have been requested.
     pub(super) fn note_repaired(&mut self, now: Instant, number: SequenceNumber) {
-        self.retry.timing.note_came(now, number);
+        self.retry.timing.note_arrival(now, number);
         self.retry.note_progress();
     }
 
     /// Returns whether the writer has a sample that has not arrived.
     pub(super) fn is_missing_something(&self) -> bool {
-        self.spec.reliable && self.greeted && self.first_missing().is_some()
+        self.spec.reliable && self.has_first_heartbeat && self.first_missing().is_some()
     }
 
     fn first_missing(&self) -> Option<SequenceNumber> {
@@ -270,7 +278,7 @@ impl WriterProxy {
         let mut number = start.max(self.whole.next());
         let mut held = self.held.range(number..).map(|(held, _)| *held).peekable();
         core::iter::from_fn(move || {
-            while number <= self.last && number < LAST {
+            while number <= self.last && number < GREATEST {
                 while held.next_if(|held| *held < number).is_some() {}
                 if held.next_if_eq(&number).is_some() {
                     number = number.next();
@@ -288,7 +296,7 @@ impl WriterProxy {
     /// Extends the range without missing samples.
     pub(super) fn extend_whole(&mut self) {
         self.whole = self.whole.max(self.next.previous());
-        while self.whole < LAST {
+        while self.whole < GREATEST {
             let after = self.whole.next();
             if self.held.contains_key(&after) {
                 self.whole = after;

@@ -8,13 +8,13 @@ use alloc::vec::Vec;
 use runnel_core::time::Instant;
 
 /// Maximum number of samples held before a missing one.
-pub(super) const MOST_HELD: usize = 4096;
+pub(super) const MAX_HELD: usize = 4096;
 
 /// Approximate overhead of a held sample in bytes.
 const HOLDING: usize = 128;
 
 /// Maximum distance of a best-effort sample from the last one: a working network loses fewer in a row.
-const MOST_AHEAD: u32 = 256;
+const MAX_AHEAD: u32 = 256;
 
 /// Number of bytes at either end of a sample in its digest.
 const DIGESTED: usize = 64;
@@ -37,14 +37,14 @@ impl WriterProxy {
         &mut self,
         now: Instant,
         (number, digest): (SequenceNumber, u32),
-        has_room: bool,
+        has_capacity: bool,
     ) -> Arrival {
         if !self.spec.reliable {
             return self.arrive_once(now, number, digest);
         }
         self.last = self.last.max(number);
-        if self.held.contains_key(&number) || number < self.next && !self.take_jump_back(now, number) {
-            self.retry.timing.note_came_again(number);
+        if self.held.contains_key(&number) || number < self.next && !self.revert_jump(now, number) {
+            self.retry.timing.note_repeated_arrival(number);
             self.note_late(now, number, digest);
             return Arrival::Late;
         }
@@ -55,12 +55,12 @@ impl WriterProxy {
         }
         self.fragments.forget(number);
         self.fragments.pass(number);
-        if !self.knows_next() || number > self.next || !has_room {
+        if !self.knows_next() || number > self.next || !has_capacity {
             return Arrival::Early;
         }
         self.note_repaired(now, number);
         self.position.confirm(now);
-        if self.tells_of_endpoints() {
+        if self.is_endpoint_writer() {
             self.position.rest_on_sample(now);
         }
         self.deliver_up_to(now, number);
@@ -78,7 +78,7 @@ impl WriterProxy {
     }
 
     /// Ignores a sample for now, which is requested again.
-    pub fn leave_for_later(&mut self, number: SequenceNumber) {
+    pub fn postpone(&mut self, number: SequenceNumber) {
         self.last = self.last.max(number);
         self.note_missing();
     }
@@ -86,10 +86,10 @@ impl WriterProxy {
     /// Returns whether the next sample is known: the writer has sent a HEARTBEAT, or it is a discovery writer, which
     /// sends all samples from the first one on; some (embeddedRTPS) send HEARTBEATs only every 4 s.
     fn knows_next(&self) -> bool {
-        self.greeted || self.spec.guid.entity.is_builtin() && self.had.is_none()
+        self.has_first_heartbeat || self.spec.guid.entity.is_builtin() && self.resume_at.is_none()
     }
 
-    fn tells_of_endpoints(&self) -> bool {
+    fn is_endpoint_writer(&self) -> bool {
         [EntityId::PUBLICATIONS_WRITER, EntityId::SUBSCRIPTIONS_WRITER].contains(&self.spec.guid.entity)
     }
 
@@ -122,12 +122,12 @@ impl WriterProxy {
     fn arrive_once(&mut self, now: Instant, number: SequenceNumber, digest: u32) -> Arrival {
         let is_first = self.last == SequenceNumber::ZERO && self.next == SequenceNumber::FIRST;
         let is_ahead = number >= self.next;
-        if is_first || is_ahead && number.distance_from(self.next) < MOST_AHEAD {
+        if is_first || is_ahead && number.distance_from(self.next) < MAX_AHEAD {
             self.position.confirm(now);
             self.position.line = None;
-            return self.go_on_with(number, digest);
+            return self.continue_after(number, digest);
         }
-        let is_far_behind = self.next.distance_from(number) > MOST_AHEAD && self.position.is_unconfirmed();
+        let is_far_behind = self.next.distance_from(number) > MAX_AHEAD && self.position.is_unconfirmed();
         if !is_ahead && !is_far_behind && self.position.is_unconfirmed() {
             // It may have been sent before the writer was unmatched. If more such samples follow, the writer has gone
             // back.
@@ -144,13 +144,13 @@ impl WriterProxy {
     fn follow_line(&mut self, now: Instant, number: SequenceNumber, digest: u32) -> Arrival {
         let line = self.position.line;
         let is_overtaken = |(line, at): (SequenceNumber, Instant)| {
-            number < line && line.distance_from(number) < MOST_AHEAD && now < at + QUIET
+            number < line && line.distance_from(number) < MAX_AHEAD && now < at + QUIET
         };
         if line.is_some_and(is_overtaken) {
             return Arrival::Late;
         }
         self.position.line = Some((number.next(), now));
-        let is_on = line.is_some_and(|(line, _)| number >= line && number.distance_from(line) < MOST_AHEAD);
+        let is_on = line.is_some_and(|(line, _)| number >= line && number.distance_from(line) < MAX_AHEAD);
         if line.is_some() && !is_on && self.position.is_quiet(now) {
             self.position.begin_run();
         }
@@ -163,11 +163,11 @@ impl WriterProxy {
             self.position.correct();
             self.next = number;
         }
-        self.go_on_with(number, digest)
+        self.continue_after(number, digest)
     }
 
     /// Continues after a best-effort sample.
-    fn go_on_with(&mut self, number: SequenceNumber, digest: u32) -> Arrival {
+    fn continue_after(&mut self, number: SequenceNumber, digest: u32) -> Arrival {
         if self.last != SequenceNumber::ZERO {
             self.lost += u64::from(number.distance_from(self.next));
         }
@@ -181,7 +181,7 @@ impl WriterProxy {
     /// Holds an early sample, and requests the missing ones before it. Returns false without capacity: it will be
     /// requested again.
     pub fn hold(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
-        let holds = self.hold_if_room(now, number, sample);
+        let holds = self.try_hold(now, number, sample);
         if !holds {
             self.note_dropped(number);
             self.retry.at = self.retry.at.or(Some(now + self.retry.timing.pause()));
@@ -192,8 +192,8 @@ impl WriterProxy {
         holds
     }
 
-    fn hold_if_room(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
-        if self.held.len() >= MOST_HELD || self.held_bytes + sample.bytes.len() > self.spec.most_bytes {
+    fn try_hold(&mut self, now: Instant, number: SequenceNumber, sample: Complete) -> bool {
+        if self.held.len() >= MAX_HELD || self.held_bytes + sample.bytes.len() > self.spec.max_bytes {
             return false;
         }
         let Some(claim) = self.spec.budgets.held.claim(HOLDING + sample.bytes.len()) else { return false };
@@ -205,8 +205,8 @@ impl WriterProxy {
     }
 
     /// Returns the bytes that the shared budget must have free to hold a sample, if only that prevents it.
-    pub fn lacks_to_hold(&self, bytes: usize) -> Option<usize> {
-        let may = self.held.len() < MOST_HELD && self.held_bytes + bytes <= self.spec.most_bytes;
+    pub fn needed_budget(&self, bytes: usize) -> Option<usize> {
+        let may = self.held.len() < MAX_HELD && self.held_bytes + bytes <= self.spec.max_bytes;
         (may && !self.spec.budgets.held.has(HOLDING + bytes)).then_some(HOLDING + bytes)
     }
 
@@ -216,7 +216,7 @@ impl WriterProxy {
     }
 
     /// Drops the latest held samples, up to `most` bytes, which are requested again. Returns the dropped bytes.
-    pub fn let_go(&mut self, most: usize) -> usize {
+    pub fn drop_held(&mut self, most: usize) -> usize {
         let mut bytes = 0;
         while bytes < most
             && let Some((number, held)) = self.held.pop_last()
@@ -253,7 +253,7 @@ impl WriterProxy {
         if self.is_known(now, number) {
             return None;
         }
-        if len > self.spec.most_bytes {
+        if len > self.spec.max_bytes {
             if !self.is_gap(number) {
                 self.pass_too_long(number);
             }
@@ -264,10 +264,10 @@ impl WriterProxy {
             self.last = self.last.max(number);
         } else {
             // The next complete sample shows how many are lost.
-            let most = self.spec.most_bytes;
+            let most = self.spec.max_bytes;
             self.fragments.forget_oldest(number, |bytes| bytes + len <= most);
         }
-        if !self.fragments.has_room(number, len, self.spec.most_bytes) {
+        if !self.fragments.has_capacity(number, len, self.spec.max_bytes) {
             return None;
         }
         let whole = self.fragments.take(now, frag, stamp, &self.spec.budgets.incomplete);
@@ -291,8 +291,8 @@ impl WriterProxy {
         if !self.spec.reliable {
             return !self.position.is_quiet(now);
         }
-        let is_late = !self.take_jump_back(now, number);
-        if is_late && self.greeted {
+        let is_late = !self.revert_jump(now, number);
+        if is_late && self.has_first_heartbeat {
             self.suspect(now, number);
         }
         is_late
@@ -301,12 +301,12 @@ impl WriterProxy {
     /// Returns whether fragments are arriving of the only sample after `last`: a writer may announce a sample only
     /// after all of its fragments. A single fragment without further ones may be forged.
     pub(super) fn is_receiving_sample_after(&self, now: Instant, last: SequenceNumber) -> bool {
-        let is_arriving = self.fragments.last_came().is_some_and(|came| now < came + QUIET);
+        let is_arriving = self.fragments.latest_arrival().is_some_and(|arrived| now < arrived + QUIET);
         is_arriving && last.next() == self.last && self.fragments.has_begun(self.last)
     }
 
     /// Drops held and incomplete samples after the last one of the writer. The next one may be arriving in fragments.
-    pub(super) fn let_go_behind(&mut self, last: SequenceNumber) {
+    pub(super) fn drop_after(&mut self, last: SequenceNumber) {
         self.fragments.forget_behind(last.next());
         let behind = self.held.split_off(&last.next());
         self.held_bytes -= behind.values().map(|held| held.sample.bytes.len()).sum::<usize>();
@@ -320,7 +320,7 @@ impl WriterProxy {
             return;
         }
         self.last = self.last.max(number);
-        self.give_up(number);
+        self.lose_sample(number);
         self.owes_answer = true;
     }
 
@@ -339,7 +339,7 @@ impl WriterProxy {
         while let Some(entry) = self.held.first_entry().filter(|entry| *entry.key() < self.next) {
             self.held_bytes -= entry.remove().sample.bytes.len();
         }
-        self.note_room();
+        self.note_capacity();
         if !self.is_missing_something() {
             self.retry.stop();
         }
@@ -359,6 +359,6 @@ fn digest(bytes: &[u8], stamp: Option<Timestamp>) -> u32 {
 }
 
 /// Copies a sample out of a datagram.
-pub(crate) fn copied(bytes: &[u8], stamp: Option<Timestamp>, is_key: bool) -> Complete {
+pub(crate) fn copy_sample(bytes: &[u8], stamp: Option<Timestamp>, is_key: bool) -> Complete {
     Complete { bytes: Vec::from(bytes), stamp, is_key }
 }

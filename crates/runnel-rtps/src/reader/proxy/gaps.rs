@@ -5,7 +5,7 @@ use crate::wire::{Gap, SequenceNumber};
 use runnel_core::time::Instant;
 
 /// Maximum number of remembered ranges.
-const MOST_GAPS: usize = 256;
+const MAX_GAPS: usize = 256;
 
 impl WriterProxy {
     /// Handles a GAP.
@@ -13,9 +13,9 @@ impl WriterProxy {
         if !self.spec.reliable {
             return;
         }
-        let begins = !self.greeted && gap.start <= self.next && self.had.is_none();
+        let begins = !self.has_first_heartbeat && gap.start <= self.next && self.resume_at.is_none();
         let skips = gap.start <= self.next && gap.list.base > self.next || gap.list.base == self.next;
-        if self.greeted && skips {
+        if self.has_first_heartbeat && skips {
             self.note_jump(now, self.next, gap.list.base.max(self.next.next()));
         }
         self.add_gap(gap.start, gap.list.base);
@@ -27,7 +27,7 @@ impl WriterProxy {
         if begins {
             self.position.confirm(now);
             self.begin_at(now, self.next, None);
-        } else if self.greeted {
+        } else if self.has_first_heartbeat {
             self.advance_to(self.next);
         }
     }
@@ -38,7 +38,7 @@ impl WriterProxy {
         if let Some(start) = start {
             self.gaps.remove(&start);
             self.whole = self.whole.min(start.previous());
-            self.retry.looked = self.retry.looked.min(start.previous());
+            self.retry.searched_up_to = self.retry.searched_up_to.min(start.previous());
         }
     }
 
@@ -48,9 +48,9 @@ impl WriterProxy {
         self.has_alternate_path = true;
         self.last = self.last.max(to.previous());
         if from <= SequenceNumber::FIRST {
-            self.go_on_unasked();
+            self.resume_without_heartbeat();
         }
-        if self.greeted && from <= self.next {
+        if self.has_first_heartbeat && from <= self.next {
             return self.advance_to(to);
         }
         self.add_gap(from, to);
@@ -58,17 +58,17 @@ impl WriterProxy {
     }
 
     /// Continues at the former position without a HEARTBEAT.
-    fn go_on_unasked(&mut self) {
-        if !core::mem::replace(&mut self.greeted, true) {
-            self.next = self.next.max(self.had.unwrap_or(self.next));
+    fn resume_without_heartbeat(&mut self) {
+        if !core::mem::replace(&mut self.has_first_heartbeat, true) {
+            self.next = self.next.max(self.resume_at.unwrap_or(self.next));
         }
     }
 
     /// Counts a received sample without capacity as lost.
-    pub fn give_up(&mut self, number: SequenceNumber) {
+    pub fn lose_sample(&mut self, number: SequenceNumber) {
         self.lost += 1;
         self.add_gap(number, number.next());
-        if self.greeted {
+        if self.has_first_heartbeat {
             self.advance_to(self.next);
         }
     }
@@ -108,7 +108,7 @@ impl WriterProxy {
         }
         let touched = self.gaps.range(..=start).next_back().filter(|(_, other)| **other >= start);
         let known = touched.map(|(start, end)| (*start, *end));
-        if known.is_none() && start > self.next && self.gaps.len() >= MOST_GAPS {
+        if known.is_none() && start > self.next && self.gaps.len() >= MAX_GAPS {
             return self.last = self.last.max(end.previous());
         }
         let (start, mut end) = known.map_or((start, end), |(first, last)| (first, last.max(end)));

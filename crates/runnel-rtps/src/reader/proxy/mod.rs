@@ -10,11 +10,11 @@ mod recent;
 mod tests;
 mod timing;
 
-pub(crate) use arrival::{Arrival, copied};
+pub(crate) use arrival::{Arrival, copy_sample};
 
 use super::budget::{Budgets, Claim};
 use super::fragments::{Complete, Fragments};
-use crate::count::Latest;
+use crate::count::LatestCount;
 use crate::wire::{Guid, SequenceNumber, VendorId};
 use alloc::collections::BTreeMap;
 use answer::Retry;
@@ -25,7 +25,7 @@ use position::Position;
 use runnel_core::time::Instant;
 
 /// Longest pause between fragments of a needed sample: they are requested again before.
-const STANDSTILL: Duration = Duration::from_secs(3);
+const STALL_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Parameters of a writer to be matched.
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct WriterSpec {
     pub address: SocketAddr,
     pub reliable: bool,
     /// Maximum bytes of a sample, and of the samples that wait for it.
-    pub most_bytes: usize,
+    pub max_bytes: usize,
     /// Shared budgets of all writers.
     pub budgets: Budgets,
 }
@@ -47,9 +47,9 @@ pub(crate) struct WriterProxy {
     /// The next sample to deliver.
     next: SequenceNumber,
     /// The former position, if the writer is matched again.
-    had: Option<SequenceNumber>,
+    resume_at: Option<SequenceNumber>,
     /// A HEARTBEAT has confirmed that `next` is the next sample.
-    greeted: bool,
+    has_first_heartbeat: bool,
     /// The last sample that the writer is known to have.
     last: SequenceNumber,
     held: BTreeMap<SequenceNumber, Held>,
@@ -63,8 +63,8 @@ pub(crate) struct WriterProxy {
     /// Irrelevant ranges ahead, from the first to before the last number.
     gaps: BTreeMap<SequenceNumber, SequenceNumber>,
     fragments: Fragments,
-    heartbeats: Latest,
-    fragment_heartbeats: Latest,
+    heartbeats: LatestCount,
+    fragment_heartbeats: LatestCount,
     acknowledgements: u32,
     lost: u64,
     /// Losses before this number have been counted.
@@ -86,19 +86,19 @@ struct Held {
 
 /// State of an unmatched writer: it may return with the same numbers, and may not have noticed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Left {
+pub(crate) struct UnmatchedWriter {
     pub writer: Guid,
     /// The next sample to deliver. Discovery is forgotten, and read again.
     next: Option<SequenceNumber>,
     /// The jump to that position, if it is in doubt.
     jump: Option<Jump>,
     /// Its last HEARTBEAT count.
-    heartbeats: Latest,
+    heartbeats: LatestCount,
     /// Its last acknowledgement count: it ignores repeated counts.
     pub acknowledgements: u32,
 }
 
-impl Left {
+impl UnmatchedWriter {
     /// Records that an alternate path has delivered samples from `from` to before `to`.
     pub fn note_received(&mut self, from: SequenceNumber, to: SequenceNumber) {
         if self.next.is_some_and(|next| from <= next) {
@@ -115,8 +115,8 @@ impl WriterProxy {
         Self {
             spec,
             next: SequenceNumber::FIRST,
-            had: None,
-            greeted: !reliable,
+            resume_at: None,
+            has_first_heartbeat: !reliable,
             last: nothing,
             held: BTreeMap::new(),
             held_bytes: 0,
@@ -125,8 +125,8 @@ impl WriterProxy {
             whole: nothing,
             gaps: BTreeMap::new(),
             fragments: Fragments::default(),
-            heartbeats: Latest::default(),
-            fragment_heartbeats: Latest::default(),
+            heartbeats: LatestCount::default(),
+            fragment_heartbeats: LatestCount::default(),
             acknowledgements: 0,
             lost: 0,
             lost_before: nothing,
@@ -138,19 +138,19 @@ impl WriterProxy {
     }
 
     /// Creates the proxy of a writer that is matched again, and may not know that it was unmatched.
-    pub fn found_again(spec: WriterSpec, left: Left) -> Self {
-        let Left { next, jump, heartbeats, acknowledgements, .. } = left;
-        let mut proxy = Self { had: next, heartbeats, acknowledgements, ..Self::new(spec) };
+    pub fn rematched(spec: WriterSpec, left: UnmatchedWriter) -> Self {
+        let UnmatchedWriter { next, jump, heartbeats, acknowledgements, .. } = left;
+        let mut proxy = Self { resume_at: next, heartbeats, acknowledgements, ..Self::new(spec) };
         proxy.position.resume(jump);
-        if proxy.is_named_once() && !proxy.spec.reliable {
-            proxy.next = proxy.had.unwrap_or(proxy.next);
+        if proxy.has_unique_guid() && !proxy.spec.reliable {
+            proxy.next = proxy.resume_at.unwrap_or(proxy.next);
         }
         proxy
     }
 
     /// Returns whether the GUID is never reused, as Runnel's: its prefixes are random. Those of other vendors may be
     /// the same after a restart.
-    fn is_named_once(&self) -> bool {
+    fn has_unique_guid(&self) -> bool {
         self.spec.guid.prefix.is_of(VendorId::RUNNEL)
     }
 
@@ -161,22 +161,24 @@ impl WriterProxy {
 
     /// Creates the proxy of a writer that may have been unmatched and forgotten without knowing: its acknowledgement
     /// counts begin after this one.
-    pub fn new_behind(spec: WriterSpec, acknowledgements: u32) -> Self {
+    pub fn with_count_after(spec: WriterSpec, acknowledgements: u32) -> Self {
         Self { acknowledgements, ..Self::new(spec) }
     }
 
     /// Returns whether the writer has sent anything, now or before it was unmatched.
     pub fn is_worth_remembering(&self) -> bool {
-        self.greeted && self.spec.reliable || self.had.is_some() || self.last > SequenceNumber::ZERO
+        self.has_first_heartbeat && self.spec.reliable
+            || self.resume_at.is_some()
+            || self.last > SequenceNumber::ZERO
     }
 
     /// Returns the state to remember when the writer is unmatched.
-    pub fn left(&self) -> Left {
+    pub fn unmatched_state(&self) -> UnmatchedWriter {
         let is_user = !self.spec.guid.entity.is_builtin();
-        Left {
+        UnmatchedWriter {
             writer: self.spec.guid,
             // A writer that was silent since it was matched again keeps its former position.
-            next: if self.greeted { is_user.then_some(self.next) } else { self.had },
+            next: if self.has_first_heartbeat { is_user.then_some(self.next) } else { self.resume_at },
             jump: self.position.jump_to_resume().filter(|_| is_user),
             heartbeats: self.heartbeats,
             acknowledgements: self.acknowledgements,
@@ -207,14 +209,14 @@ impl WriterProxy {
 
     /// Returns whether a HEARTBEAT was received, and all announced samples have arrived.
     pub fn has_all(&self) -> bool {
-        self.greeted && !self.is_missing_something()
+        self.has_first_heartbeat && !self.is_missing_something()
     }
 
     /// Returns whether fragments begin a new sample that the shared budget has no capacity for.
-    pub fn lacks_room(&self, number: SequenceNumber, len: usize) -> bool {
+    pub fn lacks_capacity(&self, number: SequenceNumber, len: usize) -> bool {
         !self.spec.budgets.incomplete.has(len)
             && !self.fragments.has_begun(number)
-            && len <= self.spec.most_bytes
+            && len <= self.spec.max_bytes
     }
 
     /// Returns the bytes of its incomplete samples.
@@ -224,7 +226,7 @@ impl WriterProxy {
 
     /// Returns whether its incomplete samples have not progressed for a while.
     pub fn has_stalled(&self, now: Instant) -> bool {
-        self.fragments.last_came().is_some_and(|came| came + STANDSTILL <= now)
+        self.fragments.latest_arrival().is_some_and(|arrived| arrived + STALL_TIMEOUT <= now)
     }
 
     /// Drops incomplete samples to free memory for other writers; they are requested again.
@@ -244,16 +246,16 @@ impl WriterProxy {
 
     /// Returns the next sample to deliver, if known.
     pub fn due(&self) -> Option<SequenceNumber> {
-        self.greeted.then_some(self.next)
+        self.has_first_heartbeat.then_some(self.next)
     }
 
     /// Returns the number before which no sample is delivered any more.
     pub fn passed_before(&self) -> Option<SequenceNumber> {
-        self.greeted.then(|| self.acknowledgeable())
+        self.has_first_heartbeat.then(|| self.acknowledgeable())
     }
 
     /// Schedules an acknowledgement of the reader's progress, which the writer waits for.
-    pub fn tell_progress(&mut self) {
+    pub fn acknowledge_progress(&mut self) {
         self.owes_answer |= self.spec.reliable;
     }
 }

@@ -19,8 +19,8 @@ const WINDOW: u32 = 4096;
 /// Maximum number of consecutive heartbeat requests: first at short intervals, then at longer ones, since the writer
 /// may be unreachable.
 const FAST_PROBES: u32 = 20;
-const MOST_PROBES: u32 = 80;
-const PATIENT_PAUSE: Duration = Duration::from_secs(1);
+const MAX_PROBES: u32 = 80;
+const SLOW_PROBE_PAUSE: Duration = Duration::from_secs(1);
 
 /// Position of a reader, and evidence against it.
 #[derive(Debug, Default)]
@@ -137,7 +137,7 @@ impl Position {
     }
 
     /// Records the last number of a HEARTBEAT.
-    pub(super) fn note_told(&mut self, now: Instant, last: SequenceNumber) {
+    pub(super) fn note_announced(&mut self, now: Instant, last: SequenceNumber) {
         if last.distance_from(self.known) <= WINDOW {
             self.note_known(now, last);
         }
@@ -188,7 +188,7 @@ impl WriterProxy {
             return;
         }
         (self.position.wants_heartbeat, self.owes_answer) = (true, true);
-        let pause = if self.position.probes < FAST_PROBES { QUIET } else { PATIENT_PAUSE };
+        let pause = if self.position.probes < FAST_PROBES { QUIET } else { SLOW_PROBE_PAUSE };
         self.position.probe_at = Some(now + pause);
         self.position.probes = self.position.probes.saturating_add(1);
     }
@@ -203,7 +203,7 @@ impl WriterProxy {
             return;
         }
         self.position.probe_at = None;
-        if self.position.probes < MOST_PROBES {
+        if self.position.probes < MAX_PROBES {
             self.probe(now);
         }
     }
@@ -225,18 +225,23 @@ impl WriterProxy {
         self.position.correct();
     }
 
-    /// Sets the first position, or the first since the writer was matched again after `had`. It is accepted for any
+    /// Sets the first position, or the first since the writer was matched again after `resume_at`. It is accepted for any
     /// number, and is a jump like any other: only this datagram has shown it.
-    pub(super) fn begin_at(&mut self, now: Instant, first: SequenceNumber, had: Option<SequenceNumber>) {
+    pub(super) fn begin_at(
+        &mut self,
+        now: Instant,
+        first: SequenceNumber,
+        resume_at: Option<SequenceNumber>,
+    ) {
         let before = self.next;
-        self.greeted = true;
+        self.has_first_heartbeat = true;
         // After many unanswered requests, the retry interval would be long.
         self.retry.stop();
-        self.advance_to(first.max(had.unwrap_or(before)));
+        self.advance_to(first.max(resume_at.unwrap_or(before)));
         self.position.first = first;
-        match had {
-            Some(had) if self.next == had => {}
-            Some(had) => self.note_jump(now, had, self.next),
+        match resume_at {
+            Some(resume_at) if self.next == resume_at => {}
+            Some(resume_at) => self.note_jump(now, resume_at, self.next),
             None => {
                 self.position.jump = Some(Jump::of_first_position(now, before));
                 self.position.known = self.position.known.max(self.next.previous());
@@ -260,7 +265,7 @@ impl WriterProxy {
     }
 
     /// Reverts a jump when a skipped sample arrives, unless later ones have gone to the user. Returns whether it did.
-    pub(super) fn take_jump_back(&mut self, now: Instant, number: SequenceNumber) -> bool {
+    pub(super) fn revert_jump(&mut self, now: Instant, number: SequenceNumber) -> bool {
         let jump = self.position.jump.take_if(|jump| number >= jump.from && !jump.delivered);
         let Some(jump) = jump else { return false };
         if jump.at + QUIET <= now {
@@ -272,7 +277,7 @@ impl WriterProxy {
 
     /// Handles a sample from before the position: either another reader requested it, or the writer has restarted.
     pub(super) fn suspect(&mut self, now: Instant, number: SequenceNumber) {
-        if self.may_go_back() && self.position.is_quiet(now) {
+        if self.may_revert() && self.position.is_quiet(now) {
             self.contest(number);
             if self.position.probe_at.is_none() {
                 self.probe(now);
@@ -288,15 +293,15 @@ impl WriterProxy {
     }
 
     /// Returns whether the position may move back. A Runnel writer never restarts with the same GUID; others may.
-    fn may_go_back(&self) -> bool {
+    fn may_revert(&self) -> bool {
         let is_builtin = self.spec.guid.entity.is_builtin();
-        let begins_anew = !self.goes_on() || is_builtin;
-        !self.has_alternate_path && (begins_anew || self.position.jump.is_some())
+        let may_have_restarted = !self.has_not_restarted() || is_builtin;
+        !self.has_alternate_path && (may_have_restarted || self.position.jump.is_some())
     }
 
     /// Returns whether the writer is known not to have restarted.
-    pub(super) fn goes_on(&self) -> bool {
-        self.is_named_once() && !self.position.counts_restarted
+    pub(super) fn has_not_restarted(&self) -> bool {
+        self.has_unique_guid() && !self.position.counts_restarted
     }
 
     /// Returns false if a HEARTBEAT ends before the position, or begins before the first number of discovery; it then
@@ -307,7 +312,7 @@ impl WriterProxy {
             self.position.confirm_by_heartbeat(now);
             return true;
         }
-        if !self.may_go_back() {
+        if !self.may_revert() {
             return true;
         }
         self.contest(heartbeat.first);
@@ -315,20 +320,20 @@ impl WriterProxy {
             Verdict::Overtaken => self.probe_later(now),
             Verdict::Copy => {}
             Verdict::Contested => self.probe(now),
-            Verdict::Restart => self.go_back(now, heartbeat),
+            Verdict::Restart => self.revert(now, heartbeat),
         }
         false
     }
 
     /// Moves back to before a jump, or to the writer's samples if it has restarted. Discovery is read again completely.
-    fn go_back(&mut self, now: Instant, heartbeat: &Heartbeat) {
+    fn revert(&mut self, now: Instant, heartbeat: &Heartbeat) {
         let is_builtin = self.spec.guid.entity.is_builtin();
         let jump = self.position.jump.take().filter(|jump| jump.from <= heartbeat.last.next());
-        let begins_anew = !self.goes_on();
+        let may_have_restarted = !self.has_not_restarted();
         match jump.map(|jump| jump.from).filter(|_| !is_builtin) {
             Some(from) if from >= heartbeat.first => self.return_to(from),
-            None if !begins_anew && !is_builtin => return,
-            _ => self.begin_anew(heartbeat.first),
+            None if !may_have_restarted && !is_builtin => return,
+            _ => self.restart(heartbeat.first),
         }
         self.last = heartbeat.last.max(self.next.previous());
         self.position.correct();
@@ -337,11 +342,11 @@ impl WriterProxy {
         self.owes_answer = true;
     }
 
-    fn begin_anew(&mut self, first: SequenceNumber) {
+    fn restart(&mut self, first: SequenceNumber) {
         self.held.clear();
         self.held_bytes = 0;
         self.fragments.forget_all();
-        (self.had, self.position.counts_restarted) = (None, false);
+        (self.resume_at, self.position.counts_restarted) = (None, false);
         self.lost_before = SequenceNumber::ZERO;
         self.position.recent = RecentSamples::default();
         self.return_to(first);
@@ -369,14 +374,14 @@ impl WriterProxy {
 
     /// Reads all samples of a discovery writer again.
     pub fn read_again(&mut self, now: Instant) {
-        self.begin_anew(SequenceNumber::FIRST);
-        (self.greeted, self.last) = (false, SequenceNumber::ZERO);
+        self.restart(SequenceNumber::FIRST);
+        (self.has_first_heartbeat, self.last) = (false, SequenceNumber::ZERO);
         self.probe(now);
     }
 
     /// Sets the writer's last number from a HEARTBEAT. A lower one may have been overtaken by samples, unless it is far
     /// lower.
-    pub(super) fn believe_last(&mut self, now: Instant, heartbeat: &Heartbeat) {
+    pub(super) fn update_last(&mut self, now: Instant, heartbeat: &Heartbeat) {
         let ahead = self.last.distance_from(heartbeat.last);
         if ahead == 0 {
             self.position.last.confirm(now);
@@ -389,8 +394,8 @@ impl WriterProxy {
         let verdict = self.position.last.contradict(now, heartbeat.count.into());
         if ahead > WINDOW || verdict == Verdict::Restart {
             self.last = heartbeat.last.max(self.next.previous());
-            self.let_go_behind(self.last);
-            self.retry.looked = self.retry.looked.min(self.last);
+            self.drop_after(self.last);
+            self.retry.searched_up_to = self.retry.searched_up_to.min(self.last);
             self.retry.up_to = self.retry.up_to.min(self.last);
             self.position.correct();
         }

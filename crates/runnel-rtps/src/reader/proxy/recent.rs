@@ -1,11 +1,11 @@
 //! Recent samples: numbers and digests that distinguish copies from other samples with the same number.
 
-use super::arrival::MOST_HELD;
+use super::arrival::MAX_HELD;
 use crate::wire::SequenceNumber;
 use alloc::collections::VecDeque;
 
 /// Maximum number of remembered samples.
-const MOST: usize = 16;
+const MAX: usize = 16;
 
 /// Numbers and digests of recent samples.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ impl RecentSamples {
     }
 
     pub fn note(&mut self, number: SequenceNumber, digest: u32) {
-        if self.0.len() >= MOST {
+        if self.0.len() >= MAX {
             self.0.pop_front();
         }
         self.0.push_back((number, digest));
@@ -34,9 +34,9 @@ impl RecentSamples {
         if self.has_copy(number, digest) {
             return;
         }
-        if self.0.len() >= MOST {
+        if self.0.len() >= MAX {
             let done = self.0.iter().position(|(number, _)| *number < next);
-            let oldest = (self.0.len() >= MOST_HELD).then_some(0);
+            let oldest = (self.0.len() >= MAX_HELD).then_some(0);
             done.or(oldest).map(|place| self.0.remove(place));
         }
         self.0.push_back((number, digest));

@@ -1,6 +1,6 @@
 //! Tests of positions set by forged datagrams.
 
-use super::{Arrival, WriterProxy, WriterSpec, copied};
+use super::{Arrival, WriterProxy, WriterSpec, copy_sample};
 use crate::reader::Budgets;
 use crate::wire::{DataFrag, EntityId, Gap, GuidPrefix, Heartbeat, Parameters, SequenceNumber, VendorId};
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ fn spec() -> WriterSpec {
         guid: prefix.with(WRITER),
         address: ([10, 0, 0, 1], 7410).into(),
         reliable: true,
-        most_bytes: 1000,
+        max_bytes: 1000,
         budgets: Budgets::new(1 << 20),
     }
 }
@@ -85,7 +85,7 @@ fn gap_before_first_heartbeat_is_taken_back() {
     let mut first = WriterProxy::new(spec());
     tell(&mut first, at(0), 1, 0, 1);
     (1..=5).for_each(|sample| assert_eq!(first.arrive(at(1), (number(sample), 0), true), Arrival::Deliver));
-    let mut proxy = WriterProxy::found_again(spec(), first.left());
+    let mut proxy = WriterProxy::rematched(spec(), first.unmatched_state());
     skip(&mut proxy, at(500), 6, FAR);
     // The first one sets the position.
     contradict(&mut proxy, 4);
@@ -100,7 +100,7 @@ fn gap_far_ahead_is_taken_back_after_writer_was_found_again() {
     (1..=5).for_each(|sample| assert_eq!(proxy.arrive(at(1), (number(sample), 0), true), Arrival::Deliver));
     skip(&mut proxy, at(500), 6, FAR);
     for count in 2..6 {
-        proxy = WriterProxy::found_again(spec(), proxy.left());
+        proxy = WriterProxy::rematched(spec(), proxy.unmatched_state());
         tell(&mut proxy, at(1000 * u64::from(count)), 1, 5, count);
     }
     assert_eq!(proxy.due(), Some(number(FAR)));
@@ -115,7 +115,7 @@ fn samples_dropped_by_heartbeat_are_asked_for_again() {
     tell(&mut proxy, at(0), 1, 4, 1);
     for sample in (1..=4).map(number) {
         assert_eq!(proxy.arrive(at(1), (sample, 0), false), Arrival::Early);
-        assert!(proxy.hold(at(1), sample, copied(b"sample", None, false)));
+        assert!(proxy.hold(at(1), sample, copy_sample(b"sample", None, false)));
     }
     (2..5).for_each(|count| tell(&mut proxy, at(1000 * u64::from(count)), 1, 2, count));
     tell(&mut proxy, at(5000), 1, 4, 5);
@@ -156,7 +156,7 @@ fn writer_that_answers_late_is_soon_asked_again() {
     proxy.answer(now, READER).unwrap();
     let now = now + Duration::from_millis(10);
     assert_eq!(proxy.arrive(now, (number(5), 0), true), Arrival::Early);
-    assert!(proxy.hold(now, number(5), copied(b"sample", None, false)));
+    assert!(proxy.hold(now, number(5), copy_sample(b"sample", None, false)));
     tell(&mut proxy, now, 1, 5, 1);
     proxy.answer(now, READER).unwrap();
     assert!(proxy.timeout().unwrap() < now + Duration::from_millis(500));
@@ -179,7 +179,7 @@ fn first_delivered(proxy: &mut WriterProxy, from: u64, numbers: core::ops::Range
 fn best_effort_reader_that_was_left_too_far_ahead_receives_again() {
     let mut first = WriterProxy::new(best_effort());
     assert_eq!(first.arrive(at(0), (number(200), 0), true), Arrival::Deliver);
-    let mut proxy = WriterProxy::found_again(best_effort(), first.left());
+    let mut proxy = WriterProxy::rematched(best_effort(), first.unmatched_state());
     // For a moment they may have been overtaken.
     assert_eq!(first_delivered(&mut proxy, 1000, 100..150), Some(105));
 }

@@ -23,7 +23,7 @@ struct Followed {
     asked: Instant,
     /// It was requested again, so its arrival may answer the first request or the last.
     again: bool,
-    came: Option<Instant>,
+    arrived: Option<Instant>,
 }
 
 impl Timing {
@@ -44,29 +44,29 @@ impl Timing {
     /// Records a requested sample.
     pub fn note_asked(&mut self, now: Instant, number: SequenceNumber) {
         match &mut self.followed {
-            Some(followed) if followed.number == number => followed.again |= followed.came.is_none(),
+            Some(followed) if followed.number == number => followed.again |= followed.arrived.is_none(),
             // A second copy of a received one may be in flight.
-            Some(Followed { came: Some(came), .. }) if *came + self.takes > now => {}
-            Some(Followed { came: None, .. }) => {}
-            _ => self.followed = Some(Followed { number, asked: now, again: false, came: None }),
+            Some(Followed { arrived: Some(arrived), .. }) if *arrived + self.takes > now => {}
+            Some(Followed { arrived: None, .. }) => {}
+            _ => self.followed = Some(Followed { number, asked: now, again: false, arrived: None }),
         }
     }
 
     /// Records that samples before this one are no longer missing.
     pub fn note_done(&mut self, next: SequenceNumber) {
-        let is_moot = |followed: &Followed| followed.came.is_none() && followed.number < next;
+        let is_moot = |followed: &Followed| followed.arrived.is_none() && followed.number < next;
         if self.followed.as_ref().is_some_and(is_moot) {
             self.followed = None;
         }
     }
 
     /// Records the first arrival of a sample. A sample that was requested once shows the repair time.
-    pub fn note_came(&mut self, now: Instant, number: SequenceNumber) {
+    pub fn note_arrival(&mut self, now: Instant, number: SequenceNumber) {
         let Some(followed) = self.followed.as_mut().filter(|followed| followed.number == number) else {
             return;
         };
         if followed.again {
-            followed.came = Some(now);
+            followed.arrived = Some(now);
             return;
         }
         let took = now.since(followed.asked);
@@ -75,8 +75,8 @@ impl Timing {
     }
 
     /// Records a repeated arrival. If the sample was requested again, that was too early.
-    pub fn note_came_again(&mut self, number: SequenceNumber) {
-        if self.followed.is_some_and(|followed| followed.number == number && followed.came.is_some()) {
+    pub fn note_repeated_arrival(&mut self, number: SequenceNumber) {
+        if self.followed.is_some_and(|followed| followed.number == number && followed.arrived.is_some()) {
             self.takes = (self.takes * 3 / 2).min(LONGEST);
             self.followed = None;
         }

@@ -2,7 +2,7 @@
 //! one confirms it: until then a contradicting acknowledgement is believed, and the samples are sent.
 
 use super::{FIRST_REMINDER, ReaderProxy};
-use crate::count::News;
+use crate::count::CountVerdict;
 use crate::evidence::QUIET;
 use crate::history::History;
 use crate::wire::{AckNack, SequenceNumber};
@@ -28,41 +28,41 @@ impl ReaderProxy {
         if base > self.next {
             (self.next, self.fragment) = (base, 1);
         }
-        let heard_of = ack.missing.iter().last().map_or(base.previous(), |last| last.max(base.previous()));
-        self.flight.answered(now, heard_of);
-        self.asked.retain(|number| *number >= base);
-        self.fragments_asked.forget_before(base);
-        self.asked.extend(ack.missing.iter().filter(|number| *number < self.next));
+        let known_up_to = ack.missing.iter().last().map_or(base.previous(), |last| last.max(base.previous()));
+        self.flight.answered(now, known_up_to);
+        self.requested.retain(|number| *number >= base);
+        self.requested_fragments.forget_before(base);
+        self.requested.extend(ack.missing.iter().filter(|number| *number < self.next));
         let is_echo = self.spec.echoes && self.acked >= self.last_due(history);
-        self.heartbeat |= !ack.is_final && self.asked.is_empty() && !is_echo;
+        self.heartbeat |= !ack.is_final && self.requested.is_empty() && !is_echo;
         true
     }
 
     /// Returns false if an acknowledgement was overtaken or has an implausible count; the reader is then asked.
     fn takes_count(&mut self, now: Instant, count: u32) -> bool {
-        let news = self.acknowledgements.take(now, count);
+        let news = self.acknowledgements.check(now, count);
         match news {
-            News::Fresh => self.probe_at = None,
-            News::Stale => {}
-            News::Overtaken => self.probe_at = self.probe_at.or(Some(now + QUIET)),
-            News::Contested => self.heartbeat = true,
-            News::Restarted => self.corrections += 1,
+            CountVerdict::Fresh => self.probe_at = None,
+            CountVerdict::Stale => {}
+            CountVerdict::Overtaken => self.probe_at = self.probe_at.or(Some(now + QUIET)),
+            CountVerdict::Contested => self.heartbeat = true,
+            CountVerdict::Restarted => self.corrections += 1,
         }
-        news.counts()
+        news.is_accepted()
     }
 
-    fn note_acknowledged(&mut self, now: Instant, told: SequenceNumber, has_all: bool) {
-        if told >= self.acked {
+    fn note_acknowledged(&mut self, now: Instant, acked: SequenceNumber, has_all: bool) {
+        if acked >= self.acked {
             self.confirmed = self.confirmed.max(self.acked);
         } else if !has_all {
             // It misses samples that it had acknowledged.
-            self.acked = told.max(self.start.previous());
+            self.acked = acked.max(self.start.previous());
             self.confirmed = self.confirmed.min(self.acked);
             self.corrections += 1;
         }
-        if told > self.acked {
-            self.acked = told;
-            (self.patience, self.since) = (FIRST_REMINDER, now);
+        if acked > self.acked {
+            self.acked = acked;
+            (self.reminder_delay, self.since) = (FIRST_REMINDER, now);
         }
     }
 

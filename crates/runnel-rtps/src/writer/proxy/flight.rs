@@ -16,7 +16,7 @@ const DATAGRAM_COST: u64 = 1024;
 const ROUND_TRIP: Duration = Duration::from_millis(10);
 
 /// Maximum number of outstanding probes.
-const MOST_PROBES: usize = 4;
+const MAX_PROBES: usize = 4;
 
 /// Bytes in flight to a reader.
 #[derive(Clone, Debug, Default)]
@@ -73,18 +73,18 @@ impl Flight {
 
     /// Records a request for an acknowledgement up to this sample.
     pub fn ask(&mut self, at: Instant, number: SequenceNumber) {
-        if self.probes.len() >= MOST_PROBES {
+        if self.probes.len() >= MAX_PROBES {
             self.probes.pop_back();
         }
         self.probes.push_back(Probe { at, number, sent: self.sent });
         self.last.asks = true;
     }
 
-    /// Handles an acknowledgement that shows knowledge of samples up to `heard_of`. The bytes sent before the matching
+    /// Handles an acknowledgement that shows knowledge of samples up to `known_up_to`. The bytes sent before the matching
     /// request are no longer in flight. An unrequested acknowledgement of earlier samples does not count: a reader that
     /// misses samples sends it at once, when the network is full.
-    pub fn answered(&mut self, now: Instant, heard_of: SequenceNumber) {
-        let is_answer = |probe: &mut Probe| probe.number <= heard_of || now.since(probe.at) >= ROUND_TRIP;
+    pub fn answered(&mut self, now: Instant, known_up_to: SequenceNumber) {
+        let is_answer = |probe: &mut Probe| probe.number <= known_up_to || now.since(probe.at) >= ROUND_TRIP;
         while let Some(probe) = self.probes.pop_front_if(is_answer) {
             self.known = probe.sent;
         }

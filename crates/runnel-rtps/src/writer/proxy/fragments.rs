@@ -9,56 +9,60 @@ use crate::wire::{Data, DataFrag, EntityId, Gap, HEADER_LEN, Heartbeat, InfoDest
 use runnel_core::time::Instant;
 
 /// Bytes of a datagram before the first sample: header and destination.
-const FRAME: usize = HEADER_LEN + InfoDestination::LEN;
+const DATAGRAM_OVERHEAD: usize = HEADER_LEN + InfoDestination::LEN;
 
 /// Overhead of a sample: timestamp, dispose flags, padding, and a heartbeat.
-const BESIDE: usize = InfoTimestamp::LEN + 32 + 4 + Heartbeat::LEN;
+const SAMPLE_OVERHEAD: usize = InfoTimestamp::LEN + 32 + 4 + Heartbeat::LEN;
 
 impl ReaderProxy {
     /// Returns whether a sample fits into a datagram with `full` bytes.
     pub(super) fn fits<B: Lend>(&self, change: &Change<B>, full: usize) -> bool {
         let len = if self.spec.plain.is_some() { PLAIN_PAYLOAD } else { change.payload.bytes().len() };
-        full + len + Data::OVERHEAD + self.beside() <= self.spec.datagram
+        full + len + Data::OVERHEAD + self.overhead() <= self.spec.datagram
     }
 
     /// Returns whether a sample may be appended to this datagram.
     pub(super) fn may_add<B: Lend>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
-        let bytes = change.payload.bytes().len() + Data::OVERHEAD + self.beside();
+        let bytes = change.payload.bytes().len() + Data::OVERHEAD + self.overhead();
         self.fits(change, out.len()) && out.allows(bytes)
     }
 
     /// Returns the overhead of a sample for this reader.
-    fn beside(&self) -> usize {
-        BESIDE + self.spec.inline_qos.len()
+    fn overhead(&self) -> usize {
+        SAMPLE_OVERHEAD + self.spec.inline_qos.len()
     }
 
     /// Returns whether a datagram has no content yet.
     pub(super) fn is_empty<B: Lend>(out: &Datagram<B>) -> bool {
-        out.len() <= FRAME
+        out.len() <= DATAGRAM_OVERHEAD
     }
 
     /// Returns whether a GAP and a heartbeat fit into a datagram.
     pub(super) fn fits_gap<B: Lend>(&self, out: &Datagram<B>) -> bool {
-        let fits = Self::is_empty(out) || out.len() + Gap::MOST_LEN + Heartbeat::LEN <= self.spec.datagram;
-        fits && out.allows(Gap::MOST_LEN)
+        let fits = Self::is_empty(out) || out.len() + Gap::MAX_LEN + Heartbeat::LEN <= self.spec.datagram;
+        fits && out.allows(Gap::MAX_LEN)
     }
 
     /// Returns whether a datagram with a fragment is within the limit of unproved peers.
     pub(super) fn may_add_fragment<B: Lend>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
         let len = change.payload.bytes().len().min(self.fragment_len().into());
-        out.allows(len + DataFrag::OVERHEAD + self.beside())
+        out.allows(len + DataFrag::OVERHEAD + self.overhead())
     }
 
     /// Returns whether a sample needs no fragmentation.
     pub(super) fn is_short<B: Lend>(&self, change: &Change<B>) -> bool {
-        self.fits(change, FRAME)
+        self.fits(change, DATAGRAM_OVERHEAD)
     }
 
     /// Returns the fragment size for this reader. Readers of one writer have different sizes: those on this host get
     /// long datagrams, others those of their network.
     fn fragment_len(&self) -> u16 {
-        let room = self.spec.datagram.saturating_sub(FRAME + DataFrag::OVERHEAD + self.beside()).max(1);
-        u16::try_from(room & !3).unwrap_or(u16::MAX - 3).max(1)
+        let capacity = self
+            .spec
+            .datagram
+            .saturating_sub(DATAGRAM_OVERHEAD + DataFrag::OVERHEAD + self.overhead())
+            .max(1);
+        u16::try_from(capacity & !3).unwrap_or(u16::MAX - 3).max(1)
     }
 
     /// Returns the number of fragments of a sample for this reader.
@@ -83,7 +87,7 @@ impl ReaderProxy {
             &change.payload,
             (fragment, self.fragment_len()),
         );
-        self.pacer.went(now, out.len());
+        self.pacer.note_sent(now, out.len());
         self.fragments_sent = self.fragments_sent.saturating_add(1);
         self.fragments(change)
     }

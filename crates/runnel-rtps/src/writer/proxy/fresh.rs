@@ -17,7 +17,7 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) -> Option<Instant> {
         let last = self.last_due(history);
-        while self.next <= last && !out.has_body() && !self.waits_for_room() {
+        while self.next <= last && !out.has_body() && !self.is_window_full() {
             let change = self.come_to_next(ends, last, history, out)?;
             if !self.is_short(change) {
                 // Fragments are sent in datagrams of their own.
@@ -33,7 +33,7 @@ impl ReaderProxy {
     }
 
     /// Returns whether no new sample may be sent; a partly sent one is completed.
-    pub(super) fn waits_for_room(&self) -> bool {
+    pub(super) fn is_window_full(&self) -> bool {
         self.fragment == 1 && self.flight.is_full()
     }
 
@@ -55,8 +55,8 @@ impl ReaderProxy {
             self.heartbeat |= self.spec.reliable;
             return None;
         };
-        let is_told = change.number == self.next || self.tell_of_hole(ends, change.number, out);
-        is_told.then_some(change)
+        let is_announced = change.number == self.next || self.announce_hole(ends, change.number, out);
+        is_announced.then_some(change)
     }
 
     /// Appends the next fragment of the next sample. Returns when to continue if it must wait.

@@ -47,12 +47,12 @@ impl ReaderProxy {
         self.spec.gate = gate;
         if gate == Gate::Open {
             self.heartbeat |= self.spec.reliable;
-            (self.since, self.patience) = (now, FIRST_REMINDER);
+            (self.since, self.reminder_delay) = (now, FIRST_REMINDER);
         }
     }
 
     /// Schedules a request for an acknowledgement, whether or not it owes one.
-    pub(in crate::writer) fn ask_again(&mut self) {
+    pub(in crate::writer) fn request_again(&mut self) {
         self.heartbeat |= self.spec.reliable;
     }
 
@@ -79,7 +79,7 @@ impl ReaderProxy {
     }
 
     /// Returns whether a sample is next for a reader that has acknowledged nothing and must know its first number.
-    pub(super) fn tells_first_number<B: Lend>(&self, history: &History<B>, out: &Datagram<B>) -> bool {
+    pub(super) fn is_first_number_due<B: Lend>(&self, history: &History<B>, out: &Datagram<B>) -> bool {
         let next = history.at_or_after(self.next).filter(|_| self.spec.needs_first_number);
         next.is_some_and(|change| self.is_short(change) && self.may_add(change, out) && !out.has_body())
     }
@@ -94,7 +94,7 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) {
         *heartbeats = heartbeats.wrapping_add(1);
-        let first = self.numbered(self.first_told(history));
+        let first = self.numbered(self.first_announced(history));
         let (last, count) = (first.previous(), *heartbeats);
         let heartbeat = Heartbeat { reader, writer, first, last, count, is_final: true, liveliness: false };
         heartbeat.emit(out.out());

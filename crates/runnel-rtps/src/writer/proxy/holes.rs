@@ -14,11 +14,11 @@ impl ReaderProxy {
     /// Returns whether a missing sample is lost to this reader. Discovery samples were replaced by others, and samples
     /// that were missing when it was matched are irrelevant.
     fn has_lost(&self, number: SequenceNumber) -> bool {
-        number > self.acked.max(self.met_at) && !self.spec.guid.entity.is_builtin()
+        number > self.acked.max(self.matched_at) && !self.spec.guid.entity.is_builtin()
     }
 
     /// Returns the first sample number of heartbeats to this reader.
-    pub(super) fn first_told<B>(&self, history: &History<B>) -> SequenceNumber {
+    pub(super) fn first_announced<B>(&self, history: &History<B>) -> SequenceNumber {
         let wanted = self.acked.next().max(self.start);
         let there = history.at_or_after(wanted).map_or(self.next, |change| change.number.min(self.next));
         let has_lost = there > wanted && self.has_lost(wanted);
@@ -28,7 +28,7 @@ impl ReaderProxy {
 
     /// Skips missing samples up to the next held one, and announces them. Returns false if the announcement does not
     /// fit into this datagram.
-    pub(super) fn tell_of_hole<B: Lend>(
+    pub(super) fn announce_hole<B: Lend>(
         &mut self,
         (reader, writer): (EntityId, EntityId),
         end: SequenceNumber,
@@ -50,7 +50,7 @@ impl ReaderProxy {
 
     /// Declares a requested sample irrelevant, with consecutive missing ones and other requested ones. Returns false if
     /// the GAP does not fit into this datagram.
-    pub(super) fn tell_of_asked<B: Lend>(
+    pub(super) fn announce_gone<B: Lend>(
         &mut self,
         number: SequenceNumber,
         (reader, writer): (EntityId, EntityId),
@@ -58,14 +58,14 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) -> bool {
         if self.spec.plain.is_some() {
-            let has_room = self.put_filler(number, (reader, writer), out);
-            if has_room {
-                self.asked.remove(&number);
+            let has_capacity = self.put_filler(number, (reader, writer), out);
+            if has_capacity {
+                self.requested.remove(&number);
             }
-            return has_room;
+            return has_capacity;
         }
         if self.has_lost(number) {
-            self.asked.remove(&number);
+            self.requested.remove(&number);
             self.heartbeat = true;
             return true;
         }
@@ -75,10 +75,10 @@ impl ReaderProxy {
         let there = history.at_or_after(number.max(self.start)).map(|change| change.number);
         let end = there.unwrap_or(history.last().next()).min(self.last_due(history).next());
         let mut gap = Gap::range(reader, writer, number, end.max(number.next()));
-        let mut asked = core::mem::take(&mut self.asked);
+        let mut requested = core::mem::take(&mut self.requested);
         let is_gone = |number| number < self.start || history.get(number).is_none() && !self.has_lost(number);
-        asked.retain(|other| *other >= gap.list.base && !(is_gone(*other) && gap.list.insert(*other)));
-        self.asked = asked;
+        requested.retain(|other| *other >= gap.list.base && !(is_gone(*other) && gap.list.insert(*other)));
+        self.requested = requested;
         gap.start = self.numbered(gap.start);
         gap.list.base = self.numbered(gap.list.base);
         gap.emit(out.out());

@@ -1,7 +1,6 @@
 //! Reader proxy: the progress of one matched reader of a writer.
 
 mod acknowledgement;
-mod asked_fragments;
 mod flight;
 mod fragments;
 mod fresh;
@@ -10,11 +9,12 @@ mod holes;
 mod plain;
 mod redundancy;
 mod repairs;
+mod requested_fragments;
 #[cfg(test)]
 mod tests;
 
 use super::pacer::{Pacer, Rate};
-use crate::count::Latest;
+use crate::count::LatestCount;
 use crate::datagram::Datagram;
 use crate::history::{Change, History};
 use crate::inline_qos;
@@ -22,12 +22,12 @@ use crate::lend::Lend;
 use crate::wire::{EntityId, Guid, Heartbeat, SequenceNumber};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use asked_fragments::AskedFragments;
 use core::net::SocketAddr;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use flight::{Flight, Last};
 pub(crate) use gate::Gate;
+use requested_fragments::RequestedFragments;
 use runnel_core::time::Instant;
 
 /// First delay until a reader is asked for an owed acknowledgement.
@@ -49,7 +49,7 @@ pub(crate) struct ReaderSpec {
     /// Rate of fragments.
     pub rate: Rate,
     /// It repeats a request only after a long delay, so repairs are sent redundantly.
-    pub asks_slowly: bool,
+    pub requests_slowly: bool,
     /// Inline QoS of its samples: a parameter list, or empty unless it expects that.
     pub inline_qos: Vec<u8>,
     /// Whether it is sent samples.
@@ -71,7 +71,7 @@ pub(crate) struct ReaderProxy {
     /// The first sample that is relevant to it.
     start: SequenceNumber,
     /// The last sample that was written before it was matched.
-    met_at: SequenceNumber,
+    matched_at: SequenceNumber,
     /// The next sample and fragment to send.
     next: SequenceNumber,
     fragment: u32,
@@ -84,12 +84,12 @@ pub(crate) struct ReaderProxy {
     corrections: u32,
     /// An alternate path carries samples from this one on.
     until: Option<SequenceNumber>,
-    asked: BTreeSet<SequenceNumber>,
-    fragments_asked: AskedFragments,
+    requested: BTreeSet<SequenceNumber>,
+    requested_fragments: RequestedFragments,
     /// Number of fragments sent since its last request.
     fragments_sent: u32,
-    acknowledgements: Latest,
-    nacks: Latest,
+    acknowledgements: LatestCount,
+    nacks: LatestCount,
     /// A heartbeat is due.
     heartbeat: bool,
     /// A liveliness heartbeat is due.
@@ -97,7 +97,7 @@ pub(crate) struct ReaderProxy {
     flight: Flight,
     /// When it was last sent something, and the delay until it is asked for an acknowledgement.
     since: Instant,
-    patience: Duration,
+    reminder_delay: Duration,
     pacer: Pacer,
 }
 
@@ -120,10 +120,10 @@ pub(super) struct Lead {
 }
 
 impl ReaderProxy {
-    pub(super) fn new(spec: ReaderSpec, start: SequenceNumber, met_at: SequenceNumber) -> Self {
+    pub(super) fn new(spec: ReaderSpec, start: SequenceNumber, matched_at: SequenceNumber) -> Self {
         Self {
             start,
-            met_at,
+            matched_at,
             next: start,
             fragment: 1,
             acked: start.previous(),
@@ -131,16 +131,16 @@ impl ReaderProxy {
             probe_at: None,
             corrections: 0,
             until: None,
-            asked: BTreeSet::new(),
-            fragments_asked: AskedFragments::default(),
+            requested: BTreeSet::new(),
+            requested_fragments: RequestedFragments::default(),
             fragments_sent: 0,
-            acknowledgements: Latest::default(),
-            nacks: Latest::default(),
+            acknowledgements: LatestCount::default(),
+            nacks: LatestCount::default(),
             heartbeat: spec.reliable,
             liveliness: false,
             flight: Flight::default(),
             since: Instant(0),
-            patience: FIRST_REMINDER,
+            reminder_delay: FIRST_REMINDER,
             pacer: Pacer::new(spec.rate),
             spec,
         }
@@ -198,8 +198,8 @@ impl ReaderProxy {
         let first = self.first_unacknowledged();
         self.until = Some(first);
         (self.next, self.fragment) = (self.next.max(first), 1);
-        self.asked.clear();
-        self.fragments_asked = AskedFragments::default();
+        self.requested.clear();
+        self.requested_fragments = RequestedFragments::default();
     }
 
     pub(super) fn is_suspended(&self) -> bool {
@@ -217,7 +217,7 @@ impl ReaderProxy {
             // A late joiner on hold would request kept samples.
             self.start = self.start.max(from);
         }
-        (self.heartbeat, self.since, self.patience) = (self.spec.reliable, now, FIRST_REMINDER);
+        (self.heartbeat, self.since, self.reminder_delay) = (self.spec.reliable, now, FIRST_REMINDER);
     }
 
     /// Returns the last sample that RTPS is to deliver to it.
@@ -232,7 +232,7 @@ impl ReaderProxy {
 
     /// Returns whether it has been sent only some fragments of a sample.
     pub(super) fn is_amid(&self, number: SequenceNumber) -> bool {
-        let is_repaired = self.fragments_asked.front().is_some_and(|(asked, _)| asked == number);
+        let is_repaired = self.requested_fragments.front().is_some_and(|(asked, _)| asked == number);
         self.next == number && self.fragment > 1 || is_repaired
     }
 
@@ -243,16 +243,16 @@ impl ReaderProxy {
     /// Returns whether it is due the same samples and announcements as another reader. If one was matched later, that
     /// holds once earlier samples are no longer held: the other would give up missing ones if it received the later
     /// reader's announcements.
-    pub(super) fn is_level_with<B>(&self, other: &Self, history: &History<B>) -> bool {
+    pub(super) fn has_same_progress<B>(&self, other: &Self, history: &History<B>) -> bool {
         #[cfg(test)]
         tests::COMPARISONS.with(|count| count.set(count.get() + 1));
-        let plain = |proxy: &Self| proxy.asked.is_empty() && proxy.fragments_asked.is_empty();
+        let plain = |proxy: &Self| proxy.requested.is_empty() && proxy.requested_fragments.is_empty();
         // Some have a port for each reader, and only reliable readers delay progress.
         let way = |proxy: &Self| (proxy.spec.address, proxy.spec.reliable);
         way(self) == way(other)
             && self.spec.inline_qos == other.spec.inline_qos
             && (self.next, self.fragment, self.until) == (other.next, other.fragment, other.until)
-            && self.first_told(history) == other.first_told(history)
+            && self.first_announced(history) == other.first_announced(history)
             // A hole may be announced as lost, together with all earlier samples.
             && (self.acked == other.acked || history.get(self.next).is_some() || self.next > history.last())
             && plain(self)
@@ -283,7 +283,7 @@ impl ReaderProxy {
     /// Returns when to request an owed acknowledgement, or one after a contradiction.
     pub(super) fn reminder(&self) -> Option<Instant> {
         let is_asked = self.owes_acknowledgement() && self.spec.gate == Gate::Open;
-        let owed = is_asked.then(|| self.since + self.patience);
+        let owed = is_asked.then(|| self.since + self.reminder_delay);
         owed.into_iter().chain(self.probe_at).min()
     }
 
@@ -294,22 +294,22 @@ impl ReaderProxy {
         }
         self.probe_at = None;
         self.since = now;
-        self.patience = (self.patience * 2).min(LONGEST_REMINDER);
+        self.reminder_delay = (self.reminder_delay * 2).min(LONGEST_REMINDER);
         self.heartbeat = true;
         true
     }
 
     /// Matches an unmatched reader again with its former state.
-    pub(super) fn join_again(&mut self, spec: ReaderSpec) {
+    pub(super) fn rematch(&mut self, spec: ReaderSpec) {
         self.spec = spec;
         self.heartbeat = true;
     }
 
     /// Requests an owed acknowledgement along with new samples, and resets the delay. Otherwise a reader that was
     /// silent once would be asked at ever longer intervals.
-    fn ask_along(&mut self, now: Instant) {
+    fn request_along(&mut self, now: Instant) {
         if self.since + FIRST_REMINDER <= now {
-            (self.heartbeat, self.since, self.patience) = (true, now, FIRST_REMINDER);
+            (self.heartbeat, self.since, self.reminder_delay) = (true, now, FIRST_REMINDER);
         }
     }
 
@@ -327,8 +327,8 @@ impl ReaderProxy {
         }
         self.flight.begin();
         let owed = self.owes_acknowledgement();
-        self.skip_what_is_gone(history);
-        if self.tells_first_number(history, out) {
+        self.skip_missing(history);
+        if self.is_first_number_due(history, out) {
             self.fill_first_number(ends, history, heartbeats, out);
         }
         let empty = out.len();
@@ -337,14 +337,14 @@ impl ReaderProxy {
             let next = self.next;
             not_before = self.fill_fresh(now, ends, history, out);
             if owed && self.next > next {
-                self.ask_along(now);
+                self.request_along(now);
             }
         }
-        let brings = out.len() > empty;
-        if brings && self.spec.reliable {
+        let has_content = out.len() > empty;
+        if has_content && self.spec.reliable {
             self.flight.send(out.len());
         }
-        if self.is_to_be_told(brings, ends.1, history) || self.heartbeat && out.is_limited() {
+        if self.is_heartbeat_due(has_content, ends.1, history) || self.heartbeat && out.is_limited() {
             self.fill_heartbeat(now, ends, history, heartbeats, out);
         }
         if out.len() == empty {
@@ -357,31 +357,31 @@ impl ReaderProxy {
     }
 
     /// Returns whether to append a heartbeat, also with samples in this datagram.
-    fn is_to_be_told<B>(&self, brings: bool, writer: EntityId, history: &History<B>) -> bool {
+    fn is_heartbeat_due<B>(&self, has_content: bool, writer: EntityId, history: &History<B>) -> bool {
         let is_due = self.spec.reliable
-            && (brings || self.heartbeat)
+            && (has_content || self.heartbeat)
             && !self.is_amid_discovery(writer, history)
-            && !self.is_amid_fragments_for_slow_reader(brings);
+            && !self.is_amid_fragments_for_slow_reader(has_content);
         is_due || self.liveliness
     }
 
     /// Returns whether more discovery samples follow at once: only the last datagram holds a heartbeat, so that the
     /// participant is complete when it has received that one, and not before.
     fn is_amid_discovery<B>(&self, writer: EntityId, history: &History<B>) -> bool {
-        let follows = self.next <= history.last() && !self.waits_for_room();
+        let follows = self.next <= history.last() && !self.is_window_full();
         writer.is_builtin() && follows && !self.flight.wants_probe()
     }
 
     /// Returns whether more fragments or repairs follow for a reader that asks slowly: an earlier heartbeat would make
     /// it request a part, and the rest only after its delay. Not for the first sample: Cyclone DDS begins after the
     /// first heartbeat that it receives, and the one before that sample may be lost.
-    fn is_amid_fragments_for_slow_reader(&self, brings: bool) -> bool {
-        let follows = self.fragment > 1 || !self.fragments_asked.is_empty();
-        brings && self.spec.asks_slowly && follows && self.next > self.start
+    fn is_amid_fragments_for_slow_reader(&self, has_content: bool) -> bool {
+        let follows = self.fragment > 1 || !self.requested_fragments.is_empty();
+        has_content && self.spec.requests_slowly && follows && self.next > self.start
     }
 
     /// Skips samples that the writer no longer holds.
-    fn skip_what_is_gone<B>(&mut self, history: &History<B>) {
+    fn skip_missing<B>(&mut self, history: &History<B>) {
         let first = history.first().min(self.last_due(history).next());
         if self.next < first && self.spec.plain.is_none() {
             (self.next, self.fragment) = (first, 1);
@@ -407,7 +407,7 @@ impl ReaderProxy {
         let heartbeat = Heartbeat {
             reader,
             writer,
-            first: self.numbered(self.first_told(history)),
+            first: self.numbered(self.first_announced(history)),
             last: self.numbered(if writer.is_builtin() { history.last() } else { self.next.previous() }),
             count: *heartbeats,
             is_final: !must_answer,
@@ -425,8 +425,8 @@ fn put<B: Lend>(change: &Change<B>, ends: (EntityId, EntityId), spec: &ReaderSpe
     let number = spec.numbered(change.number);
     match (&spec.plain, change.key) {
         (Some(addresses), _) => plain::put(change, ends, addresses, out),
-        (None, Some(key)) if change.gone => {
-            out.data(ends, number, &inline_qos::gone(key), &change.payload, true)
+        (None, Some(key)) if change.disposed => {
+            out.data(ends, number, &inline_qos::disposed(key), &change.payload, true)
         }
         _ => out.data(ends, number, &spec.inline_qos, &change.payload, false),
     }

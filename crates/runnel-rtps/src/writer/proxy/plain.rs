@@ -33,11 +33,11 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) -> bool {
         let len = Data::OVERHEAD + FILLER.len() + Heartbeat::LEN;
-        let has_room = (Self::is_empty(out) || out.len() + len <= self.spec.datagram) && out.allows(len);
-        if has_room {
+        let has_capacity = (Self::is_empty(out) || out.len() + len <= self.spec.datagram) && out.allows(len);
+        if has_capacity {
             Data::emit(out.out(), ends, number, &[], Payload::Value(&FILLER));
         }
-        has_room
+        has_capacity
     }
 }
 
@@ -49,7 +49,10 @@ pub(super) fn put<B: Lend>(
     out: &mut Datagram<B>,
 ) {
     let role = if ends.1 == EntityId::PUBLICATIONS_WRITER { Role::Writer } else { Role::Reader };
-    let plain =
-        if change.gone { FILLER.to_vec() } else { plain_endpoint(role, change.payload.bytes(), addresses) };
+    let plain = if change.disposed {
+        FILLER.to_vec()
+    } else {
+        plain_endpoint(role, change.payload.bytes(), addresses)
+    };
     Data::emit(out.out(), ends, change.number, &[], Payload::Value(&plain));
 }

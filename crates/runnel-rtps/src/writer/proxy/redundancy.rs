@@ -5,7 +5,7 @@
 //! 100 ms, and a copy of it some microseconds.
 
 /// Maximum number of copies of a repair.
-const MOST_COPIES: usize = 3;
+const MAX_COPIES: usize = 3;
 
 /// Maximum number of fragments in one request.
 const RANGE: u32 = 256;
@@ -21,7 +21,7 @@ pub(super) fn copies_against_loss(requested: u32, sent: u32) -> usize {
         return 1;
     }
     let expected_losses = |copies: usize| (0..copies).fold(f64::from(requested), |left, _| left * loss);
-    (1..MOST_COPIES).find(|copies| expected_losses(*copies) < 0.5).unwrap_or(MOST_COPIES)
+    (1..MAX_COPIES).find(|copies| expected_losses(*copies) < 0.5).unwrap_or(MAX_COPIES)
 }
 
 #[cfg(test)]

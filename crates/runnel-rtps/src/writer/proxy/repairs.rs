@@ -1,7 +1,7 @@
 //! Repairs: samples and fragments that a reader requests again.
 
-use super::asked_fragments::MOST;
 use super::redundancy::copies_against_loss;
+use super::requested_fragments::MAX;
 use super::{FIRST_REMINDER, ReaderProxy, put};
 use crate::datagram::Datagram;
 use crate::history::History;
@@ -13,25 +13,25 @@ use runnel_core::time::Instant;
 impl ReaderProxy {
     /// Handles a NACK_FRAG. Returns whether something is to be sent.
     pub(in crate::writer) fn nack_fragments(&mut self, now: Instant, nack: &NackFrag) -> bool {
-        if !self.spec.reliable || !self.nacks.take(now, nack.count).counts() {
+        if !self.spec.reliable || !self.nacks.check(now, nack.count).is_accepted() {
             return false;
         }
         // It answers: with growing delays, its other losses would be requested only after a second.
-        (self.patience, self.since) = (FIRST_REMINDER, now);
+        (self.reminder_delay, self.since) = (FIRST_REMINDER, now);
         let wanted = self.own_number(nack);
         let sent = |fragment| wanted < self.next || wanted == self.next && fragment < self.fragment;
         // A further request does not always repeat earlier ones, which may still be queued.
-        let is_waiting = |fragment| self.fragments_asked.contains((wanted, fragment));
+        let is_waiting = |fragment| self.requested_fragments.contains((wanted, fragment));
         let fresh = nack.missing.iter().filter(|fragment| sent(*fragment) && !is_waiting(*fragment));
         let fresh: Vec<u32> = fresh.collect();
         let sent_since = core::mem::take(&mut self.fragments_sent);
         let copies =
-            if self.spec.asks_slowly { copies_against_loss(fresh.len() as u32, sent_since) } else { 1 };
+            if self.spec.requests_slowly { copies_against_loss(fresh.len() as u32, sent_since) } else { 1 };
         // Copies follow each other after the whole run, since losses come in bursts.
         for _ in 0..copies {
-            fresh.iter().for_each(|fragment| self.fragments_asked.push((wanted, *fragment)));
+            fresh.iter().for_each(|fragment| self.requested_fragments.push((wanted, *fragment)));
         }
-        !self.fragments_asked.is_empty()
+        !self.requested_fragments.is_empty()
     }
 
     /// Appends requested samples and fragments. Returns when to continue if fragments must wait.
@@ -42,7 +42,7 @@ impl ReaderProxy {
         history: &History<B>,
         out: &mut Datagram<B>,
     ) -> Option<Instant> {
-        while let Some(number) = self.asked.first().copied() {
+        while let Some(number) = self.requested.first().copied() {
             if !self.fill_repair(number, ends, history, out) {
                 return None;
             }
@@ -61,16 +61,16 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) -> bool {
         let Some(change) = history.get(number).filter(|_| number >= self.start) else {
-            return self.tell_of_asked(number, ends, history, out);
+            return self.announce_gone(number, ends, history, out);
         };
         if !self.is_short(change) {
-            self.ask_all_fragments(number, history);
+            self.request_all_fragments(number, history);
         } else if out.has_body() || !self.may_add(change, out) {
             return false;
         } else {
             put(change, ends, &self.spec, out);
         }
-        self.asked.remove(&number);
+        self.requested.remove(&number);
         true
     }
 
@@ -82,7 +82,7 @@ impl ReaderProxy {
         history: &History<B>,
         out: &mut Datagram<B>,
     ) -> Option<Instant> {
-        let (number, fragment) = self.fragments_asked.front()?;
+        let (number, fragment) = self.requested_fragments.front()?;
         if let Some(at) = self.pacer.not_before(now) {
             return Some(at);
         }
@@ -90,28 +90,28 @@ impl ReaderProxy {
         if change.is_some_and(|change| !self.may_add_fragment(change, out)) {
             return None;
         }
-        self.fragments_asked.pop_front();
+        self.requested_fragments.pop_front();
         match change {
             Some(change) if fragment > self.fragments(change) => {}
             Some(change) => {
                 self.put_fragment(now, change, fragment, ends, out);
                 // A NACK_FRAG names at most 256 fragments: a heartbeat with the last of them makes the reader request
                 // the next.
-                self.heartbeat |= self.fragments_asked.is_empty();
+                self.heartbeat |= self.requested_fragments.is_empty();
             }
             None => {
-                self.fragments_asked.forget(number);
-                self.tell_of_asked(number, ends, history, out);
+                self.requested_fragments.forget(number);
+                self.announce_gone(number, ends, history, out);
             }
         }
         None
     }
 
-    fn ask_all_fragments<B: Lend>(&mut self, number: SequenceNumber, history: &History<B>) {
+    fn request_all_fragments<B: Lend>(&mut self, number: SequenceNumber, history: &History<B>) {
         let Some(change) = history.get(number) else { return };
         let count = self.fragments(change);
         let sent = if number == self.next { self.fragment } else { count + 1 };
-        self.fragments_asked.forget(number);
-        (1..sent).take(MOST).for_each(|fragment| self.fragments_asked.push((number, fragment)));
+        self.requested_fragments.forget(number);
+        (1..sent).take(MAX).for_each(|fragment| self.requested_fragments.push((number, fragment)));
     }
 }

@@ -32,7 +32,7 @@ fn proxy(datagram: usize) -> ReaderProxy {
         wants_earlier: false,
         datagram,
         rate: RATE,
-        asks_slowly: false,
+        requests_slowly: false,
         inline_qos: vec![],
         gate: Gate::Open,
         number_offset: 0,
@@ -70,7 +70,7 @@ fn a_fragment_that_was_not_sent_yet_is_no_repair() {
             &NackFrag { reader: ENDS.0, writer: ENDS.1, number, missing, count: 1 }
         )
     );
-    assert!(proxy.fragments_asked.iter().eq(&[(number, 2)]));
+    assert!(proxy.requested_fragments.iter().eq(&[(number, 2)]));
 }
 
 /// Sends until nothing is left; returns for each heartbeat whether it requests an answer, and the number of fragments.
@@ -103,9 +103,9 @@ fn request(fragments: impl Iterator<Item = u32>, count: u32) -> NackFrag {
 fn last_repair_asks_for_further_losses() {
     let (mut proxy, history) = (proxy(1444), history(&[10_000]));
     heartbeats_among_fragments(&mut proxy, &history);
-    (proxy.patience, proxy.since) = (LONGEST_REMINDER, Instant(0));
+    (proxy.reminder_delay, proxy.since) = (LONGEST_REMINDER, Instant(0));
     assert!(proxy.nack_fragments(Instant(5), &request([2, 4].into_iter(), 1)));
-    assert_eq!((proxy.patience, proxy.since), (FIRST_REMINDER, Instant(5)), "it answers");
+    assert_eq!((proxy.reminder_delay, proxy.since), (FIRST_REMINDER, Instant(5)), "it answers");
     let (asks, fragments) = heartbeats_among_fragments(&mut proxy, &history);
     assert_eq!((asks, fragments), (vec![false, true], 2));
 }
@@ -113,7 +113,7 @@ fn last_repair_asks_for_further_losses() {
 #[test]
 fn slowly_asking_reader_gets_one_heartbeat_per_sample() {
     let (mut proxy, history) = (proxy(1444), history(&[10_000]));
-    (proxy.spec.asks_slowly, proxy.heartbeat) = (true, false);
+    (proxy.spec.requests_slowly, proxy.heartbeat) = (true, false);
     let mut first = proxy.clone();
     assert_eq!(
         heartbeats_among_fragments(&mut first, &history).0.len(),
@@ -125,7 +125,7 @@ fn slowly_asking_reader_gets_one_heartbeat_per_sample() {
     assert_eq!((asks.len(), fragments), (1, 8));
     // Every eighth is lost: a copy of each repair follows all of them.
     assert!(proxy.nack_fragments(Instant(0), &request([1, 3, 8].into_iter(), 1)));
-    let order: Vec<u32> = proxy.fragments_asked.iter().map(|(_, fragment)| *fragment).collect();
+    let order: Vec<u32> = proxy.requested_fragments.iter().map(|(_, fragment)| *fragment).collect();
     assert_eq!(order, [1, 3, 8, 1, 3, 8]);
     let (asks, fragments) = heartbeats_among_fragments(&mut proxy, &history);
     assert_eq!((asks, fragments), (vec![true], 6));
@@ -160,10 +160,10 @@ fn a_best_effort_reader_is_told_nothing_beside_samples() {
 fn so_many_fragments_are_remembered_to_be_missing() {
     let (mut proxy, mut history) = (proxy(300), history(&[2_000_000]));
     proxy.next = SequenceNumber(2);
-    proxy.asked.insert(SequenceNumber::FIRST);
+    proxy.requested.insert(SequenceNumber::FIRST);
     fill(&mut proxy, &mut history);
     // One of them has been sent.
-    assert_eq!(proxy.fragments_asked.iter().count(), 8191);
+    assert_eq!(proxy.requested_fragments.iter().count(), 8191);
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn gaps(bytes: &[u8]) -> Vec<Gap> {
 #[test]
 fn one_gap_tells_of_many_samples_that_are_asked_for() {
     let (mut proxy, mut history) = (proxy(300), history(&[60; 400]));
-    (proxy.met_at, proxy.next) = (SequenceNumber(400), SequenceNumber(401));
+    (proxy.matched_at, proxy.next) = (SequenceNumber(400), SequenceNumber(401));
     // Two samples leave less space than such a list takes.
     history.retain(|change| change.number.0 == 1 || change.number.0 % 2 == 0);
     let mut missing = SequenceSet::new(SequenceNumber(1));
@@ -218,11 +218,11 @@ fn one_gap_tells_of_many_samples_that_are_asked_for() {
 fn no_datagram_is_longer_than_its_readers_are_sent_whatever_it_brings() {
     let (mut proxy, mut history) = (proxy(300), history(&[60; 40]));
     history.push(Sample(vec![0; 2000]), Timestamp::INVALID, Instant(0));
-    (proxy.met_at, proxy.next) = (SequenceNumber(41), SequenceNumber(42));
+    (proxy.matched_at, proxy.next) = (SequenceNumber(41), SequenceNumber(42));
     history.retain(|change| ![6, 7, 8, 20].contains(&change.number.0));
-    proxy.asked.extend((1..=10).map(SequenceNumber));
+    proxy.requested.extend((1..=10).map(SequenceNumber));
     let asked = [(41, 2), (20, 1), (41, 3)].map(|(number, fragment)| (SequenceNumber(number), fragment));
-    asked.into_iter().for_each(|fragment| proxy.fragments_asked.push(fragment));
+    asked.into_iter().for_each(|fragment| proxy.requested_fragments.push(fragment));
     let (bytes, longest) = sent(&mut proxy, &history);
     assert!(longest <= 300, "{longest} bytes");
     assert_eq!(gaps(&bytes).len(), 2);
@@ -235,7 +235,7 @@ fn composed_with(gate: Gate) -> usize {
     for number in 1..=1000 {
         let ReaderProxy { spec, .. } = proxy(1444);
         let guid = spec.guid.prefix.with(EntityId::user_reader(number));
-        writer.join(ReaderSpec { guid, gate, reliable: false, ..spec });
+        writer.match_reader(ReaderSpec { guid, gate, reliable: false, ..spec });
     }
     let mut out = Datagram::new();
     for _ in 0..4 {
@@ -257,12 +257,12 @@ fn thousands_of_readers_of_a_participant_are_compared_once_a_datagram() {
 fn run_of_lost_fragments_and_a_single_one_are_repaired_without_copies() {
     for lost in [1..2, 700..701, 300..556] {
         let (mut proxy, history) = (proxy(1444), history(&[1_500_000]));
-        proxy.spec.asks_slowly = true;
+        proxy.spec.requests_slowly = true;
         heartbeats_among_fragments(&mut proxy, &history);
         let mut missing = FragmentSet::new(lost.start);
         assert!(lost.clone().all(|fragment| missing.insert(fragment)));
         assert!(proxy.nack_fragments(Instant(0), &NackFrag { missing, ..request(0..0, 1) }));
-        assert_eq!(proxy.fragments_asked.iter().count(), lost.len(), "{lost:?}");
+        assert_eq!(proxy.requested_fragments.iter().count(), lost.len(), "{lost:?}");
     }
 }
 
@@ -281,12 +281,12 @@ fn what_an_unproved_peer_may_not_cost_waits() {
     let (mut fresh, long) = (proxy(1444), history(&[5000]));
     let mut repaired = fresh.clone();
     repaired.next = SequenceNumber(2);
-    repaired.fragments_asked.push((SequenceNumber(1), 1));
+    repaired.requested_fragments.push((SequenceNumber(1), 1));
     let mut gap = proxy(1444);
     let mut with_hole = history(&[8, 8, 8]);
     with_hole.retain(|change| change.number.0 == 3);
-    gap.met_at = SequenceNumber(3);
-    gap.asked.insert(SequenceNumber(1));
+    gap.matched_at = SequenceNumber(3);
+    gap.requested.insert(SequenceNumber(1));
     let mut plain = gap.clone();
     plain.spec.plain = Some(vec![]);
     let cases =

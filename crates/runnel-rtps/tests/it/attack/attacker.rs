@@ -12,7 +12,7 @@ use super::{Attack, Pair, Scene};
 use crate::net::{Captured, announcement, forged_prefix, secs};
 
 /// Forged datagrams that a report names, the last ones.
-const MOST_REPORTED: usize = 20;
+const MAX_REPORTED: usize = 20;
 
 const OWN_HOST: [u8; 4] = [10, 9, 9, 9];
 
@@ -45,7 +45,7 @@ impl Scene {
 
     pub(super) fn forged(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
         self.forged.push(Captured { from, to, bytes: bytes.to_vec() });
-        if self.forged.len() > MOST_REPORTED {
+        if self.forged.len() > MAX_REPORTED {
             self.forged.remove(0);
         }
         self.net.send(from, to, bytes);

@@ -35,7 +35,7 @@ const PERIOD: Duration = Duration::from_millis(20);
 const SLOW_PERIOD: Duration = Duration::from_millis(100);
 
 /// Datagrams that a participant may send while the links are watched.
-const MOST_DATAGRAMS: usize = 600;
+const MAX_DATAGRAMS: usize = 600;
 
 /// Numbers of samples that are published after the attacker's end.
 const AFTER: u32 = 1_000_000;
@@ -44,7 +44,7 @@ const AFTER: u32 = 1_000_000;
 const CAPTURE: usize = 200;
 
 /// Events of a participant that a report names.
-const MOST_REPORTED: usize = 60;
+const MAX_REPORTED: usize = 60;
 
 const LIMITS: (usize, usize) = (16, 32);
 
@@ -151,7 +151,7 @@ impl Scene {
         }
         for node in &self.net.nodes {
             lines.push(format!("events of {}:", node.address));
-            let from = node.events.len().saturating_sub(MOST_REPORTED);
+            let from = node.events.len().saturating_sub(MAX_REPORTED);
             lines.extend(node.events[from..].iter().map(|event| format!("    {event:?}")));
         }
         lines.join("\n")
@@ -239,7 +239,7 @@ impl Scene {
         }
         let (most, before) = (self.sent(), sent);
         let busiest = most.iter().zip(&before).map(|(after, before)| after - before).max().unwrap_or(0);
-        if busiest > MOST_DATAGRAMS {
+        if busiest > MAX_DATAGRAMS {
             return Err(format!("{busiest} datagrams in {WATCH:?}"));
         }
         self.net.run_for(LAST);

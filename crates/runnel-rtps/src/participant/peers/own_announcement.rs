@@ -10,7 +10,7 @@ use core::net::{IpAddr, SocketAddr};
 use runnel_core::time::Instant;
 
 /// Number of announcements with which participants that have named us are sent our new addresses.
-const TELL_OF_MOVE: u32 = 7;
+const MOVE_REMINDERS: u32 = 7;
 
 /// Serializes our announcement.
 pub(in crate::participant) fn announcement_of(config: &Config) -> Arc<[u8]> {
@@ -54,7 +54,7 @@ impl Participant {
         (self.config.unicast, self.config.own_addresses) = (unicast, own);
         self.announcement = announcement_of(&self.config);
         self.announced = 0;
-        self.tell_of_move = TELL_OF_MOVE;
+        self.move_reminders = MOVE_REMINDERS;
         self.timers.schedule_if_earlier(Timer::Announce, now);
     }
 }

@@ -12,7 +12,7 @@ use runnel_core::time::Instant;
 const SEARCH_EVERY: Duration = Duration::from_secs(1);
 
 /// Maximum number of lost participants that are searched, and the duration of the search.
-const MOST_LOST: usize = 64;
+const MAX_LOST: usize = 64;
 const SEARCH_FOR: Duration = Duration::from_secs(600);
 
 /// Participant that was lost without a farewell.
@@ -29,21 +29,21 @@ pub(super) struct Lost {
 
 impl Participant {
     /// Begins the search for a lost participant, which may be unreachable.
-    pub(super) fn look_for(
+    pub(super) fn begin_search(
         &mut self,
         now: Instant,
         prefix: GuidPrefix,
         (address, number_offset): (SocketAddr, i64),
     ) {
-        self.call_from(now, SEARCH_FOR, prefix, address, Some(number_offset));
+        self.add_call(now, SEARCH_FOR, prefix, address, Some(number_offset));
     }
 
     /// Calls a participant at a time and once more, in case the first call is lost.
     pub(super) fn call_twice(&mut self, at: Instant, prefix: GuidPrefix, address: SocketAddr) {
-        self.call_from(at, SEARCH_EVERY + SEARCH_EVERY / 2, prefix, address, None);
+        self.add_call(at, SEARCH_EVERY + SEARCH_EVERY / 2, prefix, address, None);
     }
 
-    fn call_from(
+    fn add_call(
         &mut self,
         at: Instant,
         time: Duration,
@@ -52,16 +52,16 @@ impl Participant {
         number_offset: Option<i64>,
     ) {
         self.peers.lost.retain(|lost| lost.address != address);
-        if self.peers.lost.len() >= MOST_LOST {
+        if self.peers.lost.len() >= MAX_LOST {
             self.peers.lost.pop_front();
         }
         self.peers.lost.push_back(Lost { prefix, address, number_offset, until: at + time });
-        self.writers.values_mut().for_each(|writer| writer.await_return(true));
+        self.writers.values_mut().for_each(|writer| writer.keep_disposals(true));
         self.timers.schedule_if_earlier(Timer::Search, at);
     }
 
     /// Returns whether a participant was proved and lost without a farewell.
-    pub(super) fn is_looked_for(&self, prefix: GuidPrefix) -> bool {
+    pub(super) fn is_searched(&self, prefix: GuidPrefix) -> bool {
         self.peers.lost.iter().any(|lost| lost.prefix == prefix)
     }
 
@@ -74,9 +74,9 @@ impl Participant {
     pub(super) fn search(&mut self, now: Instant) {
         let found: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
         self.peers.lost.retain(|lost| lost.until > now && !found.contains(&lost.address));
-        self.discovery.call(self.peers.lost.iter().map(|lost| Work::Seek(lost.prefix, lost.address)));
+        self.discovery.call(self.peers.lost.iter().map(|lost| Work::Call(lost.prefix, lost.address)));
         if self.peers.lost.is_empty() {
-            self.writers.values_mut().for_each(|writer| writer.await_return(false));
+            self.writers.values_mut().for_each(|writer| writer.keep_disposals(false));
         } else {
             self.timers.schedule_if_earlier(Timer::Search, now + SEARCH_EVERY);
         }
@@ -84,10 +84,10 @@ impl Participant {
 
     /// Handles an announcement that names us, of a participant that has lost us: it is sent our announcement, at
     /// limited intervals, since it may do the same.
-    pub(super) fn sought(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
+    pub(super) fn answer_search(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         let is_due = peer.reminded.is_none_or(|at| at + SEARCH_EVERY / 2 <= now);
-        if is_due && peer.standing.has_met() && peer.sends_from(from.ip()) {
+        if is_due && peer.standing.is_discovered() && peer.sends_from(from.ip()) {
             peer.reminded = Some(now);
             self.remind(prefix);
         }

@@ -7,17 +7,17 @@ use core::time::Duration;
 use runnel_core::time::Instant;
 
 /// Maximum number of remembered readers, and how long they are remembered.
-const MOST: usize = 64;
+const MAX: usize = 64;
 const KEPT: Duration = Duration::from_secs(5);
 
 /// Recently unmatched readers.
 #[derive(Debug, Default)]
-pub(super) struct LeftReaders {
+pub(super) struct UnmatchedReaders {
     /// Each with the time of the first write after it was unmatched.
     readers: Vec<(ReaderProxy, Option<Instant>)>,
 }
 
-impl LeftReaders {
+impl UnmatchedReaders {
     pub fn is_empty(&self) -> bool {
         self.readers.is_empty()
     }
@@ -31,7 +31,7 @@ impl LeftReaders {
         if !reader.is_reliable() || reader.is_passed_over() {
             return;
         }
-        if self.readers.len() >= MOST {
+        if self.readers.len() >= MAX {
             self.readers.remove(0);
         }
         self.readers.push((reader, None));
@@ -42,7 +42,7 @@ impl LeftReaders {
         let is_it = |(reader, _): &(ReaderProxy, _)| reader.guid() == spec.guid;
         let place = self.readers.iter().position(is_it)?;
         let (mut reader, _) = self.readers.remove(place);
-        reader.join_again(spec.clone());
+        reader.rematch(spec.clone());
         spec.reliable.then_some(reader)
     }
 
@@ -63,7 +63,7 @@ impl LeftReaders {
         self.readers.len() < before
     }
 
-    /// Returns when [`LeftReaders::expire`] is due: at once if a reader waits without a recorded time.
+    /// Returns when [`UnmatchedReaders::expire`] is due: at once if a reader waits without a recorded time.
     pub fn timeout(&self, last: SequenceNumber) -> Option<Instant> {
         let waiting =
             self.readers.iter().filter(|(reader, since)| since.is_some() || reader.releasable() < last);

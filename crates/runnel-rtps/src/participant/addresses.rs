@@ -10,7 +10,7 @@ use core::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 /// Addresses at which a participant is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ways {
+pub(super) struct PeerAddresses {
     /// Address of its discovery endpoints.
     pub metatraffic: SocketAddr,
     /// Address of its user endpoints.
@@ -18,17 +18,17 @@ pub(super) struct Ways {
 }
 
 /// Chooses the addresses of a participant after a datagram from `from`, among those that `may` be sent to.
-pub(super) fn ways(
+pub(super) fn choose_addresses(
     config: &Config,
     data: &ParticipantData,
     from: SocketAddr,
     may: impl Fn(IpAddr) -> bool,
-) -> Option<Ways> {
+) -> Option<PeerAddresses> {
     let metatraffic = best(config, &data.metatraffic, from, &may)?;
     let here = best(config, &data.unicast, from, |ip| may(ip) && config.is_one_place(ip, metatraffic.ip()));
     // It proves the one address, but not another.
     let port = data.unicast.first().map_or(metatraffic.port(), SocketAddr::port);
-    Some(Ways { metatraffic, user: here.unwrap_or(with_port(metatraffic, port)) })
+    Some(PeerAddresses { metatraffic, user: here.unwrap_or(with_port(metatraffic, port)) })
 }
 
 /// Chooses an address: the source, or another of this host for a local participant, or one of the source's family, or
@@ -55,11 +55,11 @@ fn usable(config: &Config, address: SocketAddr, from: SocketAddr) -> Option<Sock
     if address.ip().is_multicast() || !speaks {
         return None;
     }
-    on_link(address, from)
+    with_scope(address, from)
 }
 
 /// Adds the scope of the source to a link-local address.
-fn on_link(address: SocketAddr, from: SocketAddr) -> Option<SocketAddr> {
+fn with_scope(address: SocketAddr, from: SocketAddr) -> Option<SocketAddr> {
     let SocketAddr::V6(to) = address else { return Some(address) };
     if !to.ip().is_unicast_link_local() {
         return Some(address);
@@ -92,7 +92,7 @@ pub(super) fn address_of(
     let own = || endpoint.unicast.iter().filter(|to| !to.ip().is_multicast() && may(to.ip()));
     let near = own().find(|address| address.ip() == of_participant.ip());
     let family = || own().filter(|address| address.is_ipv4() == of_participant.is_ipv4());
-    let elsewhere = || family().find_map(|address| on_link(*address, of_participant));
+    let elsewhere = || family().find_map(|address| with_scope(*address, of_participant));
     near.map(|near| with_port(of_participant, near.port())).or_else(elsewhere).unwrap_or(of_participant)
 }
 
@@ -114,7 +114,7 @@ impl Config {
     }
 
     /// Returns whether datagrams from an address are accepted: it is in range, or is a configured peer.
-    pub(crate) fn hears(&self, ip: IpAddr) -> bool {
+    pub(crate) fn accepts_from(&self, ip: IpAddr) -> bool {
         let is_in_range = !self.named_only && (!self.own_host_only || self.is_own(ip));
         is_in_range || self.peers.iter().any(|peer| peer.ip() == ip)
     }
@@ -145,15 +145,16 @@ mod tests {
     #[test]
     fn who_stays_on_this_host_hears_others_that_are_named() {
         let mut config = config(&["10.0.0.1:7410"]);
-        let hears = |config: &Config| {
-            ["127.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.3"].map(|ip| config.hears(ip.parse().unwrap()))
+        let accepts_from = |config: &Config| {
+            ["127.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.3"]
+                .map(|ip| config.accepts_from(ip.parse().unwrap()))
         };
         config.peers = addresses(&["10.0.0.2:7410", "10.0.0.2:7412"]);
-        assert_eq!(hears(&config), [true; 4]);
+        assert_eq!(accepts_from(&config), [true; 4]);
         config.own_host_only = true;
-        assert_eq!(hears(&config), [true, true, true, false]);
+        assert_eq!(accepts_from(&config), [true, true, true, false]);
         config.named_only = true;
-        assert_eq!(hears(&config), [false, false, true, false]);
+        assert_eq!(accepts_from(&config), [false, false, true, false]);
     }
 
     const BOTH: [&str; 2] = ["10.0.0.1:7410", "[fd00::1]:7410"];

@@ -7,7 +7,7 @@
 //! From a known address it may announce other locators. They are believed when three consecutive announcements contain
 //! them, or when it does not answer at the old address but does at the new one.
 
-use super::routes::{is_among, ways};
+use super::addresses::{choose_addresses, is_among};
 use super::{Participant, Peer};
 use crate::announce::ParticipantData;
 use crate::config::Config;
@@ -18,15 +18,15 @@ use core::time::Duration;
 use runnel_core::time::Instant;
 
 /// Number of requests to the old address, and their interval.
-const ASK_TIMES: u32 = 8;
-const ASK_EVERY: Duration = Duration::from_millis(40);
+const CHECKS_AT_OLD_ADDRESS: u32 = 8;
+const CHECK_INTERVAL: Duration = Duration::from_millis(40);
 
 /// Number of requests to the new address, after no answer from the old one.
-const ASK_THERE_TIMES: u32 = 3;
+const CHECKS_AT_NEW_ADDRESS: u32 = 3;
 
 /// Announced move of a participant, which has not answered from its old address yet.
 #[derive(Debug)]
-pub(super) struct Move {
+pub(super) struct Relocation {
     from: SocketAddr,
     data: ParticipantData,
     /// It was announced from a known address of the participant.
@@ -39,10 +39,14 @@ pub(super) struct Move {
 impl Peer {
     /// Returns the destination of discovery: the announced new address, while it is asked there.
     pub(super) fn discovery_address(&self, config: &Config) -> SocketAddr {
-        let there = self.moves.as_ref().filter(|moves| moves.is_known && moves.asked > ASK_TIMES);
-        let there =
-            there.and_then(|moves| ways(config, &moves.data, moves.from, |ip| self.is_at(config, ip)));
-        there.map_or(self.metatraffic, |ways| ways.metatraffic)
+        let there = self
+            .relocation
+            .as_ref()
+            .filter(|relocation| relocation.is_known && relocation.asked > CHECKS_AT_OLD_ADDRESS);
+        let there = there.and_then(|relocation| {
+            choose_addresses(config, &relocation.data, relocation.from, |ip| self.is_at(config, ip))
+        });
+        there.map_or(self.metatraffic, |found| found.metatraffic)
     }
 
     /// Checks announced locators. Other ones are believed after several consecutive announcements; until then `data`
@@ -57,13 +61,13 @@ impl Peer {
         let stays = is_among(self.metatraffic, &data.metatraffic) && is_among(self.user, &data.unicast);
         if is_same || stays || !self.is_proved() {
             self.locators.confirm(now);
-            self.moves.take_if(|moves| moves.is_known);
+            self.relocation.take_if(|relocation| relocation.is_known);
             return None;
         }
         // Announcements repeat one sequence number: only the time distinguishes them from their copies.
         let mark = now.0 / QUIET.as_nanos() as u64;
         if self.locators.contradict(now, mark) == Verdict::Restart {
-            self.moves = None;
+            self.relocation = None;
             return None;
         }
         let announced = data.clone();
@@ -74,7 +78,7 @@ impl Peer {
     /// Checks announced data that would end its links or disable communication: a shorter lease, another vendor, other
     /// discovery endpoints. It is believed after several announcements; until then `data` gets the former values, if
     /// those were announced twice.
-    pub(super) fn keep_what_is_contested(&mut self, now: Instant, data: &mut ParticipantData) {
+    pub(super) fn keep_contested_data(&mut self, now: Instant, data: &mut ParticipantData) {
         let shortens = match (data.lease, self.data.lease) {
             (Some(new), Some(old)) => new < old,
             (Some(_), None) => true,
@@ -99,53 +103,64 @@ impl Peer {
 
 impl Participant {
     /// Handles an announcement from an unknown address that names our prefix: the participant may have moved there.
-    pub(super) fn said_to_have_moved(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
+    pub(super) fn handle_move_claim(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
         let prefix = data.prefix;
         let Some(peer) = self.peers.get_mut(prefix) else { return };
-        match &mut peer.moves {
-            Some(moves) => (moves.from, moves.data, moves.is_known) = (from, data, false),
+        match &mut peer.relocation {
+            Some(relocation) => (relocation.from, relocation.data, relocation.is_known) = (from, data, false),
             // It has just sent from its old address, so no request is needed.
-            None if peer.heard + ASK_EVERY > now => {}
-            None => self.begin_to_ask(now, (from, data), false),
+            None if peer.last_received + CHECK_INTERVAL > now => {}
+            None => self.begin_move_check(now, (from, data), false),
         }
     }
 
     /// Handles an announcement of other locators from a known address.
-    pub(super) fn announces_other_locators(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
+    pub(super) fn handle_other_locators(&mut self, now: Instant, from: SocketAddr, data: ParticipantData) {
         let Some(peer) = self.peers.get_mut(data.prefix) else { return };
-        match &mut peer.moves {
-            Some(moves) if moves.is_known => (moves.from, moves.data) = (from, data),
-            _ => self.begin_to_ask(now, (from, data), true),
+        match &mut peer.relocation {
+            Some(relocation) if relocation.is_known => (relocation.from, relocation.data) = (from, data),
+            _ => self.begin_move_check(now, (from, data), true),
         }
     }
 
-    fn begin_to_ask(&mut self, now: Instant, (from, data): (SocketAddr, ParticipantData), is_known: bool) {
+    fn begin_move_check(
+        &mut self,
+        now: Instant,
+        (from, data): (SocketAddr, ParticipantData),
+        is_known: bool,
+    ) {
         let prefix = data.prefix;
         if let Some(peer) = self.peers.get_mut(prefix) {
-            peer.moves = Some(Move { from, data, is_known, asked: 0, next: now });
-            self.ask_whether_moved(now, prefix);
+            peer.relocation = Some(Relocation { from, data, is_known, asked: 0, next: now });
+            self.check_move(now, prefix);
         }
     }
 
     /// Handles an acknowledgement of discovery: a participant that was asked at its new address is there.
-    pub(super) fn answers_whether_moved(&mut self, now: Instant, prefix: GuidPrefix) {
+    pub(super) fn complete_move_check(&mut self, now: Instant, prefix: GuidPrefix) {
         let peer = self.peers.get_mut(prefix);
-        let moves = peer.and_then(|peer| peer.moves.take_if(|moves| moves.is_known));
-        if let Some(Move { from, data, .. }) = moves.filter(|moves| moves.asked > ASK_TIMES) {
-            self.believe(now, from, data);
+        let relocation = peer.and_then(|peer| peer.relocation.take_if(|relocation| relocation.is_known));
+        if let Some(Relocation { from, data, .. }) =
+            relocation.filter(|relocation| relocation.asked > CHECKS_AT_OLD_ADDRESS)
+        {
+            self.accept_data(now, from, data);
         }
     }
 
     /// Asks a participant whether it has moved, if due. One that has not answered often enough has moved.
-    pub(super) fn ask_whether_moved(&mut self, now: Instant, prefix: GuidPrefix) {
+    pub(super) fn check_move(&mut self, now: Instant, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
-        if let Some(moves) = peer.moves.as_mut().filter(|moves| moves.next <= now) {
-            let most = if moves.is_known { ASK_TIMES + ASK_THERE_TIMES } else { ASK_TIMES };
-            if moves.asked < most {
-                (moves.asked, moves.next) = (moves.asked + 1, now + ASK_EVERY);
+        if let Some(relocation) = peer.relocation.as_mut().filter(|relocation| relocation.next <= now) {
+            let most = if relocation.is_known {
+                CHECKS_AT_OLD_ADDRESS + CHECKS_AT_NEW_ADDRESS
+            } else {
+                CHECKS_AT_OLD_ADDRESS
+            };
+            if relocation.asked < most {
+                (relocation.asked, relocation.next) = (relocation.asked + 1, now + CHECK_INTERVAL);
                 self.remind(prefix);
-            } else if let Some(Move { from, data, is_known: false, .. }) = peer.moves.take() {
-                self.believe(now, from, data);
+            } else if let Some(Relocation { from, data, is_known: false, .. }) = peer.relocation.take() {
+                self.accept_data(now, from, data);
             }
         }
         self.arm_peer(prefix);

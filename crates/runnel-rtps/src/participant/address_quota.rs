@@ -8,12 +8,12 @@ use core::net::IpAddr;
 impl Participant {
     /// Returns whether another participant at this address can become proved. Some places are reserved for local
     /// participants, and for those proved before: at another address, or until they were lost without a farewell.
-    pub(super) fn has_room_for_proved(&self, prefix: GuidPrefix, ip: IpAddr) -> bool {
+    pub(super) fn has_capacity_for_proved(&self, prefix: GuidPrefix, ip: IpAddr) -> bool {
         let limits = self.config.limits;
         let is_own = self.config.is_own(ip);
         let most_here = if is_own { usize::MAX } else { limits.participants_per_address };
         let was_proved =
-            self.is_looked_for(prefix) || self.peers.get(prefix).is_some_and(|peer| peer.was_proved);
+            self.is_searched(prefix) || self.peers.get(prefix).is_some_and(|peer| peer.was_proved);
         let is_known = is_own || was_proved;
         let kept = if is_known { 0 } else { limits.reserved.min(limits.participants / 4) };
         self.peers.proved_count() + kept < limits.participants
@@ -21,7 +21,7 @@ impl Participant {
     }
 
     /// Returns whether there is memory for an announced endpoint. Remembered ended ones are dropped for it.
-    pub(super) fn make_room_for_endpoint(&mut self, endpoint: &Endpoint) -> bool {
+    pub(super) fn reserve_endpoint_memory(&mut self, endpoint: &Endpoint) -> bool {
         let Some(peer) = self.peers.get(endpoint.guid.prefix) else { return false };
         let known = peer.endpoints.get(&endpoint.guid.entity).map_or(0, Endpoint::bytes);
         let more = endpoint.bytes().saturating_sub(known);

@@ -5,20 +5,20 @@ use crate::wire::SequenceNumber;
 use alloc::collections::{BTreeMap, VecDeque};
 
 /// Maximum number of queued fragments.
-pub(super) const MOST: usize = 8192;
+pub(super) const MAX: usize = 8192;
 
 /// Fragment of a sample.
 type Fragment = (SequenceNumber, u32);
 
 /// Queue of requested fragments.
 #[derive(Clone, Debug, Default)]
-pub(super) struct AskedFragments {
+pub(super) struct RequestedFragments {
     queue: VecDeque<Fragment>,
     /// Number of copies of each fragment in the queue.
     copies: BTreeMap<Fragment, u32>,
 }
 
-impl AskedFragments {
+impl RequestedFragments {
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -39,7 +39,7 @@ impl AskedFragments {
 
     /// Appends a fragment, if there is capacity.
     pub fn push(&mut self, fragment: Fragment) {
-        if self.queue.len() < MOST {
+        if self.queue.len() < MAX {
             self.queue.push_back(fragment);
             *self.copies.entry(fragment).or_default() += 1;
         }
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn fragment_waits_until_its_last_copy_is_sent_or_forgotten() {
         let at = |number, fragment| (SequenceNumber(number), fragment);
-        let mut asked = AskedFragments::default();
+        let mut asked = RequestedFragments::default();
         [at(2, 1), at(3, 1), at(2, 1), at(4, 7)].into_iter().for_each(|fragment| asked.push(fragment));
         asked.pop_front();
         assert!(asked.contains(at(2, 1)) && !asked.contains(at(2, 2)));

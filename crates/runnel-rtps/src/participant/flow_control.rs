@@ -11,9 +11,9 @@ impl Participant {
     /// Sets how many more samples the user of a reader accepts. Before the first call a reader delivers all samples.
     /// From then on samples of reliable writers beyond the capacity are held and not acknowledged, and delivered when
     /// there is capacity again. [`Participant::poll_sample`] returns held samples.
-    pub fn set_capacity(&mut self, now: Instant, reader: EntityId, room: usize) {
+    pub fn set_capacity(&mut self, now: Instant, reader: EntityId, capacity: usize) {
         let Some(of) = self.readers.get_mut(&reader) else { return };
-        of.set_capacity(room);
+        of.set_capacity(capacity);
         let mut writers = of.writers_in_turn();
         writers.retain(|writer| self.deliver_held(now, reader, *writer));
         let progressed = writers.clone();
@@ -21,11 +21,11 @@ impl Participant {
             // One of each in turn, so that none takes all the capacity.
             writers.retain(|writer| self.deliver_held(now, reader, *writer));
         }
-        progressed.into_iter().for_each(|writer| self.tell_progress(reader, writer));
+        progressed.into_iter().for_each(|writer| self.acknowledge_progress(reader, writer));
     }
 
     /// Passes samples that were held only for lack of capacity to the user, before a writer is unmatched.
-    pub(super) fn give_held(&mut self, reader: EntityId, writer: Guid) {
+    pub(super) fn deliver_held_samples(&mut self, reader: EntityId, writer: Guid) {
         if reader.is_builtin() {
             return;
         }
@@ -46,9 +46,9 @@ impl Participant {
         number: SequenceNumber,
         sample: Complete,
     ) {
-        let lacks = self.writer_of(reader, writer).and_then(|proxy| proxy.lacks_to_hold(sample.bytes.len()));
+        let lacks = self.writer_of(reader, writer).and_then(|proxy| proxy.needed_budget(sample.bytes.len()));
         if let Some(bytes) = lacks {
-            self.make_room_to_hold(writer.prefix, bytes);
+            self.free_held_memory(writer.prefix, bytes);
         }
         if let Some(proxy) = self.writer_of(reader, writer) {
             proxy.hold(now, number, sample);
@@ -57,7 +57,7 @@ impl Participant {
 
     /// Drops the latest held samples of the participant with the most held bytes, if it holds more than the requesting
     /// one: none can keep all memory.
-    fn make_room_to_hold(&mut self, asks: GuidPrefix, bytes: usize) {
+    fn free_held_memory(&mut self, asks: GuidPrefix, bytes: usize) {
         let mut held: BTreeMap<GuidPrefix, usize> = BTreeMap::new();
         for writer in self.readers.values().flat_map(Reader::writers) {
             *held.entry(writer.guid().prefix).or_default() += writer.held_bytes();
@@ -66,14 +66,14 @@ impl Participant {
         let most = held.into_iter().max_by_key(|(_, bytes)| *bytes).filter(|(_, most)| *most > own);
         if let Some((prefix, _)) = most.filter(|(prefix, _)| *prefix != asks) {
             let readers = self.readers.values_mut();
-            readers.fold(0, |done, reader| done + reader.let_go(prefix, bytes.saturating_sub(done)));
+            readers.fold(0, |done, reader| done + reader.drop_held(prefix, bytes.saturating_sub(done)));
         }
     }
 
     /// Schedules an acknowledgement, since a writer may wait for the samples that its reader has delivered.
-    fn tell_progress(&mut self, reader: EntityId, writer: Guid) {
+    fn acknowledge_progress(&mut self, reader: EntityId, writer: Guid) {
         if let Some(proxy) = self.writer_of(reader, writer) {
-            proxy.tell_progress();
+            proxy.acknowledge_progress();
         }
         self.wake_answer(reader, writer);
     }
