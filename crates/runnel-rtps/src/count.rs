@@ -65,7 +65,7 @@ mod tests {
     use CountVerdict::{Contested, Fresh, Restarted, Stale};
 
     #[test]
-    fn counts_are_news_once_and_may_run_over() {
+    fn counts_are_fresh_once_and_wrap() {
         let mut latest = LatestCount::default();
         for (count, news) in [(0, true), (0, false), (7, true), (6, false), (7, false), (8, true)] {
             assert_eq!(latest.check(Instant(0), count).is_accepted(), news, "{count}");

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_are_stepped_over() {
+    fn lookup_skips_holes() {
         let mut history = history(6);
         history.retain(|change| ![1, 3, 4].contains(&change.payload));
         assert_eq!(history.first().0, 2);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_history_begins_with_the_next_number() {
+    fn empty_history_begins_with_next_number() {
         let mut history = history(1);
         history.pop();
         assert_eq!((history.first().0, history.last().0), (2, 1));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_of_what_is_held_are_counted() {
+    fn bytes_of_held_samples_are_counted() {
         let mut history = history(6);
         assert_eq!(history.bytes(), 21);
         history.pop();

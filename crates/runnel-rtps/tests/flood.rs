@@ -1,4 +1,4 @@
-//! A flood of announcements by participants that are not there, twenty thousand at 2500 a second.
+//! Flood of twenty thousand announcements of nonexistent participants, at 2500 per second.
 
 mod net;
 
@@ -12,12 +12,14 @@ use runnel_testkit::counting_allocator::{CountingAllocator, held_bytes};
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 #[test]
-fn a_flood_of_participants_that_are_not_there_costs_little_and_stops_nothing() {
+fn flood_of_announcements_costs_little_and_blocks_nothing() {
     let mut net = Net::new(1);
     let (a, b) = (net.add(), net.add());
     let (writer, reader) =
         (net.writer(a, "rt/live", QoS::default()), net.reader(b, "rt/live", QoS::default()));
-    net.run_until("they meet", secs(2), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
+    net.run_until("the endpoints match", secs(2), |net| {
+        net.is_matched(a, writer) && net.is_matched(b, reader)
+    });
     net.run_for(secs(1));
     let before = held_bytes();
     let (mut sent, mut late) = (0, None);
@@ -35,17 +37,17 @@ fn a_flood_of_participants_that_are_not_there_costs_little_and_stops_nothing() {
             late = Some((c, net.reader(c, "rt/live", QoS::default()), net.now));
         }
         if let Some((c, reader, since)) = late.filter(|_| number == 14_000) {
-            assert!(net.is_matched(c, reader), "not met within {:?}", net.now.since(since));
+            assert!(net.is_matched(c, reader), "not matched within {:?}", net.now.since(since));
         }
     }
     let grown = held_bytes().saturating_sub(before) / net.nodes.len();
     assert!(grown < 8_000_000, "{grown} bytes");
-    let back: usize = net.astray.values().sum();
+    let back: usize = net.undeliverable.values().sum();
     assert!(back <= 3 * sent * net.nodes.len(), "{back} bytes for {sent}");
-    let heard: Vec<_> = net.nodes[b].samples.iter().map(|heard| heard.at).collect();
-    assert_eq!(heard.len(), 400);
-    assert!(heard.windows(2).all(|pair| pair[1].since(pair[0]) < millis(200)));
-    net.astray.clear();
+    let received: Vec<_> = net.nodes[b].samples.iter().map(|received| received.at).collect();
+    assert_eq!(received.len(), 400);
+    assert!(received.windows(2).all(|pair| pair[1].since(pair[0]) < millis(200)));
+    net.undeliverable.clear();
     net.run_for(secs(25));
     net.nodes.iter_mut().for_each(|node| node.samples.clear());
     let left = held_bytes().saturating_sub(before);

@@ -1,5 +1,5 @@
-//! Invented participants: one host sends each victim one short datagram for each of a thousand, by the victim's prefix and
-//! with a lease that never ends, and never answers. Links that live go on, newcomers are met, and little comes back.
+//! Nonexistent participants: one host sends each victim a short datagram for each of a thousand, with the victim's
+//! prefix and an infinite lease, and never answers. Live links continue, newcomers match, and little is sent back.
 
 mod net;
 
@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use net::{
-    Net, Stranger, acknowledgement, announcement, forged_prefix, message, millis, options, sample, secs,
-    told_of,
+    Net, Stranger, acknowledgement, announcement, endpoint_announcement, forged_prefix, message, millis,
+    options, sample, secs,
 };
 use runnel_core::qos::QoS;
 use runnel_rtps::announce::{BuiltinEndpoints, Endpoint, ParticipantData};
@@ -23,20 +23,20 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const TOPIC: &str = "rt/live";
 
-/// How many there are in a wave, and at how many addresses.
+/// Number of nonexistent participants in a wave, and of their addresses.
 const INVENTED: u32 = 1000;
 const ADDRESSES: u32 = 8;
 
-/// How often a wave comes, one each five seconds.
+/// Number of waves, one each five seconds.
 const ROUNDS: u32 = 3;
 
-/// Where one of them claims to be: the port tells which node is its victim.
+/// Claimed address of a nonexistent participant: the port encodes the node that is its victim.
 fn address(number: u32, victim: usize) -> SocketAddr {
     let port = 10_000 + (number % INVENTED / ADDRESSES) as u16 * 8 + victim as u16;
     ([10, 66, 0, (number % ADDRESSES) as u8], port).into()
 }
 
-/// The datagram of one of them for a participant.
+/// Returns the datagram of a nonexistent participant to a victim.
 fn datagram(prefix: GuidPrefix, vendor: VendorId, at: SocketAddr, victim: GuidPrefix) -> Vec<u8> {
     let data = ParticipantData {
         prefix,
@@ -60,7 +60,7 @@ fn datagram(prefix: GuidPrefix, vendor: VendorId, at: SocketAddr, victim: GuidPr
     })
 }
 
-/// A wave of them, a tenth of a millisecond apart, for each of these nodes. Gives how many bytes each was sent.
+/// Sends a wave, a tenth of a millisecond apart, to each of these nodes. Returns the bytes sent to each.
 fn wave(net: &mut Net, first: u32, victims: &[usize]) -> usize {
     let mut sent = 0;
     for number in first..first + INVENTED {
@@ -76,13 +76,13 @@ fn wave(net: &mut Net, first: u32, victims: &[usize]) -> usize {
     sent / victims.len()
 }
 
-/// How many bytes a node has sent to where invented ones claim to be.
-fn sent_back(net: &Net, victim: usize) -> usize {
+/// Returns the bytes that a node has sent to claimed addresses.
+fn bytes_sent_back(net: &Net, victim: usize) -> usize {
     let is_of = |at: &SocketAddr| at.port() >= 10_000 && usize::from(at.port() % 8) == victim;
-    net.astray.iter().filter(|(at, _)| is_of(at)).map(|(_, bytes)| bytes).sum()
+    net.undeliverable.iter().filter(|(at, _)| is_of(at)).map(|(_, bytes)| bytes).sum()
 }
 
-/// A writer and a reader that have met, on two nodes with more to tell.
+/// Creates a matched writer and reader on two nodes that have more endpoints.
 fn pair() -> (Net, EntityId, EntityId) {
     let mut net = Net::new(1);
     let (a, b) = (net.add(), net.add());
@@ -90,7 +90,9 @@ fn pair() -> (Net, EntityId, EntityId) {
     for topic in 0..10 {
         net.writer(a, &format!("rt/topic_{topic}"), QoS::default());
     }
-    net.run_until("they meet", secs(2), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
+    net.run_until("the endpoints match", secs(2), |net| {
+        net.is_matched(a, writer) && net.is_matched(b, reader)
+    });
     net.run_for(secs(1));
     (net, writer, reader)
 }
@@ -110,10 +112,10 @@ fn invented_participants_cost_no_more_than_three_times_their_bytes() {
     let sent = wave(&mut net, 0, &[0, 1]);
     publish(&mut net, writer, secs(60));
     for victim in 0..2 {
-        let back = sent_back(&net, victim);
+        let back = bytes_sent_back(&net, victim);
         assert!((1..=3 * sent).contains(&back), "node {victim}: {back} bytes for {sent}");
     }
-    let at: Vec<_> = net.nodes[1].samples.iter().filter(|heard| heard.reader == reader).collect();
+    let at: Vec<_> = net.nodes[1].samples.iter().filter(|received| received.reader == reader).collect();
     assert_eq!(at.len(), 6000);
     assert!(at.windows(2).all(|pair| pair[1].at.since(pair[0].at) < millis(15)));
 }
@@ -124,13 +126,13 @@ fn each_invented_participant_draws_few_datagrams() {
     let before = net.nodes[0].sent;
     wave(&mut net, 0, &[0]);
     net.run_for(secs(60));
-    // Some twenty announcements of its own, and heartbeats and answers between the two that live.
+    // Some twenty announcements of its own, and heartbeats and answers between the two live nodes.
     let sent = net.nodes[0].sent - before;
     assert!(sent <= 2 * INVENTED as usize + 200, "{sent} datagrams for {INVENTED}");
 }
 
 #[test]
-fn newcomers_are_met_while_waves_repeat() {
+fn newcomers_match_while_waves_repeat() {
     let (mut net, writer, _) = pair();
     let before = held_bytes();
     let (mut sent, mut grown) = (0, vec![]);
@@ -138,7 +140,7 @@ fn newcomers_are_met_while_waves_repeat() {
         sent += wave(&mut net, round * INVENTED, &[0, 1]);
         let newcomer = net.add();
         let reader = net.reader(newcomer, TOPIC, QoS::default());
-        let took = net.run_until("it is met", secs(2), |net| net.is_matched(newcomer, reader));
+        let took = net.run_until("the endpoint is matched", secs(2), |net| net.is_matched(newcomer, reader));
         assert!(took < millis(500), "round {round}: {took:?}");
         publish(&mut net, writer, secs(5));
         assert!(net.texts(newcomer, reader).len() >= 495, "round {round}");
@@ -146,10 +148,10 @@ fn newcomers_are_met_while_waves_repeat() {
         grown.push(held_bytes().saturating_sub(before));
     }
     for victim in 0..2 {
-        let back = sent_back(&net, victim);
+        let back = bytes_sent_back(&net, victim);
         assert!(back <= 3 * sent, "node {victim}: {back} bytes for {sent}");
     }
-    // As many as are taken in, of both nodes; what the test itself keeps grows with each round.
+    // As many as the limits of both nodes allow; the test's own memory grows with each round.
     let most = 2 * 2048 * 16 * 1024;
     assert!(grown.iter().all(|grown| *grown < most), "{grown:?}");
 }
@@ -179,7 +181,7 @@ fn invented_participants_are_forgotten_after_a_minute() {
     assert_eq!(announced(&net), 1);
 }
 
-/// A participant at an address, invented if nobody answers there, that has named the only node.
+/// Adds a participant at an address that has named the only node; nonexistent if no node answers there.
 fn named(net: &mut Net, number: u32, at: SocketAddr, vendor: VendorId) -> GuidPrefix {
     let (prefix, us) = (forged_prefix(number), net.nodes[0].participant.prefix());
     let bytes = datagram(prefix, vendor, at, us);
@@ -192,7 +194,7 @@ fn is_proved(net: &Net, prefix: GuidPrefix) -> bool {
     net.nodes[0].participant.peer(prefix).is_some_and(|peer| peer.is_proved())
 }
 
-/// An acknowledgement of discovery up to before `base`.
+/// Returns an acknowledgement of discovery up to before `base`.
 fn acknowledged(net: &Net, prefix: GuidPrefix, base: i64, names_us: bool) -> Vec<u8> {
     let (reader, writer) = (EntityId::PUBLICATIONS_READER, EntityId::PUBLICATIONS_WRITER);
     let missing = SequenceSet::new(SequenceNumber(base));
@@ -223,12 +225,12 @@ fn guessed_acknowledgement_proves_nothing() {
 }
 
 #[test]
-fn peer_that_names_nobody_is_met_by_its_acknowledgements() {
+fn peer_without_info_dst_is_proved_by_acknowledgements() {
     let mut net = Net::new(1);
     net.add();
     net.writer(0, TOPIC, QoS::default());
     let (at, prefix) = (([10, 66, 0, 1], 10_000).into(), forged_prefix(1));
-    // Of a vendor that has not been tried: it gets the real numbers.
+    // An untested vendor gets the real numbers.
     let mut bytes = announcement(prefix, at, None);
     let vendor = bytes.windows(4).position(|window| window == [0x16, 0, 4, 0]).unwrap() + 4;
     bytes[vendor..vendor + 2].copy_from_slice(&[13, 37]);
@@ -244,12 +246,12 @@ fn peer_that_names_nobody_is_met_by_its_acknowledgements() {
     }
 }
 
-/// A reader of the only node's topic, told of by a participant.
-fn tell_of_reader(net: &mut Net, prefix: GuidPrefix, at: SocketAddr) -> Endpoint {
+/// Announces a reader of the only node's topic for a participant.
+fn announce_reader(net: &mut Net, prefix: GuidPrefix, at: SocketAddr) -> Endpoint {
     let like = net.reader(0, TOPIC, QoS::default());
     let like = net.nodes[0].participant.endpoint(net.nodes[0].participant.prefix().with(like)).unwrap();
     let endpoint = Endpoint { guid: prefix.with(EntityId::user_reader(9)), ..like.clone() };
-    net.send(at, net.nodes[0].address, &told_of(&endpoint));
+    net.send(at, net.nodes[0].address, &endpoint_announcement(&endpoint));
     net.run_for(millis(1));
     endpoint
 }
@@ -262,16 +264,16 @@ fn unproved_reader_gets_samples_once_it_is_proved() {
     let writer = net.writer(0, TOPIC, qos);
     let at = ([10, 66, 0, 1], 10_000).into();
     let prefix = named(&mut net, 1, at, VendorId::FAST_DDS);
-    let reader = tell_of_reader(&mut net, prefix, at);
+    let reader = announce_reader(&mut net, prefix, at);
     assert_eq!(net.nodes[0].participant.matched(writer), [reader.guid]);
     for number in 0..20 {
         net.write(0, writer, &sample(number, 1000)).unwrap();
     }
     net.run_for(millis(100));
-    assert!(sent_back(&net, 0) < 2500, "{} bytes", sent_back(&net, 0));
+    assert!(bytes_sent_back(&net, 0) < 2500, "{} bytes", bytes_sent_back(&net, 0));
     net.answering.insert(at);
     named(&mut net, 1, at, VendorId::FAST_DDS);
-    net.run_until("it is sent what waited", secs(1), |net| sent_back(net, 0) > 20_000);
+    net.run_until("it is sent what waited", secs(1), |net| bytes_sent_back(net, 0) > 20_000);
 }
 
 #[test]
@@ -281,24 +283,24 @@ fn peer_that_acknowledges_nothing_is_demoted_and_not_forgotten() {
     let writer = net.writer(0, TOPIC, QoS::keep_all());
     let at = ([10, 66, 0, 1], 10_000).into();
     let prefix = named(&mut net, 1, at, VendorId::FAST_DDS);
-    tell_of_reader(&mut net, prefix, at);
+    announce_reader(&mut net, prefix, at);
     net.run_for(secs(4));
-    let before = sent_back(&net, 0);
-    // It stands in nobody's way.
+    let before = bytes_sent_back(&net, 0);
+    // It does not exclude others.
     for number in 0..2000 {
         net.write(0, writer, &sample(number, 100)).unwrap();
         net.run_for(millis(10));
     }
-    assert_eq!(sent_back(&net, 0), before);
+    assert_eq!(bytes_sent_back(&net, 0), before);
     assert_eq!(net.nodes[0].participant.matched(writer).len(), 1, "its link stays");
-    // It is told of us when it announces itself, and proves itself then.
+    // It is sent our announcement when it announces itself, and proves itself then.
     net.answering.insert(at);
     named(&mut net, 1, at, VendorId::FAST_DDS);
     assert!(is_proved(&net, prefix));
-    let before = sent_back(&net, 0);
+    let before = bytes_sent_back(&net, 0);
     net.write(0, writer, &sample(1, 1000)).unwrap();
     net.run_for(millis(10));
-    assert!(sent_back(&net, 0) > before + 1000);
+    assert!(bytes_sent_back(&net, 0) > before + 1000);
 }
 
 #[test]
@@ -306,33 +308,33 @@ fn proved_peer_that_falls_silent_keeps_its_links() {
     let mut net = Net::new(1);
     net.add();
     let writer = net.writer(0, TOPIC, QoS::keep_last(1));
-    let stranger = Stranger::meet(&mut net, 1);
-    tell_of_reader(&mut net, stranger.prefix, stranger.address);
+    let stranger = Stranger::discover(&mut net, 1);
+    announce_reader(&mut net, stranger.prefix, stranger.address);
     net.answering.clear();
     let before = net.nodes[0].sent;
     net.run_for(secs(200));
     assert_eq!(net.nodes[0].participant.matched(writer).len(), 1);
-    // A heartbeat of each kind a second, and our announcements.
+    // A heartbeat of each kind per second, and our announcements.
     let sent = net.nodes[0].sent - before;
     assert!(sent < 200 * 3, "{sent} datagrams in 200 s");
 }
 
 #[test]
-fn local_participant_finds_room_beside_strangers() {
+fn local_participant_is_accepted_beside_strangers() {
     let mut net = Net::new(1);
     let local = [10, 0, 0, 77];
     net.add_with(|config| {
         config.limits.participants = 8;
         config.own_addresses.push(local.into());
     });
-    let mut meet = |number: u32, at: SocketAddr| {
+    let mut accept = |number: u32, at: SocketAddr| {
         net.answering.insert(at);
         let prefix = named(&mut net, number, at, VendorId::FAST_DDS);
         is_proved(&net, prefix)
     };
-    let strangers = (0..20).filter(|number| meet(*number, ([10, 66, 1, *number as u8], 7410).into()));
+    let strangers = (0..20).filter(|number| accept(*number, ([10, 66, 1, *number as u8], 7410).into()));
     assert_eq!(strangers.count(), 6);
-    assert!(meet(100, (local, 7410).into()));
+    assert!(accept(100, (local, 7410).into()));
 }
 
 #[test]
@@ -341,7 +343,7 @@ fn stranger_displaces_only_silent_strangers() {
     net.add_with(|config| config.limits.candidates = 4);
     let at = |number: u32| SocketAddr::from(([10, 66, 1, number as u8], 7410));
     let talking = named(&mut net, 0, at(0), VendorId::FAST_DDS);
-    tell_of_reader(&mut net, talking, at(0));
+    announce_reader(&mut net, talking, at(0));
     for number in 1..10 {
         named(&mut net, number, at(number), VendorId::FAST_DDS);
     }
@@ -350,7 +352,8 @@ fn stranger_displaces_only_silent_strangers() {
     assert_eq!(left, [0, 7, 8, 9]);
 }
 
-/// What is due to a participant when it is met goes in one datagram: heartbeats and acknowledgements of all discovery.
+/// Pending content for a newly discovered participant fits into one datagram: heartbeats and acknowledgements of all
+/// discovery.
 #[test]
 fn discovery_of_one_peer_goes_in_one_datagram() {
     let mut net = Net::new(1);
@@ -376,7 +379,7 @@ fn discovery_of_one_peer_goes_in_one_datagram() {
     assert!(acknowledgement(&datagrams[0]).is_some());
 }
 
-/// What users write goes before discovery, and a thread that publishes sends nothing else.
+/// User samples are sent before discovery, and a publishing thread sends nothing else.
 #[test]
 fn user_samples_go_before_discovery() {
     let (mut net, writer, _) = pair();

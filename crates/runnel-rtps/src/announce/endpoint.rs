@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_heard() {
+    fn parsed_announcement_equals_emitted_one() {
         let reader = endpoint(EntityId::user_reader(1));
         assert_eq!(Endpoint::parse(Role::Reader, &emitted(&reader)), Ok(reader));
         let mut writer = endpoint(EntityId::user_writer(1));
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_as_the_specification_has_it() {
+    fn omitted_parameters_have_specified_defaults() {
         let writer = Endpoint::parse(Role::Writer, &minimal(EntityId::user_writer(1), |_| {})).unwrap();
         let reader = Endpoint::parse(Role::Reader, &minimal(EntityId::user_reader(1), |_| {})).unwrap();
         assert_eq!(writer.qos, QoS::keep_last(1));
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_between_counts_as_the_lesser_offered_and_as_the_greater_asked_for() {
+    fn manual_by_participant_maps_to_lesser_or_greater_kind() {
         let by_participant = |list: &mut ParametersOut<'_>| {
             list.bytes(pid::LIVELINESS, &[1, 0, 0, 0, 255, 255, 255, 127, 255, 255, 255, 255]);
         };
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn partitions_and_encodings_are_read() {
+    fn partitions_and_representations_are_parsed() {
         let bytes = minimal(EntityId::user_reader(1), |list| {
             list.bytes(pid::PARTITION, &[2, 0, 0, 0, 2, 0, 0, 0, b'a', 0, 0, 0, 1, 0, 0, 0, 0]);
             list.bytes(pid::DATA_REPRESENTATION, &[1, 0, 0, 0, 2, 0]);
@@ -350,14 +350,14 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_says_it_is_a_reader_is_refused() {
+    fn writer_with_reader_guid_is_refused() {
         let bytes = minimal(EntityId::user_reader(1), |_| {});
         assert_eq!(Endpoint::parse(Role::Writer, &bytes), Err(AnnounceError::Field("endpoint GUID")));
     }
 
     proptest! {
         #[test]
-        fn any_damage_is_survived(at in 0usize..300, byte in any::<u8>(), len in 0usize..400) {
+        fn damaged_announcement_causes_no_panic(at in 0usize..300, byte in any::<u8>(), len in 0usize..400) {
             let mut bytes = emitted(&endpoint(EntityId::user_reader(1)));
             bytes.truncate(len);
             if let Some(place) = bytes.get_mut(at) {

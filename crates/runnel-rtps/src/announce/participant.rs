@@ -149,12 +149,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_heard() {
+    fn parsed_announcement_equals_emitted_one() {
         assert_eq!(ParticipantData::parse(&emitted(&data())), Ok(data()));
     }
 
     #[test]
-    fn who_says_only_who_it_is_has_defaults() {
+    fn announcement_with_guid_only_has_defaults() {
         let mut bytes = PL_CDR_LE.to_vec();
         let mut list = ParametersOut::new(&mut bytes);
         list.bytes(pid::PARTICIPANT_GUID, &[9; 16]);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_say_who_it_is_is_refused() {
+    fn announcement_without_guid_is_refused() {
         let bytes = [&PL_CDR_LE[..], &[1, 0, 0, 0]].concat();
         assert_eq!(ParticipantData::parse(&bytes), Err(AnnounceError::Missing("participant GUID")));
         assert_eq!(ParticipantData::parse(&[0, 1, 0, 0]), Err(AnnounceError::Encapsulation));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn our_endpoints_are_those_we_have() {
+    fn announced_builtin_endpoints_exist() {
         let ours = BuiltinEndpoints::OURS;
         for entity in [
             EntityId::SPDP_WRITER,
@@ -203,7 +203,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_damage_is_survived(at in 0usize..200, byte in any::<u8>(), len in 0usize..250) {
+        fn damaged_announcement_causes_no_panic(at in 0usize..200, byte in any::<u8>(), len in 0usize..250) {
             let mut bytes = emitted(&data());
             bytes.truncate(len);
             if let Some(place) = bytes.get_mut(at) {

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stays_on_this_host_hears_others_that_are_named() {
+    fn own_host_only_accepts_named_peers() {
         let mut config = config(&["10.0.0.1:7410"]);
         let accepts_from = |config: &Config| {
             ["127.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.3"]
@@ -160,7 +160,7 @@ mod tests {
     const BOTH: [&str; 2] = ["10.0.0.1:7410", "[fd00::1]:7410"];
 
     #[test]
-    fn who_is_heard_by_either_family_is_sent_to_by_it() {
+    fn answer_uses_address_family_of_source() {
         let announced = ["10.0.0.2:7410", "[fd00::2]:7410"];
         assert_eq!(best_of(&BOTH, &announced, "10.0.0.2:9"), "10.0.0.2:7410".parse().ok());
         assert_eq!(best_of(&BOTH, &announced, "[fd00::2]:9"), "[fd00::2]:7410".parse().ok());
@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_sent_to_by_a_family_that_we_do_not_speak() {
+    fn unsupported_address_family_is_unusable() {
         let ipv6_only = ["[fd00::2]:7410"];
         assert_eq!(best_of(&["10.0.0.1:7410"], &ipv6_only, "10.0.0.2:9"), None);
         assert_eq!(best_of(&BOTH, &ipv6_only, "10.0.0.2:9"), "[fd00::2]:7410".parse().ok());
     }
 
     #[test]
-    fn a_link_local_address_holds_on_the_link_of_its_announcement() {
+    fn link_local_address_gets_scope_of_source() {
         let announced = ["[fe80::2]:7410"];
         let found = best_of(&BOTH, &announced, "[fe80::2%3]:9").unwrap();
         assert_eq!(found, "[fe80::2%3]:7410".parse().unwrap());
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_that_names_its_participants_address_is_on_the_same_link() {
+    fn endpoint_at_participant_address_has_same_scope() {
         let endpoint = Endpoint { unicast: addresses(&["10.0.0.2:7411", "[fe80::2]:7411"]), ..endpoint() };
         let at = |participant: &str| address_of(&endpoint, participant.parse().unwrap(), |_| false);
         assert_eq!(at("[fe80::2%3]:7410"), "[fe80::2%3]:7411".parse().unwrap());
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv4_is_preferred_unless_ipv6_is_asked_for() {
+    fn ipv4_is_preferred_unless_ipv6_is_configured() {
         let (v4, v6) = ("10.0.0.2:7410".parse().unwrap(), "[fd00::2]:7410".parse().unwrap());
         let mut config = config(&BOTH);
         assert!(outranks(&config, v4, v6) && !outranks(&config, v6, v4) && !outranks(&config, v4, v4));

@@ -102,15 +102,15 @@ mod tests {
         let mut queue = DiscoveryQueue::new();
         let (begin, mut now) = (Instant(1_000_000_000), Instant(1_000_000_000));
         (0..200).for_each(|index| queue.push(GuidPrefix([index; 12]), false));
-        let mut at_once = 0;
+        let mut immediate = 0;
         for _ in 0..200 {
             while queue.pop(now).is_none() {
                 now = queue.ready_at().unwrap();
             }
             queue.note_sent(now, false);
-            at_once += u32::from(now == begin);
+            immediate += u32::from(now == begin);
         }
-        assert!((UNPROVED.0..=UNPROVED.0 + 1).contains(&at_once), "{at_once}");
+        assert!((UNPROVED.0..=UNPROVED.0 + 1).contains(&immediate), "{immediate}");
         assert!(now.since(begin) >= UNPROVED.1 * 180, "{:?}", now.since(begin));
         assert_eq!(queue.ready_at(), None);
     }

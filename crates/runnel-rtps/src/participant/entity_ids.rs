@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn after_the_last_one_they_begin_again_with_those_that_are_free() {
+    fn entity_ids_wrap_to_free_numbers() {
         let mut numbers = EntityIds { latest: GREATEST - 1 };
         let next = [(); 3].map(|()| numbers.next(|number| number != 1));
         assert_eq!(next, [GREATEST, 2, 3]);

@@ -280,7 +280,7 @@ mod tests {
     }
 
     /// Returns its announcement of a reader, with number 1.
-    fn told_of(from: GuidPrefix, reader: u32, user_data: usize) -> Vec<u8> {
+    fn endpoint_announcement(from: GuidPrefix, reader: u32, user_data: usize) -> Vec<u8> {
         let endpoint = Endpoint {
             guid: from.with(EntityId::user_reader(reader)),
             topic: TOPIC.into(),
@@ -313,12 +313,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lost_participant_did_not_tell_again_is_forgotten() {
+    fn unannounced_endpoints_of_lost_participant_are_forgotten() {
         let mut now = Instant(1_000_000_000);
         let mut us = met(now, 1 << 20);
         for reader in [1, 2] {
             now += Duration::from_secs(1);
-            us.handle_datagram(now, address(), &told_of(THEM, reader, 0));
+            us.handle_datagram(now, address(), &endpoint_announcement(THEM, reader, 0));
         }
         assert_eq!(us.reads.under_way(), 1);
         now += Duration::from_secs(100);
@@ -328,17 +328,17 @@ mod tests {
     }
 
     #[test]
-    fn kept_endpoints_make_room_and_are_forgotten_in_time() {
+    fn remembered_endpoints_yield_memory_and_expire() {
         let mut now = Instant(1_000_000_000);
         let mut us = met(now, 6000);
         us.prove(now, address(), THEM);
-        us.handle_datagram(now, address(), &told_of(THEM, 1, 3000));
+        us.handle_datagram(now, address(), &endpoint_announcement(THEM, 1, 3000));
         assert_eq!(us.peer(THEM).map(|peer| peer.endpoints.len()), Some(1));
         us.end_participant(now, THEM);
         assert!(us.kept.bytes() > 3000);
         let announcement = announcement(OTHER, us.prefix());
         us.handle_datagram(now, address(), &announcement);
-        us.handle_datagram(now, address(), &told_of(OTHER, 1, 3000));
+        us.handle_datagram(now, address(), &endpoint_announcement(OTHER, 1, 3000));
         assert_eq!(us.peer(OTHER).map(|peer| peer.endpoints.len()), Some(1));
         assert_eq!((us.kept.participants.len(), us.kept.bytes()), (0, 0));
         us.prove(now, address(), OTHER);

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_meets_writers_of_the_encodings_that_it_reads() {
+    fn reader_matches_writers_of_accepted_representations() {
         let writer = |named: &[i16]| endpoint(EntityId::user_writer(1), named);
         let reader = |named: &[i16]| endpoint(EntityId::user_reader(1), named);
         let match_pair = |ours: &Endpoint, other: &Endpoint| matches!(verdict(ours, other), Verdict::Match);

@@ -52,8 +52,7 @@ fn missing(proxy: &mut WriterProxy, now: Instant) -> Vec<i64> {
 }
 
 #[test]
-fn a_writer_that_does_not_say_what_it_has_is_asked_for_all_before_what_it_sends_and_may_say_that_it_is_gone()
-{
+fn writer_without_heartbeat_is_asked_for_earlier_samples() {
     let mut proxy = proxy(true);
     let _ = proxy.answer(at(0), READER);
     assert_eq!(comes(&mut proxy, at(1), 5), Arrival::Early);
@@ -66,7 +65,7 @@ fn a_writer_that_does_not_say_what_it_has_is_asked_for_all_before_what_it_sends_
 }
 
 #[test]
-fn what_is_missing_is_asked_for_at_once_and_then_as_often_as_a_repair_takes() {
+fn missing_sample_is_requested_once_per_repair_time() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     let _ = proxy.answer(at(0), READER);
@@ -85,7 +84,7 @@ fn what_is_missing_is_asked_for_at_once_and_then_as_often_as_a_repair_takes() {
 }
 
 #[test]
-fn what_the_writer_does_not_have_any_more_is_lost_but_for_what_came() {
+fn samples_before_first_are_lost_unless_held() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     assert_eq!(comes(&mut proxy, at(1), 3), Arrival::Early);
@@ -97,7 +96,7 @@ fn what_the_writer_does_not_have_any_more_is_lost_but_for_what_came() {
 }
 
 #[test]
-fn of_a_writer_that_sends_once_what_is_left_out_is_lost_and_what_comes_late_is_not_wanted() {
+fn best_effort_gap_is_lost_and_late_sample_ignored() {
     let mut proxy = proxy(false);
     assert_eq!(comes(&mut proxy, at(0), 10), Arrival::Deliver);
     assert_eq!(proxy.take_lost(), 0, "what was before is not known");
@@ -107,7 +106,7 @@ fn of_a_writer_that_sends_once_what_is_left_out_is_lost_and_what_comes_late_is_n
 }
 
 #[test]
-fn a_heartbeat_that_was_overtaken_says_nothing() {
+fn overtaken_heartbeat_is_ignored() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 5, u32::MAX));
     proxy.heartbeat(at(1), &heartbeat(3, 6, 2));
@@ -116,7 +115,7 @@ fn a_heartbeat_that_was_overtaken_says_nothing() {
 }
 
 #[test]
-fn no_more_is_held_than_may_be() {
+fn held_samples_stay_within_limit() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     assert!(proxy.hold(at(1), SequenceNumber(3), copy_sample(&[0; 900], None, false)));
@@ -124,7 +123,7 @@ fn no_more_is_held_than_may_be() {
 }
 
 #[test]
-fn what_there_is_no_room_for_is_asked_for_when_there_is() {
+fn samples_beyond_capacity_are_requested_later() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     assert!(proxy.hold(at(1), SequenceNumber(3), copy_sample(&[0; 900], None, false)));
@@ -139,7 +138,7 @@ fn what_there_is_no_room_for_is_asked_for_when_there_is() {
 }
 
 #[test]
-fn a_writer_that_says_nothing_is_asked_for_as_long_as_it_is_there() {
+fn silent_writer_is_asked_while_matched() {
     let mut proxy = proxy(true);
     let (mut now, mut asked) = (at(0), 0);
     while now < at(60_000) {
@@ -151,7 +150,7 @@ fn a_writer_that_says_nothing_is_asked_for_as_long_as_it_is_there() {
 }
 
 #[test]
-fn who_is_told_often_is_asked_again_as_soon_as_before() {
+fn frequent_heartbeats_do_not_delay_retry() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 1, 1));
     assert_eq!(missing(&mut proxy, at(1)), [1]);
@@ -179,7 +178,7 @@ fn gone(proxy: &mut WriterProxy, start: i64, end: i64) {
 }
 
 #[test]
-fn of_ranges_that_will_not_come_so_many_are_remembered_and_the_rest_is_asked_for() {
+fn gaps_beyond_limit_are_requested_again() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     // Each second one, from 3 on: 300 ranges.
@@ -200,7 +199,7 @@ fn of_ranges_that_will_not_come_so_many_are_remembered_and_the_rest_is_asked_for
 }
 
 #[test]
-fn that_what_is_waited_for_will_not_come_counts_however_much_is_remembered_beside() {
+fn gap_at_position_counts_beyond_limit() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     (0..300).for_each(|index| gone(&mut proxy, 3 + 2 * index, 4 + 2 * index));
@@ -211,7 +210,7 @@ fn that_what_is_waited_for_will_not_come_counts_however_much_is_remembered_besid
 }
 
 #[test]
-fn what_is_told_twice_to_be_gone_is_not_lost_and_what_is_not_told_is_counted_once() {
+fn overlapping_gaps_count_losses_once() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     for (start, end) in [(5, 9), (6, 8), (8, 11), (3, 5), (20, 21), (3, 11)] {
@@ -223,7 +222,7 @@ fn what_is_told_twice_to_be_gone_is_not_lost_and_what_is_not_told_is_counted_onc
 }
 
 #[test]
-fn a_repair_that_waits_for_room_was_no_slower_for_that() {
+fn wait_for_capacity_does_not_slow_repairs() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 2, 1));
     assert_eq!(missing(&mut proxy, at(0)), [1, 2]);
@@ -267,7 +266,7 @@ fn asked_each(takes: u64) -> f64 {
 }
 
 #[test]
-fn on_a_long_way_it_is_learnt_not_to_ask_twice_for_what_is_under_way() {
+fn slow_repairs_are_requested_once() {
     for takes in [1, 8, 50, 200] {
         let each = asked_each(takes);
         assert!(each < 1.2, "{each} times each where a repair takes {takes} ms");
@@ -275,7 +274,7 @@ fn on_a_long_way_it_is_learnt_not_to_ask_twice_for_what_is_under_way() {
 }
 
 #[test]
-fn on_a_short_way_what_is_lost_twice_is_asked_for_again_at_once() {
+fn fast_link_requests_lost_repair_at_once() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     for turn in 0..20 {
@@ -291,7 +290,7 @@ fn on_a_short_way_what_is_lost_twice_is_asked_for_again_at_once() {
 }
 
 #[test]
-fn what_was_asked_for_a_moment_ago_is_under_way_when_the_rest_is_asked_for_again() {
+fn recent_requests_are_not_repeated_with_older_ones() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 2, 1));
     assert_eq!(missing(&mut proxy, at(0)), [1, 2]);
@@ -304,7 +303,7 @@ fn what_was_asked_for_a_moment_ago_is_under_way_when_the_rest_is_asked_for_again
 }
 
 #[test]
-fn who_repairs_is_asked_for_the_rest_without_growing_pauses() {
+fn progressing_repairs_keep_retry_interval() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 30, 1));
     for turn in 0..30 {
@@ -322,7 +321,7 @@ fn who_repairs_is_asked_for_the_rest_without_growing_pauses() {
 }
 
 #[test]
-fn a_reader_whose_user_has_no_room_does_not_answer_each_sample_that_it_holds() {
+fn reader_without_capacity_answers_only_for_losses() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     let _ = proxy.answer(at(0), READER);
@@ -337,7 +336,7 @@ fn a_reader_whose_user_has_no_room_does_not_answer_each_sample_that_it_holds() {
 }
 
 #[test]
-fn what_is_missing_is_found_up_to_the_last_number_there_is() {
+fn missing_samples_are_found_up_to_greatest_number() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, i64::MAX, 1));
     proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(3), SequenceNumber(i64::MAX)));
@@ -350,7 +349,7 @@ fn what_is_missing_is_found_up_to_the_last_number_there_is() {
 }
 
 #[test]
-fn of_a_writer_that_comes_back_nothing_comes_twice_and_of_another_of_its_name_all() {
+fn rematched_writer_continues_and_restarted_one_begins() {
     let mut first = proxy(true);
     first.heartbeat(at(0), &heartbeat(1, 0, 1));
     (1..=5).for_each(|number| assert_eq!(comes(&mut first, at(1), number), Arrival::Deliver));
@@ -368,7 +367,7 @@ fn of_a_writer_that_comes_back_nothing_comes_twice_and_of_another_of_its_name_al
 }
 
 #[test]
-fn a_writer_of_ours_never_comes_back_as_another_however_little_it_has_said() {
+fn runnel_writer_never_counts_as_restarted() {
     for reliable in [true, false] {
         let prefix = GuidPrefix([1, 0x72, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7]);
         let spec = WriterSpec { guid: prefix.with(WRITER), ..spec(reliable) };
@@ -385,7 +384,7 @@ fn a_writer_of_ours_never_comes_back_as_another_however_little_it_has_said() {
 }
 
 #[test]
-fn position_of_before_outlasts_what_an_alternate_path_brought() {
+fn former_position_outlasts_alternate_path() {
     let mut first = proxy(true);
     first.heartbeat(at(0), &heartbeat(1, 0, 1));
     (1..=5).for_each(|number| assert_eq!(comes(&mut first, at(1), number), Arrival::Deliver));
@@ -396,7 +395,7 @@ fn position_of_before_outlasts_what_an_alternate_path_brought() {
 }
 
 #[test]
-fn samples_of_an_alternate_path_are_neither_asked_for_nor_lost() {
+fn alternate_path_samples_are_neither_requested_nor_lost() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 3, 1));
     assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
@@ -425,7 +424,7 @@ fn missing_fragments(proxy: &mut WriterProxy, now: Instant) -> Option<(i64, Vec<
 }
 
 #[test]
-fn fragments_are_asked_for_when_the_next_sample_begins_and_again_when_they_do_not_come() {
+fn next_sample_triggers_fragment_requests() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     let _ = proxy.answer(at(0), READER);
@@ -443,7 +442,7 @@ fn fragments_are_asked_for_when_the_next_sample_begins_and_again_when_they_do_no
 }
 
 #[test]
-fn a_sample_that_claims_to_be_longer_than_may_be_takes_no_memory() {
+fn overlong_sample_takes_no_memory() {
     let mut proxy = proxy(true);
     let mut takes = |number, len: usize| {
         let mut out = Vec::new();
@@ -461,7 +460,7 @@ fn a_sample_that_claims_to_be_longer_than_may_be_takes_no_memory() {
 }
 
 #[test]
-fn who_left_more_writers_than_it_remembers_is_believed_by_all_of_them_when_it_comes_back() {
+fn acknowledgement_counts_ascend_after_forgotten_writers() {
     let mut reader = Reader::new();
     let named = |number: u32| {
         let guid = GuidPrefix([2; 12]).with(EntityId::user_writer(number));

@@ -78,7 +78,7 @@ mod tests {
     ];
 
     #[test]
-    fn it_is_these_bytes() {
+    fn emitted_bytes_match_specification() {
         let mut missing = SequenceSet::new(SequenceNumber(5));
         missing.insert(SequenceNumber(6));
         let (reader, writer) = (EntityId::SUBSCRIPTIONS_READER, EntityId::SUBSCRIPTIONS_WRITER);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_of_zero_is_taken_for_one_and_a_negative_one_refused() {
+    fn base_zero_means_one_and_negative_is_refused() {
         let mut bytes = BYTES;
         bytes[16] = 0;
         let Ok(Submessage::AckNack(parsed)) = parse(&bytes) else { panic!("refused") };

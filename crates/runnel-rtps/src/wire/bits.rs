@@ -80,7 +80,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn the_first_bit_is_the_highest_of_the_first_word() {
+    fn first_bit_is_highest_of_first_word() {
         let mut bits = Bits::default();
         assert!(bits.set(0) && bits.set(33));
         let mut out = vec![];
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_past_the_last_are_not_there() {
+    fn bits_beyond_length_are_clear() {
         let mut bits = Bits::new(1000);
         assert_eq!(
             (bits.len(), bits.set(256), bits.set(u32::MAX), bits.get(u32::MAX)),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_cannot_be_are_refused() {
+    fn invalid_bit_counts_are_refused() {
         let mut claim = Cursor::new(&[1, 1, 0, 0], true);
         let invalid = WireError::Invalid { what: "set", field: "number of bits" };
         assert_eq!(Bits::parse(&mut claim, "set"), Err(invalid));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_of_the_last_word_past_the_count_do_not_count() {
+    fn bits_beyond_count_are_ignored() {
         let bits = Bits::parse(&mut Cursor::new(&[1, 0, 0, 0, 255, 255, 255, 255], true), "set").unwrap();
         assert_eq!(bits.iter().collect::<Vec<_>>(), [0]);
         assert!(bits.get(0) && !bits.get(1));

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_in_either_order() {
+    fn numbers_are_read_in_either_byte_order() {
         let bytes = [1, 2, 3, 4, 5, 6];
         let mut little = Cursor::new(&bytes, true);
         assert_eq!((little.u16(), little.u32()), (Ok(0x0201), Ok(0x0605_0403)));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_read_and_moves_nothing() {
+    fn truncated_read_fails_without_advance() {
         let mut cursor = Cursor::new(&[1, 2, 3], true);
         assert_eq!(cursor.u32(), Err(WireError::Truncated { needed: 4, left: 3 }));
         assert_eq!(cursor.take(usize::MAX), Err(WireError::Truncated { needed: usize::MAX, left: 3 }));

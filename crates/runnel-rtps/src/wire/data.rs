@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_these_bytes() {
+    fn value_bytes_match_specification() {
         let payload = Payload::Value(&[0, 1, 0, 0, 7]);
         let bytes = [
             0x15, 5, 28, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 7, 0, 0,
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disposal_has_a_key_or_nothing_and_its_inline_qos_says_so() {
+    fn disposal_has_key_or_empty_payload() {
         let mut qos = vec![];
         let mut list = ParametersOut::new(&mut qos);
         list.bytes(pid::STATUS_INFO, &[0, 0, 0, 1]);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_past_the_body_and_a_value_that_is_a_key_are_refused() {
+    fn invalid_offset_and_flag_pair_are_refused() {
         let good = emitted(|out| Data::emit(out, ENDS, SequenceNumber(2), &[], Payload::Value(&[1; 4])));
         for (place, value) in [(6, 200), (1, 0x0d), (20, 0)] {
             let mut bytes = good.clone();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_may_be_big_endian_and_more_may_stand_before_the_inline_qos() {
+    fn big_endian_and_extra_header_are_accepted() {
         let bytes = [
             0x15, 4, 0, 28, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 2, 9, 9, 9, 9, 1, 2, 3,
             4,

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_these_bytes() {
+    fn emitted_bytes_match_specification() {
         let bytes = second_of_three();
         assert_eq!(
             bytes,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_that_the_sample_does_not_have_are_refused() {
+    fn nonexistent_fragments_are_refused() {
         for (place, value) in [(24, 0), (24, 4), (27, 0xff), (28, 0), (28, 2), (30, 0), (32, 0), (32, 6)] {
             let mut bytes = second_of_three();
             bytes[place] = value;
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn one_submessage_may_carry_several_fragments() {
+    fn submessage_may_carry_several_fragments() {
         let mut bytes = second_of_three();
         (bytes[24], bytes[28], bytes[32]) = (1, 2, 4);
         bytes[36..].copy_from_slice(&[1, 2, 3, 4]);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_of_four_gigabytes_reserves_nothing() {
+    fn claimed_four_gigabytes_reserve_nothing() {
         let mut bytes = second_of_three();
         bytes[32..36].copy_from_slice(&[255; 4]);
         bytes[24..28].copy_from_slice(&[0x55, 0x55, 0x55, 0x55]);

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_these_bytes() {
+    fn emitted_bytes_match_specification() {
         let (reader, writer) = (EntityId::UNKNOWN, EntityId::user_writer(1));
         let mut gap = Gap::range(reader, writer, SequenceNumber(2), SequenceNumber(4));
         gap.list.insert(SequenceNumber(5));
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_ends_before_it_begins_is_refused() {
+    fn gap_ending_before_start_is_refused() {
         let gap = Gap::range(EntityId::UNKNOWN, EntityId::UNKNOWN, SequenceNumber(5), SequenceNumber(4));
         let bytes = emitted_unchecked(|out| gap.emit(out));
         assert!(parse(&bytes).is_err());

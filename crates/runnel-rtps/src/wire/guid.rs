@@ -260,7 +260,7 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn an_entity_id_tells_its_kind() {
+    fn entity_id_shows_its_kind() {
         assert_eq!(
             (EntityId::user_writer(1).0, EntityId::user_reader(0x0102_0304).0),
             ([0, 0, 1, 3], [2, 3, 4, 4])
@@ -273,14 +273,14 @@ mod tests {
     }
 
     #[test]
-    fn a_guid_survives_the_way_there_and_back_and_is_shown_in_hex() {
+    fn guid_roundtrips_and_displays_as_hex() {
         let guid = GuidPrefix([1, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xab]).with(EntityId::SPDP_WRITER);
         assert_eq!(Guid::from_bytes(guid.to_bytes()), guid);
         assert_eq!(guid.to_string(), "01.0f.00.00.00.00.00.00.00.00.00.ab|000100c2");
     }
 
     #[test]
-    fn identifiers_are_in_the_order_of_their_bytes() {
+    fn identifiers_are_ordered_by_bytes() {
         let guids = [[0; 16], [1; 16], [0xff; 16], core::array::from_fn(|index| index as u8)];
         for (one, other) in guids.iter().flat_map(|one| guids.iter().map(move |other| (one, other))) {
             let (a, b) = (Guid::from_bytes(*one), Guid::from_bytes(*other));
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vendor_is_named_if_it_is_known() {
+    fn known_vendor_has_name() {
         assert_eq!(VendorId::FAST_DDS.to_string(), "Fast DDS");
         assert_eq!(VendorId([1, 99]).to_string(), "vendor 1.99");
     }

@@ -75,7 +75,7 @@ mod tests {
         [0x07, 5, 28, 0, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0];
 
     #[test]
-    fn it_is_these_bytes() {
+    fn emitted_bytes_match_specification() {
         let heartbeat = Heartbeat {
             reader: EntityId::UNKNOWN,
             writer: EntityId::user_writer(1),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_cannot_be_is_refused() {
+    fn invalid_heartbeat_range_is_refused() {
         for (place, value) in [(24, 0), (23, 0x80), (16, 0), (15, 0x80)] {
             let mut bytes = BYTES;
             bytes[place] = value;

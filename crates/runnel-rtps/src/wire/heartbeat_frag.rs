@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_these_bytes() {
+    fn emitted_bytes_match_specification() {
         let (reader, writer) = (EntityId::UNKNOWN, EntityId::user_writer(1));
         let heartbeat =
             HeartbeatFrag { reader, writer, number: SequenceNumber(3), last_fragment: 4, count: 5 };

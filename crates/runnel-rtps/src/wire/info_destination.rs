@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_these_bytes() {
+    fn emitted_bytes_match_specification() {
         let info = InfoDestination { prefix: GuidPrefix([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]) };
         let bytes = [0x0e, 1, 12, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
         assert_eq!(emitted(|out| info.emit(out)), bytes);

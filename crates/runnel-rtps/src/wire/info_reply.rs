@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_these_bytes() {
+    fn emitted_bytes_match_specification() {
         let to: SocketAddr = "127.0.0.1:7411".parse().unwrap();
         let bytes = [
             0x0f, 1, 28, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0xf3, 0x1c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_form_is_read_as_well() {
+    fn ip4_form_is_parsed() {
         let bytes = [0x0d, 3, 16, 0, 1, 0, 0, 127, 0xf3, 0x1c, 0, 0, 1, 0, 255, 239, 0xe8, 0x1c, 0, 0];
         let Ok(Submessage::InfoReply(parsed)) = parse(&bytes) else { panic!("refused") };
         assert_eq!(parsed.unicast.to_vec(), ["127.0.0.1:7411".parse().unwrap()]);

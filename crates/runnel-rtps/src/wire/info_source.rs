@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_these_bytes() {
+    fn emitted_bytes_match_specification() {
         let prefix = GuidPrefix([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
         let info = InfoSource { version: (2, 3), vendor: VendorId([1, 16]), prefix };
         let bytes = [0x0c, 1, 20, 0, 0, 0, 0, 0, 2, 3, 1, 16, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];

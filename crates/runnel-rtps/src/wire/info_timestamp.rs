@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_these_bytes() {
+    fn emitted_bytes_match_specification() {
         let at = InfoTimestamp { timestamp: Some(Timestamp { seconds: 1, fraction: 2 }) };
         let never = InfoTimestamp { timestamp: None };
         for (info, bytes) in [(at, &[9, 1, 8, 0, 1, 0, 0, 0, 2, 0, 0, 0][..]), (never, &[9, 3, 0, 0])] {

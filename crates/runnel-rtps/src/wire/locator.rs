@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_sixteen_bytes_of_which_ipv4_takes_the_last_four() {
+    fn ipv4_locator_uses_last_four_bytes() {
         let out = emitted("127.0.0.2:7410");
         assert_eq!(out, [1, 0, 0, 0, 0xf2, 0x1c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 127, 0, 0, 2]);
         for address in ["127.0.0.2:7410", "[fe80::1]:7411"] {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_we_do_not_speak_and_places_where_nobody_is_are_passed_over() {
+    fn unsupported_and_unreachable_locators_are_skipped() {
         let mut shared_memory = emitted("127.0.0.1:7410");
         shared_memory[0] = 16;
         let mut port_too_high = emitted("127.0.0.1:7410");
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_checked_before_it_is_walked() {
+    fn locator_list_is_validated_before_iteration() {
         let mut list = vec![2, 0, 0, 0];
         list.extend(emitted("127.0.0.1:0"));
         list.extend(emitted("127.0.0.1:7410"));

@@ -123,7 +123,7 @@ mod tests {
     const PREFIX: GuidPrefix = GuidPrefix([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
 
     #[test]
-    fn a_header_is_twenty_bytes() {
+    fn message_header_is_twenty_bytes() {
         let mut out = vec![9; 5];
         begin(&mut out, VendorId([1, 16]), PREFIX);
         assert_eq!(out, *b"RTPS\x02\x04\x01\x10\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c");
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rtps_message_is_refused() {
+    fn non_rtps_datagram_is_refused() {
         let mut out = vec![];
         begin(&mut out, VendorId([1, 16]), PREFIX);
         assert_eq!(Message::parse(&out[..19]).unwrap_err(), WireError::Truncated { needed: 12, left: 11 });

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_these_bytes() {
+    fn emitted_bytes_match_specification() {
         let (reader, writer) = (EntityId::user_reader(2), EntityId::user_writer(1));
         let mut missing = FragmentSet::new(10);
         missing.insert(10);

@@ -179,7 +179,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn a_list_is_these_bytes() {
+    fn parameter_list_bytes_match_specification() {
         let mut out = vec![];
         let mut list = ParametersOut::new(&mut out);
         list.text(pid::TOPIC_NAME, "ab");
@@ -206,14 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_an_end_is_refused() {
+    fn list_without_sentinel_is_refused() {
         for bytes in [&[][..], &[5, 0, 4, 0, 1, 2, 3, 4], &[5, 0, 0xff, 0xff, 1, 0, 0, 0], &[1, 0]] {
             assert!(Parameters::parse(&mut Cursor::new(bytes, true)).is_err(), "{bytes:?}");
         }
     }
 
     #[test]
-    fn a_value_too_long_to_tell_of_is_left_out() {
+    fn overlong_value_is_omitted() {
         let mut out = vec![];
         let mut list = ParametersOut::new(&mut out);
         list.bytes(pid::USER_DATA, &vec![0; 65_533]);

@@ -173,7 +173,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn a_sequence_number_is_its_high_half_and_its_low_half() {
+    fn sequence_number_is_high_and_low_half() {
         for (number, bytes) in [
             (SequenceNumber(1), [0, 0, 0, 0, 1, 0, 0, 0]),
             (SequenceNumber(0x1_0000_0002), [1, 0, 0, 0, 2, 0, 0, 0]),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_do_not_run_over() {
+    fn sequence_numbers_saturate() {
         let last = SequenceNumber(i64::MAX);
         assert_eq!((last.next(), SequenceNumber(i64::MIN).previous()), (last, SequenceNumber(i64::MIN)));
         assert_eq!(last.distance_from(SequenceNumber(i64::MIN)), u32::MAX);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_set_holds_what_lies_within_256_of_its_base() {
+    fn set_spans_256_numbers_from_base() {
         let mut set = SequenceSet::new(SequenceNumber(10));
         let held = [9, 10, 265, 266].map(|number| set.insert(SequenceNumber(number)));
         assert_eq!(held, [false, true, true, false]);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_256_or_more_past_the_base_is_left_out() {
+    fn fragment_beyond_256_is_not_inserted() {
         let mut set = FragmentSet::new(u32::MAX - 1);
         assert_eq!([0, u32::MAX - 1, u32::MAX].map(|number| set.insert(number)), [false, true, true]);
         assert!(set.iter().eq([u32::MAX - 1, u32::MAX]));

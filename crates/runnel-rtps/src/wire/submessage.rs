@@ -192,7 +192,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_not_known_is_passed_over() {
+    fn unknown_submessages_are_skipped() {
         let bytes =
             [0x80, 1, 4, 0, 9, 9, 9, 9, 0x01, 1, 0, 0, 0x0e, 0, 0, 12, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
         let parsed: Vec<_> = Submessages::new(&bytes).map(Result::unwrap).collect();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_beyond_the_message_ends_it() {
+    fn overlong_submessage_ends_message() {
         let bytes = [0x01, 1, 0, 0, 0x06, 1, 200, 0, 1, 2, 3, 4];
         let mut submessages = Submessages::new(&bytes);
         assert!(submessages.next().unwrap().is_ok());
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_padded_and_one_that_is_too_long_for_its_length_goes_to_the_end() {
+    fn body_is_padded_and_long_one_is_last() {
         let mut out = vec![];
         emit(&mut out, 0x15, 4, |out| out.extend_from_slice(&[7; 5]));
         assert_eq!(out, [0x15, 5, 8, 0, 7, 7, 7, 7, 7, 0, 0, 0]);
@@ -223,13 +223,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn noise_harms_nobody(noise in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn noise_causes_no_panic(noise in prop::collection::vec(any::<u8>(), 0..200)) {
             let count = Submessages::new(&noise).count();
             prop_assert!(count <= noise.len());
         }
 
         #[test]
-        fn noise_behind_any_good_header_harms_nobody(
+        fn noise_after_valid_header_causes_no_panic(
             id in 0u8..0x20, flags in any::<u8>(), noise in prop::collection::vec(any::<u8>(), 0..120)
         ) {
             let mut bytes = vec![id, flags];

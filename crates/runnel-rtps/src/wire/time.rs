@@ -110,7 +110,7 @@ mod tests {
     use alloc::vec;
 
     #[test]
-    fn nanoseconds_survive_the_way_there_and_back() {
+    fn nanoseconds_roundtrip() {
         for nanosec in [0, 1, 2, 499_999_999, 500_000_000, 999_999_999] {
             let time = Time { sec: 1_700_000_000, nanosec };
             assert_eq!(Timestamp::from(time).to_time(), time);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_for_ever_stays_so() {
+    fn infinite_duration_roundtrips() {
         assert_eq!(RtpsDuration::from(None), RtpsDuration::INFINITE);
         assert_eq!(RtpsDuration::from(Some(Duration::MAX)), RtpsDuration::INFINITE);
         assert_eq!(RtpsDuration { seconds: i32::MAX, fraction: 0 }.finite(), None);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn both_are_seconds_then_fraction() {
+    fn seconds_precede_fraction() {
         let mut out = vec![];
         Timestamp { seconds: 1, fraction: 2 }.emit(&mut out);
         RtpsDuration { seconds: -1, fraction: 3 }.emit(&mut out);

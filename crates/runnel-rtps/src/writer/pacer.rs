@@ -56,7 +56,7 @@ mod tests {
     const RATE: Rate = Rate { bytes_per_second: 1_000_000, burst: 2000 };
 
     #[test]
-    fn a_burst_goes_at_once_and_the_rest_at_the_rate() {
+    fn burst_is_immediate_and_rest_paced() {
         let mut pacer = Pacer::new(RATE);
         let mut now = Instant(5_000_000);
         let begin = now;
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_saves_no_more_than_a_burst() {
+    fn silence_accumulates_at_most_one_burst() {
         let mut pacer = Pacer::new(RATE);
         let now = Instant(3_600_000_000_000);
         for _ in 0..3 {

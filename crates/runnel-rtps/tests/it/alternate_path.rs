@@ -1,21 +1,21 @@
-//! Pairs whose samples take an alternate path for a while, in whose order the delivery machine puts them, and what participants
-//! of one vendor tell each other alone.
+//! Pairs whose samples use an alternate path for a while, ordered by the delivery state machine, and vendor messages
+//! between participants.
 
 mod pair;
 
 use crate::net;
-use crate::net::{Net, Weather, millis, number_of, sample, secs};
+use crate::net::{Conditions, Net, millis, number_of, sample, secs};
 use pair::Pair;
 use runnel_core::qos::QoS;
 use runnel_rtps::Event;
 use runnel_rtps::wire::VendorId;
 
 #[test]
-fn moving_pair_in_foul_weather_loses_and_doubles_nothing() {
+fn switching_pair_on_bad_network_delivers_each_sample_once() {
     for (loss, seed) in [0, 10, 30].into_iter().flat_map(|loss| (0..20).map(move |seed| (loss, seed))) {
         for qos in [QoS::keep_all(), QoS::keep_all().transient_local(), QoS::keep_last(2000)] {
             let mut pair = Pair::new(seed, qos);
-            pair.net.weather = Weather::foul(loss);
+            pair.net.conditions = Conditions::bad(loss);
             for _ in 0..400 {
                 match pair.net.random(20) {
                     0 if !pair.is_in_memory() => pair.switch_to_memory(),
@@ -46,7 +46,7 @@ fn moving_pair_in_foul_weather_loses_and_doubles_nothing() {
 }
 
 #[test]
-fn best_effort_pair_that_moves_in_fair_weather_loses_and_doubles_nothing() {
+fn switching_best_effort_pair_delivers_each_sample_once() {
     let mut pair = Pair::new(3, QoS::sensor_data());
     for _ in 0..10 {
         (0..3).for_each(|_| pair.write());
@@ -77,7 +77,7 @@ fn best_effort_sample_that_rtps_loses_is_not_waited_for() {
 }
 
 #[test]
-fn suspended_reader_is_sent_nothing_and_nothing_is_held_for_it() {
+fn suspended_reader_is_sent_and_held_nothing() {
     let mut pair = Pair::new(4, QoS::keep_last(10));
     pair.write();
     pair.net.run_for(secs(1));
@@ -96,19 +96,19 @@ fn suspended_reader_is_sent_nothing_and_nothing_is_held_for_it() {
 }
 
 #[test]
-fn other_readers_get_samples_by_rtps_while_one_is_suspended() {
+fn other_readers_receive_while_one_is_suspended() {
     let mut pair = Pair::new(5, QoS::keep_all());
-    let beside = pair.net.reader(1, "rt/chatter", QoS::keep_all());
+    let second = pair.net.reader(1, "rt/chatter", QoS::keep_all());
     let node = pair.net.add();
     let far = pair.net.reader(node, "rt/chatter", QoS::keep_all());
     let (writer, matched) = (pair.writer, |net: &Net, id| net.nodes[0].participant.matched(id).len() == 3);
-    pair.net.run_until("all have met", secs(2), |net| matched(net, writer));
+    pair.net.run_until("all are matched", secs(2), |net| matched(net, writer));
     pair.switch_to_memory();
     (0..200).for_each(|_| pair.write());
     pair.net.run_for(secs(1));
-    for (node, reader) in [(1, beside), (node, far)] {
-        let heard: Vec<u32> = pair.net.texts(node, reader).iter().map(|bytes| number_of(bytes)).collect();
-        assert_eq!(heard, (0..200).collect::<Vec<_>>());
+    for (node, reader) in [(1, second), (node, far)] {
+        let received: Vec<u32> = pair.net.texts(node, reader).iter().map(|bytes| number_of(bytes)).collect();
+        assert_eq!(received, (0..200).collect::<Vec<_>>());
     }
     pair.take_rtps();
     assert!(pair.delivered.is_empty());
@@ -118,7 +118,7 @@ fn other_readers_get_samples_by_rtps_while_one_is_suspended() {
 }
 
 #[test]
-fn late_joiner_that_moves_at_once_gets_kept_samples_first() {
+fn late_joiner_on_memory_gets_kept_samples_first() {
     let mut pair = Pair::new(6, QoS::keep_last(3).transient_local());
     pair.net.blackout = true;
     (0..5).for_each(|_| pair.write());
@@ -129,7 +129,7 @@ fn late_joiner_that_moves_at_once_gets_kept_samples_first() {
     pair.net.blackout = false;
     pair.net.run_for(secs(2));
     pair.take_rtps();
-    // Of the first five the last were to be held; those written since have taken the place of all but one.
+    // Of the first five the last were kept; the later ones have displaced all but one.
     assert_eq!((pair.delivered, pair.lost), (vec![4, 5, 6], 4));
 }
 
@@ -153,12 +153,12 @@ fn samples_beyond_the_credit_wait_for_rtps_at_the_writer() {
 }
 
 #[test]
-fn samples_of_memory_are_no_reason_to_ask_for_what_rtps_is_about_to_bring() {
+fn memory_samples_trigger_no_requests() {
     let mut pair = Pair::new(13, QoS::keep_all());
     pair.net.run_for(secs(1));
     let sent = |pair: &Pair| [0, 1].map(|node| pair.net.nodes[node].sent);
     let before = sent(&pair);
-    // More than is under way at a time.
+    // More than fit in flight at a time.
     (0..1000).for_each(|_| pair.write());
     pair.switch_to_memory();
     (0..1000).for_each(|_| pair.write());
@@ -175,7 +175,7 @@ fn samples_of_memory_are_no_reason_to_ask_for_what_rtps_is_about_to_bring() {
 }
 
 #[test]
-fn resumed_reader_asks_for_nothing_that_memory_has_brought() {
+fn resumed_reader_requests_no_memory_samples() {
     let mut pair = Pair::new(8, QoS::keep_all());
     pair.net.run_for(secs(1));
     pair.net.blackout = true;
@@ -192,7 +192,7 @@ fn resumed_reader_asks_for_nothing_that_memory_has_brought() {
 }
 
 #[test]
-fn samples_that_memory_brought_before_the_two_lost_each_other_do_not_come_again() {
+fn memory_samples_are_not_repeated_after_rematch() {
     let mut pair = Pair::new(10, QoS::keep_last(10).transient_local());
     pair.write();
     pair.net.run_for(secs(1));
@@ -204,11 +204,11 @@ fn samples_that_memory_brought_before_the_two_lost_each_other_do_not_come_again(
     pair.net.blackout = true;
     pair.net.run_for(secs(45));
     assert!(!pair.net.is_matched(1, pair.reader));
-    // It is noticed by then that they are matched no longer.
+    // The reader's participant has noticed that they are unmatched.
     pair.end_at_reader();
     pair.net.blackout = false;
     let reader = pair.reader;
-    pair.net.run_until("they meet again", secs(60), |net| net.is_matched(1, reader));
+    pair.net.run_until("the endpoints match again", secs(60), |net| net.is_matched(1, reader));
     let bytes = sample(6, 100);
     pair.net.write(0, pair.writer, &bytes).unwrap();
     pair.net.run_for(secs(5));
@@ -217,7 +217,7 @@ fn samples_that_memory_brought_before_the_two_lost_each_other_do_not_come_again(
 }
 
 #[test]
-fn a_word_reaches_the_one_that_it_is_for_and_nobody_of_another_vendor() {
+fn vendor_message_reaches_only_its_runnel_peer() {
     let mut net = Net::new(10);
     let (a, b, c) = (net.add(), net.add(), net.add());
     net.run_for(secs(1));
@@ -226,12 +226,15 @@ fn a_word_reaches_the_one_that_it_is_for_and_nobody_of_another_vendor() {
     assert!(!net.nodes[a].participant.send_vendor_message(other, &[0; 257]), "it is too long");
     net.touch(a);
     net.run_for(millis(10));
-    let told = |net: &Net, node: usize| {
-        let told = |event: &Event| matches!(event, Event::VendorMessage { .. }).then(|| event.clone());
-        net.nodes[node].events.iter().filter_map(told).collect::<Vec<_>>()
+    let received = |net: &Net, node: usize| {
+        let received = |event: &Event| matches!(event, Event::VendorMessage { .. }).then(|| event.clone());
+        net.nodes[node].events.iter().filter_map(received).collect::<Vec<_>>()
     };
-    assert_eq!(told(&net, b), [Event::VendorMessage { participant: one, bytes: b"a word there".to_vec() }]);
-    assert_eq!(told(&net, c), []);
+    assert_eq!(
+        received(&net, b),
+        [Event::VendorMessage { participant: one, bytes: b"a word there".to_vec() }]
+    );
+    assert_eq!(received(&net, c), []);
     let stranger = net::forged_prefix(1);
     assert!(!net.nodes[a].participant.send_vendor_message(stranger, b"nobody"));
     let peer = net.nodes[a].participant.peer(other).unwrap();
@@ -239,7 +242,7 @@ fn a_word_reaches_the_one_that_it_is_for_and_nobody_of_another_vendor() {
 }
 
 #[test]
-fn words_that_nobody_has_sent_yet_take_no_more_room_than_one() {
+fn unsent_vendor_message_is_replaced() {
     let mut net = Net::new(11);
     let (a, b) = (net.add(), net.add());
     net.run_for(secs(1));
@@ -249,6 +252,6 @@ fn words_that_nobody_has_sent_yet_take_no_more_room_than_one() {
     }
     net.touch(a);
     net.run_for(millis(10));
-    let told = net.nodes[b].events.iter().filter(|event| matches!(event, Event::VendorMessage { .. }));
-    assert_eq!(told.count(), 1, "the last alone");
+    let received = net.nodes[b].events.iter().filter(|event| matches!(event, Event::VendorMessage { .. }));
+    assert_eq!(received.count(), 1, "only the last");
 }

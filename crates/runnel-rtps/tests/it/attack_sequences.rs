@@ -1,4 +1,4 @@
-//! Sequences of forged datagrams that the stateful fuzzer has found, each of which once left a link dead.
+//! Sequences of forged datagrams found by the stateful fuzzer, each of which once left a link dead.
 
 use crate::attack::Step::{self, Advance, Blackout, Publish};
 use crate::attack::{Attack, play_steps};
@@ -14,7 +14,7 @@ fn check(seed: u8, steps: &[Step]) {
     }
 }
 
-/// The GAP restores the participant, and is the first that the reader receives of the writer since.
+/// The GAP restores the participant, and is the first submessage of the writer since.
 #[test]
 fn gap_that_restores_participant_ends_no_link() {
     check(
@@ -46,7 +46,7 @@ fn gap_of_discovery_hides_no_endpoint() {
     );
 }
 
-/// The altered announcement restores the participant: it comes before the true one, under the same number.
+/// The altered announcement restores the participant: it arrives before the true one, with the same number.
 #[test]
 fn altered_announcement_that_restores_participant_is_replaced() {
     check(
@@ -73,9 +73,9 @@ fn gap_of_newly_matched_writer_and_forged_end_end_no_link() {
     check(0xc8, &[attack(Attack::Gap, [91, 29, 117, 96]), end]);
 }
 
-/// The second one seems to confirm the first one.
+/// The second disposal seems to confirm the first.
 #[test]
-fn endpoint_that_is_disposed_of_twice_comes_back() {
+fn endpoint_disposed_twice_is_restored() {
     check(
         0x72,
         &[
@@ -86,7 +86,8 @@ fn endpoint_that_is_disposed_of_twice_comes_back() {
     );
 }
 
-/// The altered announcement takes the number of the true one while all is read again, so that nothing tells of that reader.
+/// The altered announcement takes the number of the true one while discovery is read again, so that reader is not
+/// announced.
 #[test]
 fn altered_announcement_of_discovery_read_again_hides_no_endpoint() {
     check(
@@ -108,8 +109,8 @@ fn altered_announcement_of_discovery_read_again_hides_no_endpoint() {
     );
 }
 
-/// The first HEARTBEAT makes the reader jump ahead, and the writer is found again before anything contradicts that: its next
-/// HEARTBEAT ends before the position, and must not confirm it.
+/// The first HEARTBEAT makes the reader jump ahead, and the writer is matched again before anything contradicts that:
+/// its next HEARTBEAT ends before the position, and must not confirm it.
 #[test]
 fn heartbeat_before_position_does_not_confirm_it() {
     check(

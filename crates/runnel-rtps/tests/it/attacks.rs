@@ -1,7 +1,7 @@
 //! Random sequences of forged datagrams between live participants: see `attack`.
 //!
-//! `ATTACK_SEEDS=1000` tries so many inputs, `ATTACK_FIRST=102` begins with that one, and `ATTACK_INPUT=00ab..` plays this
-//! one. `ATTACK_KINDS=Gap,Heartbeat` allows these attacks only, and `ATTACK_KINDS=all` every attack.
+//! `ATTACK_SEEDS=1000` tests so many inputs, `ATTACK_FIRST=102` begins with that one, and `ATTACK_INPUT=00ab..` plays
+//! this one. `ATTACK_KINDS=Gap,Heartbeat` allows only these attacks, and `ATTACK_KINDS=all` every attack.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -23,7 +23,7 @@ fn is_allowed(attack: Attack) -> bool {
     }
 }
 
-/// The input of a seed.
+/// Returns the input of a seed.
 fn input(seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut byte = || {
@@ -36,7 +36,7 @@ fn input(seed: u64) -> Vec<u8> {
     (0..1 + count * STEP_LEN).map(|_| byte()).collect()
 }
 
-/// What is wrong after an input, if something is.
+/// Returns the failure of an input, if any.
 fn failure(input: &[u8]) -> Option<String> {
     let played = catch_unwind(AssertUnwindSafe(|| play(input, is_allowed)));
     played.unwrap_or_else(|_| Err("a panic".into())).err()
@@ -50,7 +50,7 @@ fn check(input: &[u8]) {
     panic!("{}\nATTACK_INPUT={hex}\n{}", failure(&shortest).unwrap(), steps.concat());
 }
 
-/// A shorter input that fails as well: steps are left out while it does.
+/// Shortens a failing input: omits steps while it fails.
 fn shrunk(input: &[u8], fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut shortest = input.to_vec();
     shortest.truncate(1 + MAX_STEPS * STEP_LEN);
@@ -71,7 +71,7 @@ fn shrunk(input: &[u8], fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     shortest
 }
 
-/// Plays the input that the environment names, or as many seeds as it says, or so many.
+/// Plays the input of the environment, or its number of seeds, or `count`.
 fn play_seeds(count: u64) {
     if let Some(hex) = variable("ATTACK_INPUT") {
         let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal digits");
@@ -91,12 +91,12 @@ fn live_links_deliver_soon_after_any_attack() {
 
 #[test]
 #[ignore = "in ./test --full"]
-fn live_links_deliver_soon_after_any_of_many_attacks() {
+fn live_links_deliver_soon_after_many_attacks() {
     play_seeds(10_000);
 }
 
 #[test]
-fn links_without_attacker_deliver_through_foul_weather() {
+fn links_deliver_on_bad_network_without_attacker() {
     let first = number("ATTACK_FIRST", 1);
     for seed in first..first + number("ATTACK_SEEDS", 10) {
         assert_eq!(play(&input(seed), |_| false), Ok(()), "seed {seed}");

@@ -1,11 +1,11 @@
-//! Writers that are for some readers only.
+//! Writers that match only some readers.
 
 use crate::net::{Net, millis, options, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::EndpointOptions;
 
 #[test]
-fn a_writer_meets_those_alone_whom_it_is_for() {
+fn writer_matches_only_its_audience() {
     let mut net = Net::new(1);
     let (teller, old, new) = (net.add(), net.add(), net.add());
     let qos = QoS::keep_last(1).transient_local();
@@ -19,10 +19,10 @@ fn a_writer_meets_those_alone_whom_it_is_for() {
         net.write(teller, writer, &sample(number, 8)).unwrap();
     }
     let without = net.reader(old, "nodes", qos);
-    let told = EndpointOptions { user_data: b"typehash=RIHS01_00;".to_vec(), ..options("nodes", qos) };
-    let with = net.nodes[new].participant.create_reader(now, stamp, told);
+    let declared = EndpointOptions { user_data: b"typehash=RIHS01_00;".to_vec(), ..options("nodes", qos) };
+    let with = net.nodes[new].participant.create_reader(now, stamp, declared);
     net.touch(new);
-    net.run_until("each has heard", secs(5), |net| {
+    net.run_until("each has received", secs(5), |net| {
         net.texts(old, without).len() == 1 && net.texts(new, with).len() == 1
     });
     net.run_for(millis(500));

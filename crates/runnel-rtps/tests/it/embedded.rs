@@ -1,4 +1,4 @@
-//! Peers of embeddedRTPS, as mROS 2 has them: they understand plain announcements alone and hold little.
+//! Peers of embeddedRTPS, as in mROS 2: they understand only plain announcements and have small buffers.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -13,7 +13,7 @@ const TYPE: &str = "std_msgs::msg::dds_::String_";
 const TO_BOARD: &str = "rt/to_board";
 const FROM_BOARD: &str = "rt/from_board";
 
-/// Such a peer in the network, at the address 10.0.0.99.
+/// embeddedRTPS peer at the address 10.0.0.99.
 struct Board {
     peer: EmbeddedRtps,
     ip: Ipv4Addr,
@@ -21,7 +21,7 @@ struct Board {
 }
 
 impl Board {
-    /// One that publishes a topic and subscribes to another.
+    /// Creates one that publishes a topic and subscribes to another.
     fn new(net: &mut Net, ip: Ipv4Addr) -> Self {
         let mut peer = EmbeddedRtps::new(ip, 24);
         peer.create_writer(FROM_BOARD, TYPE);
@@ -38,12 +38,12 @@ impl Board {
         [GROUP.port(), metatraffic, user]
     }
 
-    /// It takes what has come, and sends what it has.
+    /// Passes received datagrams to the peer, and sends its datagrams.
     fn turn(&mut self, net: &mut Net) {
         let port_of_group = SocketAddr::from((self.ip, GROUP.port()));
         for port in self.ports() {
             let at = SocketAddr::from((self.ip, port));
-            // What comes to a group comes to each mailbox here: on a host it comes to the group's port alone.
+            // Group datagrams reach each mailbox here: on a host they reach only the group's port.
             let came = net.mailboxes.get_mut(&at).map(std::mem::take).unwrap_or_default();
             for (_, bytes) in came {
                 let is_announcement = bytes.len() > 44 && bytes[20] != 0x0e;
@@ -77,17 +77,17 @@ impl Board {
     }
 }
 
-/// A node with a best-effort writer and reader of the board's topics.
+/// Creates a best-effort writer and reader of the board's topics.
 fn ends(net: &mut Net, node: usize) -> (EntityId, EntityId) {
     let typed = |topic, qos| EndpointOptions { user_data: vec![b'x'; 110], ..options(topic, qos) };
     let reader = net.reader_with(node, typed(FROM_BOARD, QoS::keep_last(10).best_effort()));
     (net.writer(node, TO_BOARD, QoS::keep_last(10)), reader)
 }
 
-fn met_board(net: &mut Net) -> (Board, EntityId, EntityId) {
+fn matched_board(net: &mut Net) -> (Board, EntityId, EntityId) {
     let mut board = Board::new(net, Ipv4Addr::new(10, 0, 0, 99));
     let (writer, reader) = ends(net, 0);
-    board.run_until(net, "they meet", |net, peer| {
+    board.run_until(net, "the endpoints match", |net, peer| {
         peer.has_met() && net.is_matched(0, writer) && net.is_matched(0, reader)
     });
     (board, writer, reader)
@@ -97,7 +97,7 @@ fn met_board(net: &mut Net) -> (Board, EntityId, EntityId) {
 fn embedded_peer_is_matched_and_exchanges_samples_both_ways() {
     let mut net = Net::new(1);
     net.add();
-    let (mut board, writer, reader) = met_board(&mut net);
+    let (mut board, writer, reader) = matched_board(&mut net);
     for (number, len) in [(1, 20), (2, 60), (3, 300)] {
         let bytes = sample(number, len);
         net.write(0, writer, &bytes).unwrap();
@@ -112,9 +112,9 @@ fn embedded_peer_is_matched_and_exchanges_samples_both_ways() {
     assert_eq!((board.peer.truncated, board.peer.passed_over), (0, 0));
 }
 
-/// As of a vendor that is told numbers by which it proves its address: it would ask for number 1 for ever.
+/// With a vendor that gets random numbers, it would request number 1 for ever.
 #[test]
-fn embedded_peer_first_announced_by_forger_is_met() {
+fn embedded_peer_first_announced_by_forger_is_matched() {
     for names_us in [false, true] {
         let mut net = Net::new(7);
         net.add();
@@ -126,16 +126,16 @@ fn embedded_peer_first_announced_by_forger_is_met() {
         }
         net.send(at, net.nodes[0].address, &forged);
         net.run_for(millis(1));
-        met_board(&mut net);
+        matched_board(&mut net);
     }
 }
 
-/// It repeats all that it has from the number on that is asked for, with the time at which it does.
+/// It repeats all samples from the requested number on, with the time of the repetition.
 #[test]
-fn what_an_embedded_peer_repeats_is_taken_for_no_forgery() {
+fn repetitions_of_embedded_peer_are_no_forgery() {
     let mut net = Net::new(8);
     net.add();
-    let (mut board, ..) = met_board(&mut net);
+    let (mut board, ..) = matched_board(&mut net);
     board.run_for(&mut net, 2);
     let mut missing = SequenceSet::new(SequenceNumber::FIRST);
     assert!(missing.insert(SequenceNumber::FIRST));
@@ -147,18 +147,18 @@ fn what_an_embedded_peer_repeats_is_taken_for_no_forgery() {
     assert!(!net.nodes[0].events.iter().any(is_corrected), "{:?}", net.nodes[0].events);
 }
 
-/// Its writers tell what they have only every 4 s, but answer whoever asks for it.
+/// Its writers send HEARTBEATs only every 4 s, but answer requests.
 #[test]
 fn embedded_peer_is_matched_before_its_writers_first_heartbeat() {
     let mut net = Net::new(5);
     net.add();
     let began = net.now;
-    met_board(&mut net);
+    matched_board(&mut net);
     assert!(net.now.since(began) < secs(2), "{:?}", net.now.since(began));
 }
 
 #[test]
-fn eight_interfaces_are_announced_in_what_an_embedded_peer_holds() {
+fn announcement_of_eight_interfaces_fits_embedded_peer() {
     let mut net = Net::new(2);
     let ours = |subnet: u8| SocketAddr::from(([10, subnet, 0, 1], 7410));
     net.add_with(|config| {
@@ -169,7 +169,7 @@ fn eight_interfaces_are_announced_in_what_an_embedded_peer_holds() {
     let mut board = Board::new(&mut net, Ipv4Addr::new(10, 7, 0, 99));
     net.nodes[0].addresses.rotate_right(1);
     let (writer, reader) = ends(&mut net, 0);
-    board.run_until(&mut net, "they meet", |net, peer| {
+    board.run_until(&mut net, "the endpoints match", |net, peer| {
         peer.has_met() && net.is_matched(0, writer) && net.is_matched(0, reader)
     });
     net.write(0, writer, &sample(1, 300)).unwrap();
@@ -177,15 +177,15 @@ fn eight_interfaces_are_announced_in_what_an_embedded_peer_holds() {
 }
 
 #[test]
-fn multicast_announcement_of_few_addresses_is_understood_as_it_is() {
+fn embedded_peer_parses_short_multicast_announcement() {
     let mut net = Net::new(3);
     net.add();
-    let (board, ..) = met_board(&mut net);
+    let (board, ..) = matched_board(&mut net);
     assert!(board.peer.dropped.is_empty(), "{:?}", board.peer.dropped);
 }
 
 #[test]
-fn endpoints_that_have_ended_do_not_hide_later_ones_from_an_embedded_peer() {
+fn ended_endpoints_hide_none_from_embedded_peer() {
     let mut net = Net::new(4);
     net.add();
     for topic in 0..100 {
@@ -193,8 +193,8 @@ fn endpoints_that_have_ended_do_not_hide_later_ones_from_an_embedded_peer() {
         net.remove(0, ended);
     }
     net.run_for(secs(1));
-    let (mut board, ..) = met_board(&mut net);
-    // And what ends while it is there.
+    let (mut board, ..) = matched_board(&mut net);
+    // Also endpoints that end while it is there.
     let ended = net.writer(0, "rt/ended", QoS::default());
     net.remove(0, ended);
     net.writer(0, "rt/more", QoS::default());
@@ -204,10 +204,10 @@ fn endpoints_that_have_ended_do_not_hide_later_ones_from_an_embedded_peer() {
 }
 
 #[test]
-fn sample_that_an_embedded_peer_cannot_hold_goes_in_fragments_that_it_passes_over() {
+fn embedded_peer_skips_fragmented_long_sample() {
     let mut net = Net::new(5);
     net.add();
-    let (mut board, writer, _) = met_board(&mut net);
+    let (mut board, writer, _) = matched_board(&mut net);
     net.write(0, writer, &sample(1, 2000)).unwrap();
     net.write(0, writer, &sample(2, 20)).unwrap();
     board.run_until(&mut net, "the next arrives", |_, peer| !peer.received.is_empty());
@@ -216,10 +216,10 @@ fn sample_that_an_embedded_peer_cannot_hold_goes_in_fragments_that_it_passes_ove
 }
 
 #[test]
-fn embedded_peer_stays_known_and_keeps_us_for_minutes() {
+fn embedded_peer_stays_matched_for_minutes() {
     let mut net = Net::new(6);
     net.add();
-    let (mut board, writer, reader) = met_board(&mut net);
+    let (mut board, writer, reader) = matched_board(&mut net);
     let before = net.nodes[0].sent;
     board.run_for(&mut net, 60);
     assert!(net.nodes[0].sent < before + 200, "{} datagrams in a minute", net.nodes[0].sent - before);

@@ -1,22 +1,23 @@
-//! Announcements of endpoints forged under sequence numbers that the true participant has yet to use: the endpoints that it
+//! Endpoint announcements forged with sequence numbers that the true participant will use later: the endpoints that it
 //! then announces are matched.
 
 use runnel_core::qos::QoS;
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Heartbeat, SequenceNumber, VendorId};
 
-use crate::forgeries::{Scene, Victim, end_of, told};
-use crate::net::{Weather, millis, secs};
+use crate::forgeries::{Scene, Victim, announce_endpoint, end_of};
+use crate::net::{Conditions, millis, secs};
 
-/// One datagram: an endpoint that does not exist, `ahead` of the next number, and a HEARTBEAT that agrees if `is_confirmed`.
+/// Sends a datagram with a nonexistent endpoint, `ahead` of the next number, and a HEARTBEAT that agrees if
+/// `is_confirmed`.
 fn forge(scene: &mut Scene, ahead: i64, is_confirmed: bool) {
     let participant = &scene.net.nodes[0].participant;
     let known = participant.endpoint(scene.prefix(0).with(scene.writer)).unwrap().clone();
     let guid = scene.prefix(0).with(EntityId::user_writer(0x00be_ef00));
     let endpoint = Endpoint { guid, topic: "rt/forged".into(), ..known };
-    let number = scene.next_told(0, Role::Writer) + ahead;
+    let number = scene.next_announced(0, Role::Writer) + ahead;
     scene.forge(Victim::Reader, |_, out| {
-        told(out, &endpoint, number);
+        announce_endpoint(out, &endpoint, number);
         let heartbeat = Heartbeat {
             reader: EntityId::PUBLICATIONS_READER,
             writer: EntityId::PUBLICATIONS_WRITER,
@@ -32,9 +33,9 @@ fn forge(scene: &mut Scene, ahead: i64, is_confirmed: bool) {
     });
 }
 
-/// Creates writers at the first node for which there are readers at the second, and waits until all are matched.
+/// Creates writers at the first node for readers at the second, and waits until all are matched.
 #[track_caller]
-fn check_that_new_writers_match(scene: &mut Scene, count: usize, what: &str) {
+fn assert_new_writers_match(scene: &mut Scene, count: usize, what: &str) {
     let topics: Vec<String> = (0..count).map(|index| format!("rt/late_{index}")).collect();
     let qos = QoS::sensor_data();
     let readers: Vec<EntityId> = topics.iter().map(|topic| scene.net.reader(1, topic, qos)).collect();
@@ -58,7 +59,7 @@ fn announcement_forged_under_later_number_hides_no_endpoint() {
                 scene.net.run_for(millis(pause));
                 let what =
                     format!("{vendor:?}: {ahead} ahead, {count} writers after {pause} ms, {is_confirmed}");
-                check_that_new_writers_match(&mut scene, count, &what);
+                assert_new_writers_match(&mut scene, count, &what);
             }
         }
     }
@@ -81,25 +82,25 @@ fn lost_announcement_with_forged_number_is_sent_again() {
     }
 }
 
-/// A reader that was matched as best effort, and is announced as reliable again, is repaired what it misses.
+/// A reader that was matched as best effort, and is announced as reliable again, gets repairs of missing samples.
 #[test]
 fn reader_with_forged_reliability_is_reliable_again() {
     let mut scene = Scene::new(VendorId::RUNNEL, QoS::keep_all(), 20);
     scene.write(20);
     let guid = scene.prefix(1).with(scene.reader);
     let known = scene.net.nodes[0].participant.endpoint(guid).unwrap().clone();
-    let number = scene.next_told(1, Role::Reader);
+    let number = scene.next_announced(1, Role::Reader);
     scene.forge(Victim::Writer, |_, out| end_of(out, guid, Role::Reader, number));
     let best_effort = Endpoint { qos: QoS::sensor_data(), ..known };
-    scene.forge(Victim::Writer, |_, out| told(out, &best_effort, number + 1));
+    scene.forge(Victim::Writer, |_, out| announce_endpoint(out, &best_effort, number + 1));
     scene.net.run_for(secs(4));
-    scene.net.weather = Weather::foul(30);
+    scene.net.conditions = Conditions::bad(30);
     (0..50).for_each(|_| scene.write(20));
     scene.net.run_for(secs(2));
     assert_eq!(scene.received(), (0..51).collect::<Vec<_>>());
 }
 
-/// It would never acknowledge, and the writer there keeps all for it.
+/// It would never acknowledge, and the keep-all writer holds samples for it.
 #[test]
 fn reader_with_forged_topic_stays_matched_with_no_writer_there() {
     let mut scene = Scene::new(VendorId::RUNNEL, QoS::keep_all(), 20);
@@ -107,8 +108,8 @@ fn reader_with_forged_topic_stays_matched_with_no_writer_there() {
     let guid = scene.prefix(1).with(scene.reader);
     let known = scene.net.nodes[0].participant.endpoint(guid).unwrap().clone();
     let forged = Endpoint { topic: "rt/other".into(), ..known };
-    let number = scene.next_told(1, Role::Reader);
-    scene.forge(Victim::Writer, |_, out| told(out, &forged, number));
+    let number = scene.next_announced(1, Role::Reader);
+    scene.forge(Victim::Writer, |_, out| announce_endpoint(out, &forged, number));
     assert!(scene.net.is_matched(0, other));
     scene.net.run_for(secs(4));
     assert!(!scene.net.is_matched(0, other) && scene.net.is_matched(0, scene.writer));

@@ -1,9 +1,9 @@
-//! One forged datagram from where the peer sends ends no link: what the true peer says next is believed.
+//! Single forged datagrams from the peer's address end no link: the true peer's next datagram is believed.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use crate::net::{Heard, Net, announcement, millis, number_of, sample, secs};
+use crate::net::{Net, Received, announcement, millis, number_of, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{
@@ -14,10 +14,10 @@ use runnel_rtps::{Config, Event, Path, Rate};
 
 const TOPIC: &str = "rt/chatter";
 
-/// More than any count that a true peer has here, and still later than each of them.
+/// More than any count of a true peer here, and still later than each of them.
 const MAX_COUNT: u32 = i32::MAX as u32;
 
-/// A forged datagram: who receives it, and what it holds.
+/// Forged datagram: appends its content.
 pub type Forge = fn(&Scene, &mut Vec<u8>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,16 +34,16 @@ pub struct Scene {
     qos: QoS,
     len: usize,
     pub written: u32,
-    /// The last number that each writer of discovery was heard to have.
-    told: BTreeMap<Guid, i64>,
+    /// The last announced number of each discovery writer.
+    last_announced: BTreeMap<Guid, i64>,
 }
 
 impl Scene {
     pub fn new(vendor: VendorId, qos: QoS, len: usize) -> Self {
-        Self::of(qos, len, |config| config.prefix.0[..2].copy_from_slice(&vendor.0))
+        Self::with_config(qos, len, |config| config.prefix.0[..2].copy_from_slice(&vendor.0))
     }
 
-    pub fn of(qos: QoS, len: usize, change: impl Fn(&mut Config)) -> Self {
+    pub fn with_config(qos: QoS, len: usize, change: impl Fn(&mut Config)) -> Self {
         let mut net = Net::new(7);
         net.capture_limit = 500;
         for _ in 0..2 {
@@ -53,10 +53,10 @@ impl Scene {
             });
         }
         let (writer, reader) = (net.writer(0, TOPIC, qos), net.reader(1, TOPIC, qos));
-        let mut scene = Self { net, writer, reader, qos, len, written: 0, told: BTreeMap::new() };
-        scene
-            .net
-            .run_until("they meet", secs(3), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+        let mut scene = Self { net, writer, reader, qos, len, written: 0, last_announced: BTreeMap::new() };
+        scene.net.run_until("the endpoints match", secs(3), |net| {
+            net.is_matched(0, writer) && net.is_matched(1, reader)
+        });
         scene.net.run_for(millis(500));
         scene.note_announced();
         scene
@@ -72,26 +72,26 @@ impl Scene {
                     Submessage::Data(data) => (data.writer, data.number),
                     _ => continue,
                 };
-                let last = self.told.entry(message.prefix.with(writer)).or_default();
+                let last = self.last_announced.entry(message.prefix.with(writer)).or_default();
                 *last = number.0.max(*last);
             }
         }
     }
 
-    /// The number under which a node tells of its next endpoint.
-    pub fn next_told(&self, node: usize, role: Role) -> i64 {
+    /// Returns the number of a node's next endpoint announcement.
+    pub fn next_announced(&self, node: usize, role: Role) -> i64 {
         let writer = match role {
             Role::Writer => EntityId::PUBLICATIONS_WRITER,
             Role::Reader => EntityId::SUBSCRIPTIONS_WRITER,
         };
-        self.told[&self.prefix(node).with(writer)] + 1
+        self.last_announced[&self.prefix(node).with(writer)] + 1
     }
 
     pub fn prefix(&self, node: usize) -> GuidPrefix {
         self.net.nodes[node].participant.prefix()
     }
 
-    /// Writes a sample, and lets some time pass.
+    /// Writes a sample, and runs for `pause`.
     pub fn write(&mut self, pause: u64) {
         let bytes = sample(self.written, self.len);
         self.net.write(0, self.writer, &bytes).unwrap();
@@ -99,10 +99,11 @@ impl Scene {
         self.net.run_for(millis(pause));
     }
 
-    /// What the reader got of the true writer, the numbers in order.
+    /// Returns the received sample numbers of the true writer, in order.
     pub fn received(&self) -> Vec<u32> {
-        let is_true = |heard: &&Heard| heard.reader == self.reader && heard.bytes.len() == self.len.max(8);
-        self.net.nodes[1].samples.iter().filter(is_true).map(|heard| number_of(&heard.bytes)).collect()
+        let is_true =
+            |received: &&Received| received.reader == self.reader && received.bytes.len() == self.len.max(8);
+        self.net.nodes[1].samples.iter().filter(is_true).map(|received| number_of(&received.bytes)).collect()
     }
 
     pub fn forge(&mut self, victim: Victim, fill: impl FnOnce(&Self, &mut Vec<u8>)) {
@@ -153,7 +154,7 @@ pub fn ack(scene: &Scene, base: i64, count: u32) -> AckNack {
     AckNack { reader: scene.reader, writer: scene.writer, missing, count, is_final: true }
 }
 
-/// That an endpoint is gone, as its participant would say under this number.
+/// Appends the disposal of an endpoint, as its participant would send it with this number.
 pub fn end_of(out: &mut Vec<u8>, guid: Guid, role: Role, number: i64) {
     let ends = match role {
         Role::Writer => (EntityId::PUBLICATIONS_READER, EntityId::PUBLICATIONS_WRITER),
@@ -164,13 +165,13 @@ pub fn end_of(out: &mut Vec<u8>, guid: Guid, role: Role, number: i64) {
     Data::emit(out, ends, SequenceNumber(number), &gone, Payload::Nothing);
 }
 
-/// An endpoint under the name of another, that is otherwise.
+/// Returns endpoint data with the GUID of another and changed content.
 fn changed(scene: &Scene, node: usize, id: EntityId) -> Endpoint {
     let endpoint = scene.net.nodes[node].participant.endpoint(scene.prefix(node).with(id)).unwrap();
     Endpoint { topic: "rt/other".into(), ..endpoint.clone() }
 }
 
-pub fn told(out: &mut Vec<u8>, endpoint: &Endpoint, number: i64) {
+pub fn announce_endpoint(out: &mut Vec<u8>, endpoint: &Endpoint, number: i64) {
     let mut payload = vec![];
     endpoint.emit(&mut payload);
     let ends = match endpoint.role() {
@@ -188,7 +189,7 @@ pub fn farewell(out: &mut Vec<u8>, prefix: GuidPrefix) {
     Data::emit(out, ends, SequenceNumber(1 << 40), &gone, Payload::Nothing);
 }
 
-/// An announcement of the node's at these addresses and with this lease, without its header.
+/// Appends an announcement of the node with these addresses and lease, without its header.
 fn announced(out: &mut Vec<u8>, prefix: GuidPrefix, address: SocketAddr, lease: std::time::Duration) {
     out.extend(&announcement(prefix, address, Some(lease))[20..]);
 }
@@ -262,16 +263,16 @@ const FORGERIES: [(&str, Victim, Forge); 38] = [
         NackFrag { reader: s.reader, writer: s.writer, number, missing, count: MAX_COUNT }.emit(out);
     }),
     ("end of the writer", Victim::Reader, |s, out| {
-        end_of(out, s.prefix(0).with(s.writer), Role::Writer, s.next_told(0, Role::Writer))
+        end_of(out, s.prefix(0).with(s.writer), Role::Writer, s.next_announced(0, Role::Writer))
     }),
     ("end of the reader", Victim::Writer, |s, out| {
-        end_of(out, s.prefix(1).with(s.reader), Role::Reader, s.next_told(1, Role::Reader))
+        end_of(out, s.prefix(1).with(s.reader), Role::Reader, s.next_announced(1, Role::Reader))
     }),
     ("another topic of the writer", Victim::Reader, |s, out| {
-        told(out, &changed(s, 0, s.writer), s.next_told(0, Role::Writer))
+        announce_endpoint(out, &changed(s, 0, s.writer), s.next_announced(0, Role::Writer))
     }),
     ("another topic of the reader", Victim::Writer, |s, out| {
-        told(out, &changed(s, 1, s.reader), s.next_told(1, Role::Reader))
+        announce_endpoint(out, &changed(s, 1, s.reader), s.next_announced(1, Role::Reader))
     }),
     ("end of the writer's participant", Victim::Reader, |s, out| farewell(out, s.prefix(0))),
     ("end of the reader's participant", Victim::Writer, |s, out| farewell(out, s.prefix(1))),
@@ -284,7 +285,7 @@ pub fn gap(scene: &Scene, start: i64, end: i64) -> Gap {
     Gap::range(EntityId::UNKNOWN, scene.writer, SequenceNumber(start), SequenceNumber(end))
 }
 
-/// The kinds of links, and how long their samples are.
+/// Kinds of links, with their sample lengths.
 fn links() -> [(&'static str, QoS, usize); 5] {
     [
         ("best effort", QoS::sensor_data(), 100),
@@ -295,7 +296,8 @@ fn links() -> [(&'static str, QoS, usize); 5] {
     ]
 }
 
-/// After one forged datagram all that is written a second later at the latest comes, of reliable writers all, and nothing twice.
+/// Checks a link after one forged datagram: samples written a second later or more arrive, those of reliable writers
+/// all, and none twice.
 fn link_survives(
     name: &str,
     vendor: VendorId,
@@ -328,13 +330,13 @@ fn one_forged_datagram_ends_no_user_link() {
     let only = std::env::var("FORGERY").unwrap_or_default();
     let mut failed = vec![];
     for (name, victim, forge) in FORGERIES.iter().filter(|(name, ..)| name.contains(&only)) {
-        // Names of ours are random; those of others may come back.
+        // GUIDs of Runnel are random; those of others may be reused.
         let vendors = [VendorId::RUNNEL, VendorId::CYCLONE_DDS];
         for (link, vendor) in links().into_iter().flat_map(|link| vendors.map(|vendor| (link, vendor))) {
             for pause in [10, 100, 600] {
                 let run = || link_survives(name, vendor, link, *victim, *forge, pause);
                 if let Err(why) = std::panic::catch_unwind(run) {
-                    failed.push(told_why(why));
+                    failed.push(panic_text(why));
                 }
             }
         }
@@ -342,13 +344,13 @@ fn one_forged_datagram_ends_no_user_link() {
     assert!(failed.is_empty(), "{}: {:#?}", failed.len(), failed);
 }
 
-/// Gives a node's place to a participant of the same name that knows nothing of what was before.
+/// Restarts a node as a participant with the same GUID and no state.
 fn reboot(scene: &mut Scene, node: usize, qos: QoS) -> EntityId {
     scene.net.reboot(node);
     if node == 0 { scene.net.writer(0, TOPIC, qos) } else { scene.net.reader(1, TOPIC, qos) }
 }
 
-/// The participant of the writer or of the reader returns with the name that it had after so many samples, and after so long.
+/// Checks a link whose writer's or reader's participant restarts with its GUID after so many samples and so long.
 fn link_survives_reboot(
     node: usize,
     vendor: VendorId,
@@ -374,7 +376,7 @@ fn link_survives_reboot(
     let what = format!("{link}, {vendor:?}, node {node}, {samples} samples, away for {away} ms");
     assert_eq!([scene.writer, scene.reader][node], id, "{what}");
     let received: Vec<u32> =
-        scene.net.nodes[1].samples[before..].iter().map(|heard| number_of(&heard.bytes)).collect();
+        scene.net.nodes[1].samples[before..].iter().map(|received| number_of(&received.bytes)).collect();
     let since: Vec<u32> = received.iter().copied().filter(|number| *number >= healed).collect();
     assert_eq!(since, (healed..scene.written).collect::<Vec<_>>(), "{what}: {received:?}");
     assert!(received.is_sorted_by(|one, other| one < other), "{what}: {received:?}");
@@ -384,7 +386,7 @@ fn link_survives_reboot(
 }
 
 #[test]
-fn rebooted_participant_of_the_same_name_is_received_again() {
+fn rebooted_participant_with_same_guid_is_received() {
     let mut failed = vec![];
     for vendor in [VendorId::RUNNEL, VendorId::CYCLONE_DDS] {
         for link in links() {
@@ -393,7 +395,7 @@ fn rebooted_participant_of_the_same_name_is_received_again() {
                     for away in [1, 200, 5000, 30_000] {
                         let run = || link_survives_reboot(node, vendor, link, samples, away);
                         if let Err(why) = std::panic::catch_unwind(run) {
-                            failed.push(told_why(why));
+                            failed.push(panic_text(why));
                         }
                     }
                 }
@@ -403,12 +405,12 @@ fn rebooted_participant_of_the_same_name_is_received_again() {
     assert!(failed.is_empty(), "{}: {:#?}", failed.len(), failed);
 }
 
-/// The beginning of what a panic said.
-fn told_why(why: Box<dyn std::any::Any + Send>) -> String {
+/// Returns the beginning of a panic message.
+fn panic_text(why: Box<dyn std::any::Any + Send>) -> String {
     why.downcast::<String>().map_or("?".into(), |why| why.chars().take(300).collect())
 }
 
-/// Discovery of one that was not known yet works after each forgery that moves what tells of it.
+/// Discovery of a new endpoint works after each forgery that moves the position of discovery.
 #[test]
 fn forged_discovery_hides_no_later_endpoint() {
     let writers = [EntityId::PUBLICATIONS_WRITER, EntityId::SUBSCRIPTIONS_WRITER, EntityId::MESSAGE_WRITER];
@@ -424,8 +426,8 @@ fn forged_discovery_hides_no_later_endpoint() {
                     scene.net.reader(1, "rt/later", QoS::default()),
                 ];
                 scene.net.run_for(secs(1));
-                let met = [0, 1].map(|node| scene.net.is_matched(node, ids[node]));
-                assert_eq!(met, [true; 2], "{vendor:?}: forgery {forgery} of {writer}");
+                let matched = [0, 1].map(|node| scene.net.is_matched(node, ids[node]));
+                assert_eq!(matched, [true; 2], "{vendor:?}: forgery {forgery} of {writer}");
                 scene.write(10);
                 scene.net.run_for(secs(1));
                 assert_eq!(scene.received(), [0], "{vendor:?}: forgery {forgery} of {writer}");
@@ -437,7 +439,7 @@ fn forged_discovery_hides_no_later_endpoint() {
 fn forge_discovery(scene: &Scene, out: &mut Vec<u8>, (node, writer): (usize, EntityId), forgery: u32) {
     let reader = EntityId::UNKNOWN;
     let far = SequenceNumber(1 << 40);
-    let next = scene.told.get(&scene.prefix(node).with(writer)).map_or(1, |last| last + 1);
+    let next = scene.last_announced.get(&scene.prefix(node).with(writer)).map_or(1, |last| last + 1);
     let heartbeat = |first, last, count| Heartbeat { writer, ..heartbeat(scene, first, last, count) };
     match forgery {
         0 => heartbeat(1 << 40, 1 << 40, 1000).emit(out),
@@ -448,10 +450,10 @@ fn forge_discovery(scene: &Scene, out: &mut Vec<u8>, (node, writer): (usize, Ent
         5 => {
             let (id, role) =
                 if node == 0 { (scene.writer, Role::Writer) } else { (scene.reader, Role::Reader) };
-            end_of(out, scene.prefix(node).with(id), role, scene.next_told(node, role));
+            end_of(out, scene.prefix(node).with(id), role, scene.next_announced(node, role));
         }
         _ => {
-            // As an acknowledgement of the reader beside this writer.
+            // As an acknowledgement of the reader of this builtin topic.
             let missing = SequenceSet::new(far);
             let reader = EntityId([0, 0, writer.0[2], 0xc7]);
             AckNack { reader, writer, missing, count: MAX_COUNT, is_final: true }.emit(out);
@@ -459,9 +461,9 @@ fn forge_discovery(scene: &Scene, out: &mut Vec<u8>, (node, writer): (usize, Ent
     }
 }
 
-/// A run of three is believed, and so is the true peer's after that.
+/// A run of three is believed, and so is the true peer's afterwards.
 #[test]
-fn link_survives_three_forged_heartbeats_in_a_row() {
+fn link_survives_three_consecutive_forged_heartbeats() {
     for (link, qos, len) in links().into_iter().skip(1) {
         let mut scene = Scene::new(VendorId::CYCLONE_DDS, qos, len);
         (0..12).for_each(|_| scene.write(20));

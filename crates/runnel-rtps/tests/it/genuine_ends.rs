@@ -1,4 +1,4 @@
-//! Ends that were meant: what one datagram brings back for a while goes again when its true peer does not speak for it.
+//! Genuine ends: an entity that one datagram restores is dropped again when its true peer does not confirm it.
 
 use crate::forgeries::{Scene, Victim, ack, data, gap, heartbeat};
 use crate::net::{Net, millis, sample, secs};
@@ -7,7 +7,7 @@ use runnel_rtps::wire::{self, EntityId, VendorId};
 use runnel_rtps::{Correction, Event};
 
 #[test]
-fn ended_reader_comes_back_by_one_datagram_for_a_moment_only() {
+fn ended_reader_is_restored_only_briefly() {
     let mut scene = Scene::new(VendorId::RUNNEL, QoS::keep_all(), 100);
     (0..5).for_each(|_| scene.write(20));
     let reader = scene.reader;
@@ -22,7 +22,7 @@ fn ended_reader_comes_back_by_one_datagram_for_a_moment_only() {
 }
 
 #[test]
-fn participant_that_said_farewell_comes_back_by_one_datagram_for_a_moment_only() {
+fn participant_after_farewell_is_restored_only_briefly() {
     for vendor in [VendorId::RUNNEL, VendorId::CYCLONE_DDS] {
         let mut scene = Scene::new(vendor, QoS::keep_all(), 100);
         (0..5).for_each(|_| scene.write(20));
@@ -30,7 +30,7 @@ fn participant_that_said_farewell_comes_back_by_one_datagram_for_a_moment_only()
         scene.net.run_for(secs(1));
         assert!(!scene.net.is_matched(0, scene.writer));
         scene.net.nodes[0].events.clear();
-        // A header alone.
+        // Only a header.
         scene.forge(Victim::Writer, |_, _| ());
         scene.net.run_for(secs(6));
         assert!(!scene.net.is_matched(0, scene.writer), "{vendor:?}");
@@ -43,27 +43,27 @@ fn participant_that_said_farewell_comes_back_by_one_datagram_for_a_moment_only()
 }
 
 #[test]
-fn participant_that_returns_with_fewer_endpoints_has_these_alone() {
+fn returned_participant_has_only_announced_endpoints() {
     for vendor in [VendorId::RUNNEL, VendorId::CYCLONE_DDS] {
         for away in [400, 3000, 20_000] {
             let mut scene = Scene::new(vendor, QoS::default(), 100);
             let other = scene.net.writer(0, "rt/other", QoS::default());
             scene.net.reader(1, "rt/other", QoS::default());
-            scene.net.run_until("they meet", secs(3), |net| net.is_matched(0, other));
+            scene.net.run_until("the endpoints match", secs(3), |net| net.is_matched(0, other));
             scene.net.close(1);
             scene.net.run_for(millis(away));
             scene.net.reboot(1);
             scene.net.reader(1, "rt/chatter", QoS::default());
             scene.net.run_for(secs(4));
-            let met = [scene.writer, other].map(|writer| scene.net.is_matched(0, writer));
-            assert_eq!(met, [true, false], "{vendor:?}, away for {away} ms");
+            let matched = [scene.writer, other].map(|writer| scene.net.is_matched(0, writer));
+            assert_eq!(matched, [true, false], "{vendor:?}, away for {away} ms");
         }
     }
 }
 
-/// What the history no longer holds when it turns out that a jump was forged is lost, and no more.
+/// Samples that the history no longer holds when the forged jump is detected are lost, and no more.
 #[test]
-fn link_with_little_history_survives_a_forged_jump() {
+fn link_with_short_history_survives_forged_jump() {
     for (depth, vendor) in
         [1, 10].into_iter().flat_map(|depth| [VendorId::RUNNEL, VendorId::CYCLONE_DDS].map(|of| (depth, of)))
     {
@@ -83,7 +83,7 @@ fn link_with_little_history_survives_a_forged_jump() {
 }
 
 #[test]
-fn link_survives_a_heartbeat_forged_before_the_match() {
+fn link_survives_heartbeat_forged_before_match() {
     let mut net = Net::new(7);
     (0..2).for_each(|_| _ = net.add());
     let reader = net.reader(1, "rt/chatter", QoS::keep_last(10));
@@ -100,7 +100,9 @@ fn link_survives_a_heartbeat_forged_before_the_match() {
     net.send(from, to, &out);
     net.run_for(millis(10));
     assert_eq!(net.writer(0, "rt/chatter", QoS::keep_last(10)), writer);
-    net.run_until("they meet", secs(3), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+    net.run_until("the endpoints match", secs(3), |net| {
+        net.is_matched(0, writer) && net.is_matched(1, reader)
+    });
     for number in 0..200 {
         net.write(0, writer, &sample(number, 100)).unwrap();
         net.run_for(millis(10));
@@ -109,9 +111,9 @@ fn link_survives_a_heartbeat_forged_before_the_match() {
     assert!(received >= 100, "{received}");
 }
 
-/// Nothing is written after it: the reader's word that it has less is the only one to be had.
+/// Nothing is written afterwards: only the reader's acknowledgement shows that it has less.
 #[test]
-fn samples_that_a_forged_acknowledgement_skips_are_sent() {
+fn samples_skipped_by_forged_acknowledgement_are_sent() {
     for vendor in [VendorId::RUNNEL, VendorId::CYCLONE_DDS] {
         let mut scene = Scene::new(vendor, QoS::keep_all(), 8000);
         (0..12).for_each(|_| scene.write(20));
@@ -128,7 +130,7 @@ fn samples_that_a_forged_acknowledgement_skips_are_sent() {
 }
 
 #[test]
-fn losses_are_told_after_a_forged_heartbeat_as_before() {
+fn losses_are_reported_after_forged_heartbeat() {
     let mut scene = Scene::new(VendorId::CYCLONE_DDS, QoS::keep_last(5), 100);
     (0..40).for_each(|_| scene.write(20));
     scene.forge(Victim::Reader, |scene, out| heartbeat(scene, 1 << 40, 1 << 40, 1000).emit(out));

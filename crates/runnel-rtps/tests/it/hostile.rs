@@ -1,5 +1,4 @@
-//! What a hostile or broken participant can do to others. Each test is named for a class of flaws that middleware of this
-//! kind has had.
+//! Hostile or broken participants. Each test is named for a class of vulnerabilities that such middleware has had.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,17 +17,19 @@ fn from(number: u32) -> SocketAddr {
     SocketAddr::from(([10, 9, (number >> 8) as u8, number as u8], 7410))
 }
 
-/// Two participants whose writer and reader have met and talked.
+/// Creates two participants whose writer and reader have matched and exchanged samples.
 fn pair(qos: QoS) -> (Net, EntityId, EntityId) {
     let mut net = Net::new(1);
     let (a, b) = (net.add(), net.add());
     let (writer, reader) = (net.writer(a, TOPIC, qos), net.reader(b, TOPIC, qos));
-    net.run_until("they meet", secs(2), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+    net.run_until("the endpoints match", secs(2), |net| {
+        net.is_matched(0, writer) && net.is_matched(1, reader)
+    });
     net.run_for(millis(20));
     (net, writer, reader)
 }
 
-/// A message that claims to be from the first participant, for the second.
+/// Returns a message to the second participant that claims to be from the first.
 fn forged(net: &Net, from: SocketAddr, fill: impl FnOnce(&mut Vec<u8>)) -> (SocketAddr, SocketAddr, Vec<u8>) {
     let mut out = vec![];
     wire::begin(&mut out, VendorId::RUNNEL, net.nodes[0].participant.prefix());
@@ -37,19 +38,19 @@ fn forged(net: &Net, from: SocketAddr, fill: impl FnOnce(&mut Vec<u8>)) -> (Sock
     (from, net.nodes[1].address, out)
 }
 
-fn heard(net: &Net, reader: EntityId) -> Vec<u32> {
+fn received(net: &Net, reader: EntityId) -> Vec<u32> {
     net.texts(1, reader).iter().map(|bytes| number_of(bytes)).collect()
 }
 
 #[test]
-fn reflected_discovery_sends_no_third_party_more_than_three_times_what_was_sent() {
+fn reflected_discovery_amplifies_at_most_threefold() {
     assert!(reflects_at_most_threefold(10) > 0, "a stranger is answered");
     let reflected = reflects_at_most_threefold(4000);
     assert_eq!(reflected, 0, "what we say of ourselves is longer than what a stranger may cost");
 }
 
 #[test]
-fn several_announcements_in_one_datagram_are_worth_no_more_than_its_bytes() {
+fn several_announcements_earn_credit_of_one_datagram() {
     let mut net = Net::new(2);
     net.add();
     net.run_for(secs(1));
@@ -57,7 +58,7 @@ fn several_announcements_in_one_datagram_are_worth_no_more_than_its_bytes() {
     for number in 0..200 {
         let prefix = forged_prefix(number);
         let one = announcement(prefix, from(1), Some(secs(20)));
-        // The header of the first, and of each other what its submessages are said to be from.
+        // The header of the first, and an INFO_SRC for each other.
         match all.is_empty() {
             true => all = one,
             false => {
@@ -68,11 +69,11 @@ fn several_announcements_in_one_datagram_are_worth_no_more_than_its_bytes() {
     }
     net.send(from(7), GROUP.parse().unwrap(), &all);
     net.run_for(secs(60));
-    let reflected: usize = net.astray.values().sum();
+    let reflected: usize = net.undeliverable.values().sum();
     assert!((1..=3 * all.len()).contains(&reflected), "{reflected} bytes for {}", all.len());
 }
 
-/// Of a participant that has so much to say of itself. How many bytes it sent to the victim.
+/// Returns the bytes that a participant with so long an announcement sends to the victim.
 fn reflects_at_most_threefold(user_data: usize) -> usize {
     let mut net = Net::new(2);
     net.add_with(|config| config.user_data = vec![b'x'; user_data]);
@@ -88,13 +89,13 @@ fn reflects_at_most_threefold(user_data: usize) -> usize {
         net.run_for(millis(5));
     }
     net.run_for(secs(60));
-    let reflected: usize = net.astray.values().sum();
+    let reflected: usize = net.undeliverable.values().sum();
     assert!(reflected <= 3 * sent, "{reflected} bytes for {sent}");
     reflected
 }
 
 #[test]
-fn the_oldest_candidate_makes_room_and_a_real_participant_is_met_all_the_same() {
+fn oldest_candidate_is_displaced_by_real_participant() {
     let mut net = Net::new(3);
     net.add_with(|config| config.limits.candidates = 100);
     let writer = net.writer(0, TOPIC, QoS::default());
@@ -114,7 +115,7 @@ fn the_oldest_candidate_makes_room_and_a_real_participant_is_met_all_the_same() 
 }
 
 #[test]
-fn a_lease_that_is_claimed_to_last_for_ever_does_not() {
+fn infinite_lease_is_limited() {
     let (mut net, writer, _) = pair(QoS::default());
     let prefix = net.nodes[1].participant.prefix();
     for lease in [Some(secs(86_400)), None] {
@@ -125,12 +126,12 @@ fn a_lease_that_is_claimed_to_last_for_ever_does_not() {
         net.run_for(secs(301));
         assert!(!net.is_matched(0, writer), "{lease:?}");
         net.nodes[1].stopped = false;
-        net.run_until("they meet again", secs(10), |net| net.is_matched(0, writer));
+        net.run_until("the endpoints match again", secs(10), |net| net.is_matched(0, writer));
     }
 }
 
 #[test]
-fn a_lease_that_nobody_can_keep_makes_nobody_come_and_go() {
+fn too_short_lease_causes_no_flapping() {
     let (mut net, ..) = pair(QoS::default());
     let mut greeting = announcement(forged_prefix(1), from(1), Some(Duration::ZERO));
     InfoDestination { prefix: net.nodes[1].participant.prefix() }.emit(&mut greeting);
@@ -144,7 +145,7 @@ fn a_lease_that_nobody_can_keep_makes_nobody_come_and_go() {
 }
 
 #[test]
-fn messages_from_elsewhere_keep_nobody_alive() {
+fn messages_from_other_address_renew_no_lease() {
     let (mut net, writer, _) = pair(QoS::default());
     net.nodes[1].stopped = true;
     let mut bytes = vec![];
@@ -157,7 +158,7 @@ fn messages_from_elsewhere_keep_nobody_alive() {
 }
 
 #[test]
-fn a_heartbeat_from_elsewhere_skips_no_data() {
+fn heartbeat_from_other_address_skips_no_data() {
     let (mut net, writer, reader) = pair(QoS::keep_all());
     let heartbeat = Heartbeat {
         reader: EntityId::UNKNOWN,
@@ -179,11 +180,11 @@ fn a_heartbeat_from_elsewhere_skips_no_data() {
         net.write(0, writer, &sample(number, 20)).unwrap();
     }
     net.run_for(millis(50));
-    assert_eq!(heard(&net, reader), [0, 1, 2, 3, 4]);
+    assert_eq!(received(&net, reader), [0, 1, 2, 3, 4]);
 }
 
 #[test]
-fn ranges_of_any_size_cost_no_memory_and_no_time() {
+fn huge_ranges_cost_no_memory_or_time() {
     let (mut net, writer, reader) = pair(QoS::keep_all());
     let (huge, unknown) = (SequenceNumber(i64::MAX), EntityId::UNKNOWN);
     let from = net.nodes[0].address;
@@ -202,7 +203,7 @@ fn ranges_of_any_size_cost_no_memory_and_no_time() {
 }
 
 #[test]
-fn acknowledgements_of_what_was_never_sent_free_and_break_nothing() {
+fn acknowledgement_of_unsent_samples_is_harmless() {
     let (mut net, writer, reader) = pair(QoS::keep_all());
     let mut missing = SequenceSet::new(SequenceNumber(i64::MAX - 10));
     missing.insert(SequenceNumber(i64::MAX));
@@ -220,11 +221,11 @@ fn acknowledgements_of_what_was_never_sent_free_and_break_nothing() {
         net.write(0, writer, &sample(number, 20)).unwrap();
     }
     net.run_for(millis(500));
-    assert_eq!(heard(&net, reader), [0, 1, 2, 3, 4]);
+    assert_eq!(received(&net, reader), [0, 1, 2, 3, 4]);
 }
 
 #[test]
-fn who_tells_of_anothers_endpoints_or_end_is_not_believed() {
+fn announcements_for_other_participants_are_refused() {
     let (mut net, writer, reader) = pair(QoS::default());
     let mut out = vec![];
     wire::begin(&mut out, VendorId::RUNNEL, net.nodes[0].participant.prefix());
@@ -243,7 +244,7 @@ fn who_tells_of_anothers_endpoints_or_end_is_not_believed() {
 }
 
 #[test]
-fn announcements_that_make_no_sense_are_told_and_harm_nobody() {
+fn invalid_announcements_are_reported_and_harmless() {
     let (mut net, writer, reader) = pair(QoS::default());
     let good = announcement(forged_prefix(1), from(1), None);
     for cut in 20..good.len() {
@@ -263,11 +264,11 @@ fn announcements_that_make_no_sense_are_told_and_harm_nobody() {
     assert!(faults().any(|fault| matches!(fault, PeerFault::BadAnnouncement { .. })));
     net.write(0, writer, &sample(1, 20)).unwrap();
     net.run_for(millis(50));
-    assert_eq!(heard(&net, reader), [1]);
+    assert_eq!(received(&net, reader), [1]);
 }
 
 #[test]
-fn who_says_over_and_over_that_it_has_lost_us_is_told_of_us_now_and_then() {
+fn repeated_search_is_answered_at_limited_rate() {
     let mut net = Net::new(9);
     let (a, b) = (net.add(), net.add());
     net.run_for(secs(10));
@@ -282,7 +283,7 @@ fn who_says_over_and_over_that_it_has_lost_us_is_told_of_us_now_and_then() {
         net.run_for(millis(1));
     }
     assert!((2..=4).contains(&(sent(&net) - before)), "{} answers", sent(&net) - before);
-    // From where it does not send, nobody is answered.
+    // At another source address, nothing is answered.
     net.run_for(secs(1));
     let before = sent(&net);
     net.send(([10, 9, 9, 9], 7410).into(), to, &answer_search);

@@ -1,11 +1,11 @@
-//! Participants that are reached by IPv6, alone or beside IPv4.
+//! Participants that are reached by IPv6, alone or in addition to IPv4.
 
 use crate::net::{GROUP, Net, millis, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::Config;
 use std::net::{IpAddr, SocketAddr};
 
-/// Where Cyclone DDS announces itself with IPv6.
+/// Multicast group of Cyclone DDS for IPv6.
 const GROUP_V6: &str = "[ff02::ffff:239.255.0.1]:7400";
 
 fn v4(host: u8) -> SocketAddr {
@@ -20,7 +20,7 @@ fn link_local(host: u8, link: u32) -> SocketAddr {
     format!("[fe80::{host}%{link}]:7410").parse().unwrap()
 }
 
-/// A node at these addresses.
+/// Creates a node with these addresses.
 fn at(net: &mut Net, addresses: &[SocketAddr], change: impl FnOnce(&mut Config)) -> usize {
     let has = |ipv4: bool| addresses.iter().any(|address| address.is_ipv4() == ipv4);
     net.add_with(|config| {
@@ -32,94 +32,98 @@ fn at(net: &mut Net, addresses: &[SocketAddr], change: impl FnOnce(&mut Config))
     })
 }
 
-/// Tries that a message of one is heard by the other.
+/// Checks that a sample of one node reaches the other.
 #[track_caller]
-fn talk(net: &mut Net, from: usize, to: usize) {
+fn assert_delivery(net: &mut Net, from: usize, to: usize) {
     let qos = QoS { reliability: runnel_core::qos::Reliability::Reliable, ..QoS::keep_last(10) };
     let topic = format!("rt/{from}_{to}");
     let (writer, reader) = (net.writer(from, &topic, qos), net.reader(to, &topic, qos));
-    net.run_until("they meet", secs(5), |net| net.is_matched(from, writer) && net.is_matched(to, reader));
+    net.run_until("the endpoints match", secs(5), |net| {
+        net.is_matched(from, writer) && net.is_matched(to, reader)
+    });
     net.write(from, writer, &sample(1, 100)).unwrap();
-    net.run_until("it is heard", secs(5), |net| net.texts(to, reader).len() == 1);
+    net.run_until("the sample arrives", secs(5), |net| net.texts(to, reader).len() == 1);
 }
 
 #[test]
-fn those_who_have_ipv6_alone_meet() {
+fn ipv6_only_participants_match() {
     let mut net = Net::new(1);
     let (a, b) = (at(&mut net, &[v6(1)], |_| {}), at(&mut net, &[v6(2)], |_| {}));
-    talk(&mut net, a, b);
-    talk(&mut net, b, a);
+    assert_delivery(&mut net, a, b);
+    assert_delivery(&mut net, b, a);
 }
 
 #[test]
-fn who_has_both_meets_who_has_one_of_them() {
+fn dual_stack_matches_single_stack() {
     let mut net = Net::new(2);
     let both = at(&mut net, &[v4(1), v6(1)], |_| {});
     let (old, new) = (at(&mut net, &[v4(2)], |_| {}), at(&mut net, &[v6(3)], |_| {}));
     for other in [old, new] {
-        talk(&mut net, both, other);
-        talk(&mut net, other, both);
+        assert_delivery(&mut net, both, other);
+        assert_delivery(&mut net, other, both);
     }
-    // The two that have nothing in common never meet.
+    // The two without a common family never match.
     assert_eq!(net.nodes[old].participant.peers().count(), 1);
-    assert!(net.astray.is_empty(), "{:?}", net.astray);
+    assert!(net.undeliverable.is_empty(), "{:?}", net.undeliverable);
 }
 
 #[test]
-fn who_has_both_is_sent_to_by_ipv4_unless_ipv6_is_preferred() {
+fn dual_stack_uses_ipv4_unless_ipv6_is_preferred() {
     for (prefers_ipv6, used, unused) in [(false, v4(2), v6(2)), (true, v6(2), v4(2))] {
         let mut net = Net::new(3);
         let a = at(&mut net, &[v4(1), v6(1)], |config| config.prefers_ipv6 = prefers_ipv6);
         let b = at(&mut net, &[v4(2), v6(2)], |_| {});
-        net.run_until("they meet", secs(1), |net| net.nodes[a].participant.peers().count() == 1);
+        net.run_until("the endpoints match", secs(1), |net| net.nodes[a].participant.peers().count() == 1);
         net.run_for(secs(4));
         net.sent_to.clear();
-        talk(&mut net, a, b);
+        assert_delivery(&mut net, a, b);
         assert!(net.sent_to.contains_key(&used) && !net.sent_to.contains_key(&unused), "{:?}", net.sent_to);
     }
 }
 
 #[test]
-fn who_was_heard_by_ipv6_first_moves_to_ipv4_once() {
+fn peer_discovered_by_ipv6_moves_to_ipv4_once() {
     let mut net = Net::new(4);
     let a = at(&mut net, &[v4(1), v6(1)], |_| {});
     let b = at(&mut net, &[v4(2), v6(2)], |config| config.multicast.reverse());
-    talk(&mut net, a, b);
+    assert_delivery(&mut net, a, b);
     net.run_for(secs(4));
     net.sent_to.clear();
-    talk(&mut net, b, a);
+    assert_delivery(&mut net, b, a);
     net.run_for(secs(20));
     assert!(!net.sent_to.contains_key(&v6(1)) && !net.sent_to.contains_key(&v6(2)), "{:?}", net.sent_to);
 }
 
 #[test]
-fn a_link_local_address_is_sent_to_by_the_link_that_it_was_heard_on() {
+fn link_local_peer_is_reached_on_its_link() {
     let mut net = Net::new(5);
     let (a, b) = (at(&mut net, &[link_local(1, 7)], |_| {}), at(&mut net, &[link_local(2, 7)], |_| {}));
-    talk(&mut net, a, b);
-    assert!(net.astray.is_empty(), "{:?}", net.astray);
+    assert_delivery(&mut net, a, b);
+    assert!(net.undeliverable.is_empty(), "{:?}", net.undeliverable);
 }
 
 #[test]
-fn who_loses_its_ipv4_address_goes_on_by_ipv6() {
+fn peer_without_ipv4_continues_by_ipv6() {
     let mut net = Net::new(6);
     let qos = QoS { reliability: runnel_core::qos::Reliability::Reliable, ..QoS::keep_last(10) };
     let (a, b) = (at(&mut net, &[v4(1), v6(1)], |_| {}), at(&mut net, &[v4(2), v6(2)], |_| {}));
     let (writer, reader) = (net.writer(a, "rt/chatter", qos), net.reader(b, "rt/chatter", qos));
-    net.run_until("they meet", secs(5), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
+    net.run_until("the endpoints match", secs(5), |net| {
+        net.is_matched(a, writer) && net.is_matched(b, reader)
+    });
     net.move_to(b, vec![v6(2)]);
     net.run_for(millis(500));
     net.write(a, writer, &sample(1, 100)).unwrap();
-    net.run_until("it is heard", secs(2), |net| net.texts(b, reader).len() == 1);
+    net.run_until("the sample arrives", secs(2), |net| net.texts(b, reader).len() == 1);
 }
 
 #[test]
-fn hosts_that_are_named_by_ipv6_addresses_are_called() {
+fn configured_ipv6_peers_are_called() {
     let mut net = Net::new(7);
     let a = at(&mut net, &[v6(1)], |config| config.multicast.clear());
     let b = at(&mut net, &[v6(2)], |config| {
         config.multicast.clear();
         config.peers = vec![v6(1)];
     });
-    talk(&mut net, a, b);
+    assert_delivery(&mut net, a, b);
 }

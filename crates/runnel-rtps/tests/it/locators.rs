@@ -1,4 +1,4 @@
-//! Locators that a participant announces: one forged announcement changes none, and a participant that moves is followed.
+//! Announced locators: one forged announcement changes none, and a participant that moves is followed.
 
 use runnel_core::qos::QoS;
 use runnel_rtps::announce::ParticipantData;
@@ -14,12 +14,12 @@ fn scene() -> Scene {
     scene
 }
 
-/// In the name of the second node and from its address: that it is reached at another port of its host.
+/// Forges an announcement of the second node, from its address, with another port of its host.
 fn forge(scene: &mut Scene, port: u16) {
     let prefix = scene.prefix(1);
     let known = scene.net.nodes[0].participant.peer(prefix).unwrap().data.clone();
-    let elsewhere = SocketAddr::new(scene.net.nodes[1].address.ip(), port);
-    let data = ParticipantData { metatraffic: vec![elsewhere], unicast: vec![elsewhere], ..known };
+    let other_address = SocketAddr::new(scene.net.nodes[1].address.ip(), port);
+    let data = ParticipantData { metatraffic: vec![other_address], unicast: vec![other_address], ..known };
     scene.forge(Victim::Writer, |_, out| {
         let mut payload = vec![];
         data.emit(&mut payload);
@@ -37,7 +37,7 @@ fn forged_announcement_changes_no_locators() {
     for (count, pause) in [(1, 0), (2, 0), (2, 150), (20, 1)] {
         let mut scene = scene();
         let (here, listed) = (address(&scene), scene.net.nodes[1].addresses.clone());
-        // Nothing of the true peer sets this right meanwhile.
+        // The true peer does not correct this meanwhile.
         scene.net.nodes[1].stopped = true;
         for _ in 0..count {
             forge(&mut scene, 9999);
@@ -52,9 +52,9 @@ fn forged_announcement_changes_no_locators() {
     }
 }
 
-/// Three in a row are believed, as long as the true peer says nothing; then it is believed.
+/// Three consecutive ones are believed while the true peer is silent; then it is believed.
 #[test]
-fn locators_forged_three_times_are_set_right_by_the_true_peer() {
+fn true_peer_corrects_three_forged_locators() {
     let mut scene = scene();
     let here = address(&scene);
     scene.net.nodes[1].stopped = true;
@@ -64,7 +64,7 @@ fn locators_forged_three_times_are_set_right_by_the_true_peer() {
     }
     assert_eq!(address(&scene).port(), 9999);
     scene.net.nodes[1].stopped = false;
-    // Its next announcement comes within 3 s.
+    // Its next announcement arrives within 3 s.
     scene.net.run_until("it is set right", secs(4), |net| {
         let peer = net.nodes[0].participant.peer(net.nodes[1].participant.prefix());
         peer.is_some_and(|peer| peer.address() == here)
@@ -73,7 +73,7 @@ fn locators_forged_three_times_are_set_right_by_the_true_peer() {
     assert_eq!(scene.received(), [0]);
 }
 
-/// A participant at these addresses, and a link to it.
+/// Creates a participant at these addresses, and a link to it.
 fn mover_at(addresses: &[SocketAddr]) -> (Net, EntityId, EntityId) {
     let mut net = Net::new(1);
     net.add();
@@ -84,13 +84,15 @@ fn mover_at(addresses: &[SocketAddr]) -> (Net, EntityId, EntityId) {
     });
     let (writer, reader) =
         (net.writer(0, "rt/topic", QoS::keep_all()), net.reader(1, "rt/topic", QoS::keep_all()));
-    net.run_until("they meet", secs(2), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+    net.run_until("the endpoints match", secs(2), |net| {
+        net.is_matched(0, writer) && net.is_matched(1, reader)
+    });
     net.run_for(secs(5));
     (net, writer, reader)
 }
 
 #[test]
-fn participant_that_moves_is_followed_within_a_second() {
+fn moved_participant_is_followed_within_a_second() {
     let [wifi, cable]: [SocketAddr; 2] = [([10, 0, 1, 2], 7410).into(), ([10, 0, 2, 2], 7410).into()];
     let port = SocketAddr::new(wifi.ip(), 7500);
     let moves: [(&str, &[SocketAddr], &[SocketAddr]); 4] = [
@@ -103,7 +105,7 @@ fn participant_that_moves_is_followed_within_a_second() {
         let (mut net, writer, reader) = mover_at(before);
         net.move_to(1, after.to_vec());
         net.write(0, writer, &sample(1, 20)).unwrap();
-        let heard = |net: &Net| net.texts(1, reader).len() == 1;
-        net.run_until(what, secs(1), heard);
+        let received = |net: &Net| net.texts(1, reader).len() == 1;
+        net.run_until(what, secs(1), received);
     }
 }

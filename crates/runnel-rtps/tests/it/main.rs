@@ -1,38 +1,38 @@
-//! The RTPS engine in the virtual network.
+//! Tests of the RTPS engine in the virtual network.
 
 #[path = "../net/mod.rs"]
 mod net;
 
+mod address_change;
 mod alternate_path;
 mod attack;
 mod attack_sequences;
 mod attacks;
 mod audience;
-mod bounds;
 mod clocks;
 mod embedded;
 mod forged_discovery;
-mod forged_twice;
+mod forged_pairs;
 mod forgeries;
 mod genuine_ends;
-mod held;
+mod held_readers;
 mod hostile;
 mod ipv6;
+mod limits;
 mod locators;
-mod meeting;
-mod moving;
+mod match_time;
 mod mutations;
 
+mod completeness;
+mod evidence_run;
+mod flow_control;
 mod qos;
 mod reflection;
 mod repairs;
-mod room;
-mod run_of_three;
 mod several_readers;
-mod sight;
 mod soak;
-mod soak_meeting;
-mod strange_writers;
+mod soak_churn;
 mod topics;
 mod unproved;
+mod unusual_writers;
 mod writing;

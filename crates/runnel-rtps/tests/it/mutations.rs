@@ -1,13 +1,13 @@
 //! Links survive thousands of mutated datagrams.
 //!
-//! `MUTATED=600000` tries so many, [`ROUND`] for each seed, and `MUTATED_FIRST=102` begins with that seed.
+//! `MUTATED=600000` tests so many, [`ROUND`] for each seed, and `MUTATED_FIRST=102` begins with that seed.
 
 use crate::attack::play_mutations;
 
 /// Datagrams that the links of one seed receive.
 const ROUND: usize = 4000;
 
-/// Plays as many seeds as the environment says, or these.
+/// Plays as many seeds as the environment states, or `count`.
 fn play_seeds(count: usize) {
     let number = |name, default| std::env::var(name).map_or(default, |text| text.parse().expect(name));
     let (count, first) = (number("MUTATED", count * ROUND), number("MUTATED_FIRST", 0));
@@ -35,25 +35,25 @@ fn check(seed: u64) {
     }
 }
 
-/// A HEARTBEAT of a lower last number makes the reader drop what it holds.
+/// A HEARTBEAT with a lower last number makes the reader drop held samples.
 #[test]
-fn reader_asks_again_for_dropped_samples() {
+fn reader_requests_dropped_samples_again() {
     check(154);
 }
 
-/// A sample that is refused has taken the number of an announcement.
+/// A refused sample has taken the number of an announcement.
 #[test]
 fn refused_announcement_hides_no_endpoint() {
     check(18);
 }
 
-/// A sample that tells of a reader that does not exist has taken the number of an announcement.
+/// An announcement of a nonexistent reader has taken the number of a true one.
 #[test]
-fn invented_endpoint_replaces_no_true_one() {
+fn forged_endpoint_replaces_no_true_one() {
     check(339);
 }
 
-/// Of the one that is slowest to heal.
+/// The slowest kind of link to heal.
 #[test]
 fn best_effort_link_heals_within_an_announcement() {
     check(211);

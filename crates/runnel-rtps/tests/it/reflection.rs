@@ -1,6 +1,8 @@
-//! Who names an address where it is not: nothing goes there but what a stranger may cost.
+//! Participants that announce a third party's address: it receives only what an unproved participant may cost.
 
-use crate::net::{GROUP, Net, announcement, announcement_at, forged_prefix, millis, sample, secs, told_of};
+use crate::net::{
+    GROUP, Net, announcement, announcement_at, endpoint_announcement, forged_prefix, millis, sample, secs,
+};
 use runnel_core::qos::QoS;
 use runnel_rtps::wire::{EntityId, InfoDestination};
 use runnel_rtps::{Event, PeerFault};
@@ -8,7 +10,7 @@ use std::net::SocketAddr;
 
 const TOPIC: &str = "rt/chatter";
 
-/// One who never asked, and one who does in its name.
+/// A third party that sends nothing, and a participant that claims its address.
 const VICTIM: &str = "10.9.0.1:7410";
 const ATTACKER: &str = "10.9.0.7:7410";
 
@@ -16,7 +18,7 @@ fn at(address: &str) -> SocketAddr {
     address.parse().unwrap()
 }
 
-/// A participant that has a lot to tell, and another.
+/// Creates a participant with a long announcement, and another.
 fn talkative_pair() -> Net {
     let mut net = Net::new(2);
     net.add();
@@ -29,17 +31,17 @@ fn talkative_pair() -> Net {
 }
 
 fn to_victim(net: &Net) -> usize {
-    net.astray.get(&at(VICTIM)).copied().unwrap_or(0)
+    net.undeliverable.get(&at(VICTIM)).copied().unwrap_or(0)
 }
 
-/// Ends a message so that it shows that its sender knows our prefix.
+/// Appends an INFO_DST, which shows that the sender knows our prefix.
 fn for_first(net: &Net, mut bytes: Vec<u8>) -> Vec<u8> {
     InfoDestination { prefix: net.nodes[0].participant.prefix() }.emit(&mut bytes);
     bytes
 }
 
 #[test]
-fn who_knows_our_prefix_and_names_anothers_address_costs_that_one_no_more_than_a_stranger_may() {
+fn third_party_traffic_stays_within_credit() {
     let mut net = talkative_pair();
     let (victim, attacker) = (at(VICTIM), at(ATTACKER));
     net.answering.insert(attacker);
@@ -54,11 +56,11 @@ fn who_knows_our_prefix_and_names_anothers_address_costs_that_one_no_more_than_a
     }
     net.run_for(secs(300));
     assert!(to_victim(&net) <= 3 * sent, "{} bytes for {sent}", to_victim(&net));
-    assert!(net.astray[&attacker] > 3 * sent, "where it is, it is told what it asks for");
+    assert!(net.undeliverable[&attacker] > 3 * sent, "where it is, it is sent what it requests");
 }
 
 #[test]
-fn who_is_met_and_then_names_anothers_address_is_sent_to_where_it_was() {
+fn proved_peer_cannot_redirect_to_third_party() {
     let mut net = talkative_pair();
     let prefix = net.nodes[1].participant.prefix();
     let bytes = announcement(prefix, at(VICTIM), Some(secs(300)));
@@ -73,23 +75,23 @@ fn who_is_met_and_then_names_anothers_address_is_sent_to_where_it_was() {
 }
 
 #[test]
-fn an_endpoint_is_reached_at_no_address_that_its_participant_was_not_heard_from() {
+fn endpoint_at_unproved_address_uses_participant_address() {
     let mut net = talkative_pair();
     let writer = net.writer(0, TOPIC, QoS::default());
     let prefix = forged_prefix(1);
     net.answering.insert(at(ATTACKER));
-    let met = for_first(&net, announcement(prefix, at(ATTACKER), Some(secs(300))));
-    net.send(at(ATTACKER), net.nodes[0].address, &met);
+    let message = for_first(&net, announcement(prefix, at(ATTACKER), Some(secs(300))));
+    net.send(at(ATTACKER), net.nodes[0].address, &message);
     net.run_for(millis(10));
-    // What a reader says of itself, at the victim's address.
+    // The announcement of a reader at the victim's address.
     let reader = net.reader(1, TOPIC, QoS::default());
     let mut endpoint =
         net.nodes[1].participant.endpoint(net.nodes[1].participant.prefix().with(reader)).unwrap().clone();
     endpoint.guid = prefix.with(reader);
     endpoint.unicast = vec![at(VICTIM)];
-    let bytes = told_of(&endpoint);
+    let bytes = endpoint_announcement(&endpoint);
     net.send(at(ATTACKER), net.nodes[0].address, &bytes);
-    net.run_until("it is met", secs(1), |net| {
+    net.run_until("the endpoint is matched", secs(1), |net| {
         net.nodes[0].participant.matched(writer).iter().any(|guid| guid.prefix == prefix)
     });
     for number in 0..50 {
@@ -97,10 +99,10 @@ fn an_endpoint_is_reached_at_no_address_that_its_participant_was_not_heard_from(
         net.run_for(millis(10));
     }
     assert_eq!(to_victim(&net), 0);
-    assert!(net.astray[&at(ATTACKER)] > 50_000, "it is heard where its participant is");
+    assert!(net.undeliverable[&at(ATTACKER)] > 50_000, "it is received where its participant is");
 }
 
-/// A participant that says that it is at several addresses, and is heard from one that may be none of them.
+/// Creates a participant that announces several addresses, and sends from one that may be none of them.
 fn several_homes(from: &str) -> (Net, EntityId, EntityId) {
     let mut net = Net::new(3);
     net.add();
@@ -111,10 +113,12 @@ fn several_homes(from: &str) -> (Net, EntityId, EntityId) {
 }
 
 #[test]
-fn who_has_several_addresses_is_met_at_any_of_them_that_it_sends_from() {
+fn multihomed_participant_matches_at_any_source_address() {
     for home in ["10.1.0.2:7410", "10.2.0.2:7410"] {
         let (mut net, writer, reader) = several_homes(home);
-        net.run_until("they meet", secs(1), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+        net.run_until("the endpoints match", secs(1), |net| {
+            net.is_matched(0, writer) && net.is_matched(1, reader)
+        });
         net.sent_to.clear();
         net.write(0, writer, &sample(1, 100)).unwrap();
         net.run_for(millis(50));
@@ -123,24 +127,26 @@ fn who_has_several_addresses_is_met_at_any_of_them_that_it_sends_from() {
 }
 
 #[test]
-fn who_calls_all_from_an_address_of_no_use_and_answers_from_its_own_is_met_there() {
+fn participant_matches_at_address_of_its_answers() {
     for home in ["10.1.0.2:7410", "10.2.0.2:7410"] {
         let (mut net, writer, reader) = several_homes("10.3.0.2:7410");
         net.run_for(millis(1));
         net.nodes[1].addresses = vec![at(home)];
-        net.run_until("they meet", secs(5), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+        net.run_until("the endpoints match", secs(5), |net| {
+            net.is_matched(0, writer) && net.is_matched(1, reader)
+        });
         assert_eq!(net.nodes[0].participant.peers().next().unwrap().address(), at(home));
     }
 }
 
 #[test]
-fn who_is_never_heard_from_where_it_says_that_it_is_is_not_met_and_that_is_said_once() {
+fn address_mismatch_is_reported_once() {
     let (mut net, writer, _) = several_homes("10.3.0.2:7410");
     net.run_for(secs(10));
     assert!(!net.is_matched(0, writer));
-    let told = |event: &&Event| match event {
+    let is_reported = |event: &&Event| match event {
         Event::PeerFault(PeerFault::AddressMismatch { source, .. }) => source.to_string() == "10.3.0.2",
         _ => false,
     };
-    assert_eq!(net.nodes[0].events.iter().filter(told).count(), 1, "{:?}", net.nodes[0].events);
+    assert_eq!(net.nodes[0].events.iter().filter(is_reported).count(), 1, "{:?}", net.nodes[0].events);
 }

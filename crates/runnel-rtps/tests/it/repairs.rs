@@ -1,6 +1,6 @@
-//! What repairs cost and whom they concern: each sample that was lost is sent again, once, and to who misses it.
+//! Cost of repairs: each lost sample is sent again once, only to the reader that misses it.
 
-use crate::net::{Net, Weather, announcement, forged_prefix, message, millis, number_of, sample, secs};
+use crate::net::{Conditions, Net, announcement, forged_prefix, message, millis, number_of, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::announce::Endpoint;
 use runnel_rtps::wire::{
@@ -10,31 +10,33 @@ use runnel_rtps::{Event, Path, Rate};
 
 const TOPIC: &str = "rt/chatter";
 
-/// A writer of the first participant and a reader of the second.
+/// Creates a writer of the first participant and a reader of the second.
 fn pair(seed: u64, offered: QoS, asked: QoS) -> (Net, EntityId, EntityId) {
     let mut net = Net::new(seed);
     let (a, b) = (net.add(), net.add());
     let (writer, reader) = (net.writer(a, TOPIC, offered), net.reader(b, TOPIC, asked));
-    net.run_until("they meet", secs(2), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
+    net.run_until("the endpoints match", secs(2), |net| {
+        net.is_matched(a, writer) && net.is_matched(b, reader)
+    });
     net.run_for(millis(100));
     (net, writer, reader)
 }
 
-fn heard(net: &Net, reader: EntityId) -> Vec<u32> {
+fn received(net: &Net, reader: EntityId) -> Vec<u32> {
     net.texts(1, reader).iter().map(|bytes| number_of(bytes)).collect()
 }
 
-/// A storm of them would come when the network is full.
+/// A storm of repairs would occur when the network is congested.
 #[test]
-fn what_is_lost_of_a_burst_is_asked_for_and_sent_once() {
+fn burst_losses_are_requested_and_sent_once() {
     for (loss, len, count, delay) in
         [(5, 1000, 300, millis(1)), (10, 1000, 300, millis(1)), (5, 40, 2000, millis(5))]
     {
         let (mut net, writer, reader) = pair(1, QoS::keep_last(5000), QoS::keep_all());
-        net.weather = Weather { loss, delay, ..Weather::FAIR };
+        net.conditions = Conditions { loss, delay, ..Conditions::GOOD };
         let (bytes, answers) = (net.nodes[0].sent_bytes, net.nodes[1].sent);
         (0..count).for_each(|number| drop(net.write(0, writer, &sample(number, len))));
-        net.run_until("all are heard", secs(1), |net| heard(net, reader).len() == count as usize);
+        net.run_until("all samples arrive", secs(1), |net| received(net, reader).len() == count as usize);
         net.run_for(secs(1));
         let (bytes, answers) = (net.nodes[0].sent_bytes - bytes, net.nodes[1].sent - answers);
         let all = count as usize * (len + 40);
@@ -44,9 +46,9 @@ fn what_is_lost_of_a_burst_is_asked_for_and_sent_once() {
 }
 
 #[test]
-fn who_is_lost_again_and_again_gets_nothing_twice() {
+fn repeated_losses_cause_no_duplicates() {
     let qos = QoS::keep_last(10).transient_local();
-    // All fit into one datagram, or each takes one and what is said first is about few of them.
+    // All fit into one datagram, or each takes one and the first HEARTBEAT covers few of them.
     for (seed, len) in (0..10).flat_map(|seed| [(seed, 20), (seed, 1000)]) {
         let (mut net, writer, reader) = pair(seed, qos, qos);
         (0..10).for_each(|number| drop(net.write(0, writer, &sample(number, len))));
@@ -55,31 +57,31 @@ fn who_is_lost_again_and_again_gets_nothing_twice() {
             net.blackout = true;
             net.run_for(secs(45));
             net.blackout = false;
-            net.weather = Weather { loss: 40, ..Weather::FAIR };
-            net.run_until("they meet again", secs(60), |net| net.is_matched(1, reader));
+            net.conditions = Conditions { loss: 40, ..Conditions::GOOD };
+            net.run_until("the endpoints match again", secs(60), |net| net.is_matched(1, reader));
         }
-        net.weather = Weather::FAIR;
+        net.conditions = Conditions::GOOD;
         net.run_for(secs(30));
-        assert_eq!(heard(&net, reader), (0..10).collect::<Vec<_>>());
+        assert_eq!(received(&net, reader), (0..10).collect::<Vec<_>>());
     }
 }
 
-/// The one that is slow is in the midst of the oldest, which is held for it.
+/// The slow reader is receiving the oldest, which is held for it.
 #[test]
-fn what_a_reliable_reader_misses_makes_room_for_nothing_whoever_listens_beside() {
+fn keep_all_never_displaces_missing_samples() {
     let qos = QoS::keep_all();
     let mut net = Net::new(1);
     net.add_with(|config| {
         config.other_host = Path { datagram: 1444, rate: Rate::steady(1_000_000) };
         config.limits.kept = 10;
     });
-    // The first reader is of the writer's host, where nothing is paced.
+    // The first reader is on the writer's host, where nothing is paced.
     let host = net.nodes[0].address.ip();
     net.add_with(|config| (config.unicast, config.own_addresses) = (vec![(host, 7412).into()], vec![host]));
     net.add();
     let (writer, reader) = (net.writer(0, TOPIC, qos), net.reader(1, TOPIC, qos));
     net.reader(2, TOPIC, qos.best_effort());
-    net.run_until("they meet", secs(3), |net| net.nodes[0].participant.matched(writer).len() == 2);
+    net.run_until("the endpoints match", secs(3), |net| net.nodes[0].participant.matched(writer).len() == 2);
     net.run_for(millis(50));
     net.write(0, writer, &sample(0, 500_000)).unwrap();
     net.run_for(millis(20));
@@ -88,32 +90,32 @@ fn what_a_reliable_reader_misses_makes_room_for_nothing_whoever_listens_beside()
     assert!(taken < 20, "{taken} of 39 were taken");
     net.nodes[1].stopped = false;
     net.run_for(secs(5));
-    assert_eq!(heard(&net, reader).len(), taken + 1);
+    assert_eq!(received(&net, reader).len(), taken + 1);
     assert!(!net.nodes[1].events.iter().any(|event| matches!(event, Event::SampleLost { .. })));
 }
 
 #[test]
-fn what_a_best_effort_reader_tells_is_not_answered() {
+fn acknowledgements_of_best_effort_reader_are_ignored() {
     let (mut net, writer, reader) = pair(1, QoS::sensor_data(), QoS::sensor_data());
     net.write(0, writer, &sample(0, 100)).unwrap();
     net.run_for(millis(20));
     let mut missing = SequenceSet::new(SequenceNumber(1));
     assert!(missing.insert(SequenceNumber(1)));
     let prefix = net.nodes[1].participant.prefix();
-    let told = message(prefix, |out| {
+    let nack = message(prefix, |out| {
         InfoDestination { prefix: net.nodes[0].participant.prefix() }.emit(out);
         AckNack { reader, writer, missing, count: 1, is_final: false }.emit(out);
     });
     let (now, from) = (net.now, net.nodes[1].address);
     let participant = &mut net.nodes[0].participant;
-    participant.handle_datagram(now, from, &told);
+    participant.handle_datagram(now, from, &nack);
     let sent = (0..100).take_while(|_| participant.poll_transmit(now).is_some()).count();
     assert_eq!(sent, 0);
 }
 
-/// As with implementations that have a port for each.
+/// As with implementations that have a port for each reader.
 #[test]
-fn readers_of_one_participant_are_sent_to_where_each_is() {
+fn readers_of_one_participant_use_own_addresses() {
     let qos = QoS::sensor_data();
     let mut net = Net::new(1);
     net.add();
@@ -124,13 +126,13 @@ fn readers_of_one_participant_are_sent_to_where_each_is() {
     InfoDestination { prefix: ours }.emit(&mut greeting);
     let ports = [7501, 7502, 7503].map(|port| std::net::SocketAddr::new(address.ip(), port));
     let like = net.nodes[0].participant.endpoint(ours.with(like)).unwrap().clone();
-    // So many readers are told of, each with a port; the third time it is the second again, with another port.
+    // Announces so many readers, each with a port; the third time it is the second again, with another port.
     let endpoint = |index: usize| Endpoint {
         guid: prefix.with(EntityId::user_reader(index.min(1) as u32 + 1)),
         unicast: vec![ports[index]],
         ..like.clone()
     };
-    let tell = |out: &mut Vec<u8>, numbers: std::ops::RangeInclusive<i64>| {
+    let announce = |out: &mut Vec<u8>, numbers: std::ops::RangeInclusive<i64>| {
         for number in numbers {
             let mut payload = vec![];
             endpoint(number as usize - 1).emit(&mut payload);
@@ -154,30 +156,30 @@ fn readers_of_one_participant_are_sent_to_where_each_is() {
     let mut say = |bytes: &[u8]| {
         net.send(address, net.nodes[0].address, bytes);
         net.run_for(millis(1));
-        net.astray.clear();
+        net.undeliverable.clear();
         net.write(0, writer, &sample(1, 100)).unwrap();
         net.run_for(millis(5));
         assert!(net.nodes[0].participant.matched(writer).len() <= 2);
-        ports.map(|port| net.astray.get(&port).is_some_and(|bytes| *bytes > 100))
+        ports.map(|port| net.undeliverable.get(&port).is_some_and(|bytes| *bytes > 100))
     };
     assert_eq!(say(&greeting), [false; 3]);
-    assert_eq!(say(&message(prefix, |out| tell(out, 1..=2))), [true, true, false]);
-    assert_eq!(say(&message(prefix, |out| tell(out, 3..=3))), [true, false, true]);
+    assert_eq!(say(&message(prefix, |out| announce(out, 1..=2))), [true, true, false]);
+    assert_eq!(say(&message(prefix, |out| announce(out, 3..=3))), [true, false, true]);
 }
 
-/// One that did not listen is told so at once, though another is in the midst of the oldest still, and is told later.
+/// A reader that was stopped is notified at once, although another is still receiving the oldest and is notified later.
 #[test]
-fn what_makes_room_behind_a_sample_that_is_held_over_is_lost_to_who_did_not_get_it() {
+fn displaced_samples_are_lost_to_unserved_readers() {
     let qos = QoS::keep_last(5);
     let mut net = Net::new(1);
     net.add_with(|config| config.other_host.rate = Rate::steady(1_000_000));
-    // The first reader is of the writer's host, where nothing is paced.
+    // The first reader is on the writer's host, where nothing is paced.
     let host = net.nodes[0].address.ip();
     net.add_with(|config| (config.unicast, config.own_addresses) = (vec![(host, 7412).into()], vec![host]));
     net.add();
     let writer = net.writer(0, TOPIC, qos);
     let readers = [1, 2].map(|node| net.reader(node, TOPIC, qos));
-    net.run_until("they meet", secs(3), |net| net.nodes[0].participant.matched(writer).len() == 2);
+    net.run_until("the endpoints match", secs(3), |net| net.nodes[0].participant.matched(writer).len() == 2);
     net.run_for(millis(50));
     net.write(0, writer, &sample(0, 400_000)).unwrap();
     net.run_for(millis(20));
@@ -195,56 +197,58 @@ fn what_makes_room_behind_a_sample_that_is_held_over_is_lost_to_who_did_not_get_
     }
 }
 
-/// A participant on the host of the first one.
-fn neighbour(net: &mut Net) -> usize {
+/// Adds a participant on the host of the first one.
+fn same_host_node(net: &mut Net) -> usize {
     let host = net.nodes[0].address.ip();
     let addresses = vec![(host, 7412).into()];
     net.add_with(|config| (config.unicast, config.own_addresses) = (addresses, vec![host]))
 }
 
-/// Within a host one that is longer than any datagram may be would never be sent, and asked for and made alike again.
+/// Within a host, a sample longer than any datagram would never be sent, and be requested again and again.
 #[test]
-fn fragments_that_are_sent_again_beside_short_samples_are_in_datagrams_of_their_own() {
+fn repaired_fragments_use_own_datagrams() {
     for (is_near, long, most) in [(false, 5_000, 1_444), (true, 100_000, 64_000)] {
         let mut net = Net::new(3);
         net.add();
-        let b = if is_near { neighbour(&mut net) } else { net.add() };
+        let b = if is_near { same_host_node(&mut net) } else { net.add() };
         let (writer, reader) = (net.writer(0, TOPIC, QoS::keep_all()), net.reader(b, TOPIC, QoS::keep_all()));
-        net.run_until("they meet", secs(2), |net| net.is_matched(0, writer) && net.is_matched(b, reader));
-        net.weather = Weather { loss: 20, ..Weather::FAIR };
+        net.run_until("the endpoints match", secs(2), |net| {
+            net.is_matched(0, writer) && net.is_matched(b, reader)
+        });
+        net.conditions = Conditions { loss: 20, ..Conditions::GOOD };
         for number in 0..200 {
             net.write(0, writer, &sample(number, if number % 5 == 0 { long } else { 700 })).unwrap();
         }
-        net.run_until("all are heard", secs(30), |net| heard(net, reader).len() == 200);
+        net.run_until("all samples arrive", secs(30), |net| received(net, reader).len() == 200);
         let longest = net.longest[&net.nodes[b].address];
         assert!(longest <= most, "{longest} bytes");
     }
 }
 
-/// Many are under way when the first is asked for.
+/// Many are in flight when the first is requested.
 #[test]
-fn of_a_long_sample_what_is_lost_on_a_long_way_is_sent_again_once() {
+fn lost_fragments_on_slow_link_are_resent_once() {
     for (seed, loss) in [(1, 2), (2, 5), (3, 10)] {
         let (mut net, writer, reader) = pair(seed, QoS::keep_last(1), QoS::keep_last(1));
-        net.weather = Weather { loss, delay: millis(10), ..Weather::FAIR };
+        net.conditions = Conditions { loss, delay: millis(10), ..Conditions::GOOD };
         let before = net.nodes[0].sent_bytes;
         net.write(0, writer, &sample(7, 1_000_000)).unwrap();
-        net.run_until("it is heard", secs(10), |net| heard(net, reader) == [7]);
+        net.run_until("the sample arrives", secs(10), |net| received(net, reader) == [7]);
         net.run_for(secs(1));
         let sent = net.nodes[0].sent_bytes - before;
         assert!(sent < 10_000 * (115 + 2 * loss as usize), "{sent} bytes at {loss} %");
     }
 }
 
-/// A sample whose last fragments are lost shows that only by what follows, and what follows never ends.
+/// Only later samples show that a sample has lost its last fragments, and they never end.
 #[test]
-fn of_long_samples_in_a_steady_stream_what_is_lost_is_sent_again_in_time() {
+fn lost_fragments_in_steady_stream_are_repaired() {
     let (mut net, writer, reader) = pair(7, QoS::keep_last(20), QoS::keep_last(20));
-    net.weather = Weather { loss: 3, ..Weather::FAIR };
+    net.conditions = Conditions { loss: 3, ..Conditions::GOOD };
     for number in 0..500 {
         net.write(0, writer, &sample(number, 20_000)).unwrap();
         net.run_for(millis(2));
     }
     net.run_for(secs(1));
-    assert_eq!(heard(&net, reader), (0..500).collect::<Vec<_>>());
+    assert_eq!(received(&net, reader), (0..500).collect::<Vec<_>>());
 }

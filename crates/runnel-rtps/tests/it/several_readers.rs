@@ -1,4 +1,4 @@
-//! Several readers in one process: they share its socket, and what is sent to them is sent once.
+//! Several readers in one process: they share its socket, and datagrams to them are sent once.
 
 use crate::net::{Net, millis, sample, secs};
 use runnel_core::qos::QoS;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const TOPIC: &str = "rt/chatter";
 
-/// A writer of the first participant, to which so many bytes a second may be sent, and so many readers of the second.
+/// Creates a writer of the first participant with this rate, and so many readers of the second.
 fn talk_to(readers: usize, rate: u64) -> (Net, EntityId, Vec<EntityId>) {
     let mut net = Net::new(1);
     net.add_with(|config| config.other_host = Path { datagram: 1444, rate: Rate::steady(rate) });
@@ -16,7 +16,7 @@ fn talk_to(readers: usize, rate: u64) -> (Net, EntityId, Vec<EntityId>) {
     let qos = QoS::keep_last(5000);
     let writer = net.writer(0, TOPIC, qos);
     let ids: Vec<EntityId> = (0..readers).map(|_| net.reader(1, TOPIC, qos)).collect();
-    net.run_until("they meet", secs(2), |net| {
+    net.run_until("the endpoints match", secs(2), |net| {
         net.nodes[0].participant.matched(writer).len() == readers
             && ids.iter().all(|reader| net.is_matched(1, *reader))
     });
@@ -25,7 +25,7 @@ fn talk_to(readers: usize, rate: u64) -> (Net, EntityId, Vec<EntityId>) {
 }
 
 #[test]
-fn each_of_them_is_asked_once_for_an_acknowledgement() {
+fn each_reader_is_asked_once_for_acknowledgement() {
     for readers in [1, 2, 10] {
         let (mut net, writer, _) = talk_to(readers, 100_000_000);
         let (sent, answers) = (net.nodes[0].sent, net.nodes[1].sent);
@@ -34,14 +34,14 @@ fn each_of_them_is_asked_once_for_an_acknowledgement() {
             net.run_for(millis(20));
         }
         let (sent, answers) = (net.nodes[0].sent - sent, net.nodes[1].sent - answers);
-        // Each sample and a reminder; announcements come in between.
+        // Each sample and a reminder; some announcements in addition.
         assert!((100..110).contains(&sent), "{sent} datagrams to {readers}");
         assert!((50 * readers..50 * readers + 10).contains(&answers), "{answers} answers of {readers}");
     }
 }
 
 #[test]
-fn no_more_is_under_way_to_them_than_to_one() {
+fn several_readers_share_one_flight_window() {
     let under_way = |readers| {
         let (mut net, writer, _) = talk_to(readers, 100_000_000);
         net.nodes[1].stopped = true;
@@ -56,11 +56,11 @@ fn no_more_is_under_way_to_them_than_to_one() {
 }
 
 #[test]
-fn a_long_sample_comes_to_them_no_faster_than_to_one() {
+fn several_readers_share_one_fragment_rate() {
     let took = |readers| -> Duration {
         let (mut net, writer, ids) = talk_to(readers, 1_000_000);
         net.write(0, writer, &sample(1, 200_000)).unwrap();
-        net.run_until("it is heard", secs(5), |net| ids.iter().all(|id| net.texts(1, *id).len() == 1))
+        net.run_until("the sample arrives", secs(5), |net| ids.iter().all(|id| net.texts(1, *id).len() == 1))
     };
     let to_one = took(1);
     assert!(to_one > millis(150));

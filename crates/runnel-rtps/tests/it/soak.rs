@@ -1,43 +1,43 @@
-//! Whatever the weather, and however little room there is: what is kept is heard once and in order, by all.
+//! Soak test: on any network and with little capacity, kept samples arrive once and in order at all readers.
 //!
-//! `SOAK_SEEDS=1000` tries so many seeds, and `SOAK_FIRST=102` begins with that one.
+//! `SOAK_SEEDS=1000` tests so many seeds, and `SOAK_FIRST=102` begins with that one.
 
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::net::{Net, Weather, millis, number_of, sample, secs};
+use crate::net::{Conditions, Net, millis, number_of, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::wire::EntityId;
 use runnel_rtps::{Config, Event, Path, Rate};
 
 const TOPIC: &str = "rt/chatter";
 
-/// How many samples each writer writes, and by how much their numbers differ from those of the next.
+/// Number of samples of each writer, and distance of their numbers from those of the next writer.
 const TOTAL: u32 = 60;
 const APART: u32 = 1000;
 
-/// After so many rounds the weather is fair.
-const FOUL_ROUNDS: u32 = 300;
+/// Number of rounds on a bad network.
+const BAD_ROUNDS: u32 = 300;
 
-/// Seeds that have found something once, that no other test did: who drives out whom, and what is asked for in vain.
+/// Seeds that once failed and no other test did: displacement, and requests in vain.
 const FOUND: [u64; 4] = [14, 38, 42, 102];
 
-/// How long all may take then.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time for completion afterwards.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Some writers, and readers of one participant that hear them all.
+/// Some writers, and readers of one participant that match all of them.
 struct Scene {
     net: Net,
     writers: Vec<(usize, EntityId)>,
     written: Vec<u32>,
-    hearer: usize,
+    listener: usize,
     readers: Vec<EntityId>,
     most_len: usize,
-    has_little_room: bool,
+    has_little_capacity: bool,
 }
 
 impl Scene {
-    /// As the seed has it.
+    /// Creates the scene of a seed.
     fn new(seed: u64) -> Self {
         let mut net = Net::new(seed + 1);
         let mut one_of = |values: &[usize]| values[net.random(values.len() as u32) as usize];
@@ -46,29 +46,29 @@ impl Scene {
         let (kept, rate) = (one_of(&[3, 20, 1000]), one_of(&[1_000_000, 10_000_000, 100_000_000]));
         let (writers, readers) = (one_of(&[1, 2, 3]), one_of(&[1, 2, 3]));
         let qos = if one_of(&[0, 1]) == 0 { QoS::keep_all() } else { QoS::keep_all().transient_local() };
-        let (has_little_room, loss) = (one_of(&[0, 1]) == 0, one_of(&[0, 5, 20, 40]));
+        let (has_little_capacity, loss) = (one_of(&[0, 1]) == 0, one_of(&[0, 5, 20, 40]));
         let change = |config: &mut Config| {
             (config.limits.waiting_bytes, config.limits.kept) = (waiting, kept);
             config.other_host = Path { datagram: 1444, rate: Rate::steady(rate as u64) };
-            // Nobody is taken for dead.
+            // No participant is lost.
             config.lease = secs(300);
         };
         let nodes: Vec<usize> = (0..writers).map(|_| net.add_with(change)).collect();
-        let hearer = net.add_with(change);
+        let listener = net.add_with(change);
         let writers: Vec<_> = nodes.into_iter().map(|node| (node, net.writer(node, TOPIC, qos))).collect();
-        let readers: Vec<_> = (0..readers).map(|_| net.reader(hearer, TOPIC, QoS::keep_all())).collect();
-        net.run_until("they meet", secs(5), |net| {
+        let readers: Vec<_> = (0..readers).map(|_| net.reader(listener, TOPIC, QoS::keep_all())).collect();
+        net.run_until("the endpoints match", secs(5), |net| {
             let matched = |node: usize, id| net.nodes[node].participant.matched(id).len();
-            readers.iter().all(|reader| matched(hearer, *reader) == writers.len())
+            readers.iter().all(|reader| matched(listener, *reader) == writers.len())
                 && writers.iter().all(|(node, writer)| matched(*node, *writer) == readers.len())
         });
         let delay = Duration::from_micros(u64::from(50 + net.random(3000)));
-        net.weather = Weather { delay, ..Weather::foul(loss as u32) };
+        net.conditions = Conditions { delay, ..Conditions::bad(loss as u32) };
         let written = vec![0; writers.len()];
-        Self { net, writers, written, hearer, readers, most_len, has_little_room }
+        Self { net, writers, written, listener, readers, most_len, has_little_capacity }
     }
 
-    /// Writes a few samples, which may be long, as far as the writers take them.
+    /// Writes a few samples, possibly long ones, if the writers accept them.
     fn write_some(&mut self) {
         for (index, (node, writer)) in self.writers.iter().copied().enumerate() {
             for _ in 0..self.net.random(20) {
@@ -83,16 +83,17 @@ impl Scene {
         }
     }
 
-    /// The readers' users have room for so many more, if they have little.
-    fn give_room(&mut self, room: Range<u32>) {
-        for reader in self.readers.clone().into_iter().filter(|_| self.has_little_room) {
-            let (now, room) = (self.net.now, room.start + self.net.random(room.end - room.start));
-            self.net.nodes[self.hearer].participant.set_capacity(now, reader, room as usize);
-            self.net.touch(self.hearer);
+    /// Gives the readers' users so much more capacity, if it is limited.
+    fn give_capacity(&mut self, capacity: Range<u32>) {
+        for reader in self.readers.clone().into_iter().filter(|_| self.has_little_capacity) {
+            let (now, capacity) =
+                (self.net.now, capacity.start + self.net.random(capacity.end - capacity.start));
+            self.net.nodes[self.listener].participant.set_capacity(now, reader, capacity as usize);
+            self.net.touch(self.listener);
         }
     }
 
-    fn a_while_in_foul_weather(&mut self) {
+    fn run_on_bad_network(&mut self) {
         self.net.blackout = self.net.random(100) == 0;
         let most = if self.net.blackout { 3_000_000 } else { 5_000 };
         let time = Duration::from_micros(self.net.random(most).into());
@@ -100,49 +101,49 @@ impl Scene {
         self.net.blackout = false;
     }
 
-    /// Everybody has heard all, and the writers know.
+    /// Returns whether all readers have received all samples, and the writers know.
     fn is_done(&self) -> bool {
         let all = TOTAL as usize * self.writers.len();
         let knows = |(node, writer): &(usize, EntityId)| {
             self.net.nodes[*node].participant.unacknowledged(*writer) == 0
         };
-        self.readers.iter().all(|reader| self.net.texts(self.hearer, *reader).len() >= all)
+        self.readers.iter().all(|reader| self.net.texts(self.listener, *reader).len() >= all)
             && self.writers.iter().all(knows)
     }
 
-    fn heard(&self, reader: EntityId, writer: usize) -> Vec<u32> {
-        let heard = self.net.texts(self.hearer, reader).into_iter().map(|bytes| number_of(&bytes));
-        heard.filter(|number| (number / APART) as usize == writer).map(|number| number % APART).collect()
+    fn received(&self, reader: EntityId, writer: usize) -> Vec<u32> {
+        let received = self.net.texts(self.listener, reader).into_iter().map(|bytes| number_of(&bytes));
+        received.filter(|number| (number / APART) as usize == writer).map(|number| number % APART).collect()
     }
 }
 
 fn soak(seed: u64) {
     let mut scene = Scene::new(seed);
-    for _ in 0..FOUL_ROUNDS {
+    for _ in 0..BAD_ROUNDS {
         scene.write_some();
-        scene.give_room(0..5);
-        scene.a_while_in_foul_weather();
+        scene.give_capacity(0..5);
+        scene.run_on_bad_network();
     }
-    scene.net.weather = Weather::FAIR;
-    let until = scene.net.now + PATIENCE;
+    scene.net.conditions = Conditions::GOOD;
+    let until = scene.net.now + TIMEOUT;
     while !scene.is_done() && scene.net.now < until {
         scene.write_some();
-        scene.give_room(5..6);
+        scene.give_capacity(5..6);
         scene.net.run_for(millis(20));
     }
     for reader in scene.readers.clone() {
         for writer in 0..scene.writers.len() {
-            let heard = scene.heard(reader, writer);
-            assert_eq!(heard, (0..TOTAL).collect::<Vec<_>>(), "seed {seed}, {reader}, writer {writer}");
+            let received = scene.received(reader, writer);
+            assert_eq!(received, (0..TOTAL).collect::<Vec<_>>(), "seed {seed}, {reader}, writer {writer}");
         }
     }
     assert!(scene.is_done(), "seed {seed}: a writer does not know that all has arrived");
-    let events = &scene.net.nodes[scene.hearer].events;
+    let events = &scene.net.nodes[scene.listener].events;
     assert!(!events.iter().any(|event| matches!(event, Event::SampleLost { .. })), "seed {seed}");
 }
 
 #[test]
-fn what_is_kept_is_heard_once_and_in_order_whatever_the_weather() {
+fn kept_samples_arrive_once_in_order_on_any_network() {
     let number = |name, default| std::env::var(name).map_or(default, |text| text.parse().expect(name));
     let first = number("SOAK_FIRST", 0);
     let seeds = first..first + number("SOAK_SEEDS", 12);

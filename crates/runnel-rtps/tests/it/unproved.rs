@@ -1,4 +1,4 @@
-//! What participants can cost that have not proved their address.
+//! Limits on the cost of unproved participants.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ use runnel_rtps::wire::{
 
 const TOPIC: &str = "rt/chatter";
 
-/// One that has named the only node, and answers nothing.
+/// Adds a participant that has named the only node, and answers nothing.
 fn named(net: &mut Net, number: u32, at: SocketAddr) -> GuidPrefix {
     let prefix = forged_prefix(number);
     let mut greeting = announcement(prefix, at, Some(secs(300)));
@@ -24,8 +24,8 @@ fn named(net: &mut Net, number: u32, at: SocketAddr) -> GuidPrefix {
     prefix
 }
 
-/// It tells of so many readers, each as the node's own.
-fn tells_of_readers(net: &mut Net, prefix: GuidPrefix, at: SocketAddr, like: EntityId, count: u32) {
+/// Announces so many readers, each equal to the node's own.
+fn announce_readers(net: &mut Net, prefix: GuidPrefix, at: SocketAddr, like: EntityId, count: u32) {
     let own = net.nodes[0].participant.prefix().with(like);
     let like = net.nodes[0].participant.endpoint(own).unwrap().clone();
     let (reader, writer) = (EntityId::SUBSCRIPTIONS_READER, EntityId::SUBSCRIPTIONS_WRITER);
@@ -46,25 +46,25 @@ fn tells_of_readers(net: &mut Net, prefix: GuidPrefix, at: SocketAddr, like: Ent
 }
 
 #[test]
-fn unproved_peer_tells_of_few_endpoints_and_of_the_others_once_it_is_proved() {
+fn unproved_peer_announces_few_endpoints_until_proved() {
     let mut net = Net::new(1);
     net.add();
     let like = net.reader(0, TOPIC, QoS::default());
     let at = ([10, 9, 9, 9], 7410).into();
     let prefix = named(&mut net, 1, at);
-    tells_of_readers(&mut net, prefix, at, like, 200);
+    announce_readers(&mut net, prefix, at, like, 200);
     let known = |net: &Net| net.nodes[0].participant.peer(prefix).unwrap().endpoints.len();
     assert_eq!(known(&net), 64);
     net.answering.insert(at);
     named(&mut net, 1, at);
     assert!(net.nodes[0].participant.peer(prefix).unwrap().is_proved());
     assert!(!net.nodes[0].participant.is_complete(prefix));
-    tells_of_readers(&mut net, prefix, at, like, 200);
+    announce_readers(&mut net, prefix, at, like, 200);
     assert_eq!(known(&net), 200);
 }
 
 #[test]
-fn peers_of_many_endpoints_meet_at_once() {
+fn peers_with_many_endpoints_match_at_once() {
     let mut net = Net::new(1);
     let _ = [net.add(), net.add()];
     for _ in 0..200 {
@@ -83,7 +83,7 @@ fn is_proved(net: &Net, prefix: GuidPrefix) -> bool {
     net.nodes[0].participant.peer(prefix).is_some_and(|peer| peer.is_proved())
 }
 
-/// What the only node said to an address, as acknowledged from there.
+/// Returns acknowledgements of the only node's datagrams to an address.
 fn answers(net: &mut Net, at: SocketAddr) -> Vec<Vec<u8>> {
     let came = net.mailboxes.insert(at, vec![]).unwrap_or_default();
     came.iter().filter_map(|(_, bytes)| acknowledgement(bytes)).collect()
@@ -97,7 +97,7 @@ fn farewell(of: GuidPrefix) -> Vec<u8> {
 }
 
 #[test]
-fn numbers_read_at_one_address_prove_no_other() {
+fn numbers_of_one_address_prove_no_other() {
     let mut net = Net::new(1);
     net.add();
     let here = net.nodes[0].address;
@@ -118,7 +118,7 @@ fn numbers_read_at_one_address_prove_no_other() {
 }
 
 #[test]
-fn proved_peer_directs_no_samples_to_an_address_that_it_has_not_proved() {
+fn proved_peer_cannot_direct_samples_to_unproved_address() {
     let (attacker, victim): (SocketAddr, SocketAddr) = (ATTACKER.into(), VICTIM.into());
     let both = [attacker, victim];
     let reordered = [victim, attacker];
@@ -137,26 +137,26 @@ fn proved_peer_directs_no_samples_to_an_address_that_it_has_not_proved() {
         net.send(attacker, here, &greeting);
         net.run_for(millis(1));
         assert!(is_proved(&net, prefix));
-        tells_of_readers(&mut net, prefix, attacker, like, 1);
+        announce_readers(&mut net, prefix, attacker, like, 1);
         net.run_for(secs(1));
         net.send(victim, here, &announcement_at(prefix, (metatraffic, user), Some(secs(300))));
         for number in 0..100 {
             net.write(0, writer, &sample(number, 1000)).unwrap();
             net.run_for(millis(10));
         }
-        let sent = net.astray.get(&victim).copied().unwrap_or(0);
+        let sent = net.undeliverable.get(&victim).copied().unwrap_or(0);
         assert!(sent <= 1024, "{metatraffic:?} {user:?}: {sent} bytes");
     }
 }
 
 #[test]
-fn trying_numbers_proves_nothing_for_a_while() {
+fn guessing_numbers_blocks_proof_temporarily() {
     let mut net = Net::new(1);
     net.add();
     let (here, at) = (net.nodes[0].address, SocketAddr::from(ATTACKER));
     net.mailboxes.insert(at, vec![]);
     let prefix = named(&mut net, 1, at);
-    let tell = |net: &mut Net, writer: EntityId, base: SequenceNumber| {
+    let acknowledge = |net: &mut Net, writer: EntityId, base: SequenceNumber| {
         let us = net.nodes[0].participant.prefix();
         let bytes = message(prefix, |out| {
             InfoDestination { prefix: us }.emit(out);
@@ -178,14 +178,14 @@ fn trying_numbers_proves_nothing_for_a_while() {
         came.iter().filter_map(|(_, bytes)| of(bytes)).collect::<Vec<_>>()
     };
     let first = firsts(&mut net)[0];
-    tell(&mut net, EntityId::MESSAGE_WRITER, first);
+    acknowledge(&mut net, EntityId::MESSAGE_WRITER, first);
     assert!(!is_proved(&net, prefix), "signs of life prove nothing");
     for try_ in 1..=8 {
-        tell(&mut net, EntityId::PUBLICATIONS_WRITER, SequenceNumber(first.0 + 100 + try_));
+        acknowledge(&mut net, EntityId::PUBLICATIONS_WRITER, SequenceNumber(first.0 + 100 + try_));
     }
-    tell(&mut net, EntityId::PUBLICATIONS_WRITER, first);
+    acknowledge(&mut net, EntityId::PUBLICATIONS_WRITER, first);
     assert!(!is_proved(&net, prefix));
     net.run_for(secs(3));
-    tell(&mut net, EntityId::PUBLICATIONS_WRITER, first);
+    acknowledge(&mut net, EntityId::PUBLICATIONS_WRITER, first);
     assert!(is_proved(&net, prefix));
 }

@@ -1,5 +1,5 @@
-//! A network of participants with a clock of its own: datagrams are lost, doubled and overtake each other as a seed has
-//! it, and nothing ever waits.
+//! Virtual network of participants with its own clock: a seed determines loss, duplication and reordering, and nothing
+//! ever waits.
 #![allow(dead_code)]
 
 use std::cmp::Reverse;
@@ -13,82 +13,82 @@ use runnel_core::time::Instant;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, Timestamp};
 use runnel_rtps::{Config, EndpointOptions, Event, Full, ParticipantWithWriters};
 
-mod said;
+mod messages;
 mod stranger;
 
 #[allow(unused_imports, reason = "some test programs need nothing of it")]
-pub use said::*;
+pub use messages::*;
 #[allow(unused_imports, reason = "some test programs need no stranger")]
 pub use stranger::Stranger;
 
 pub type Bytes = Arc<[u8]>;
 
-/// Where everybody announces himself.
+/// Multicast group of announcements.
 pub const GROUP: &str = "239.255.0.1:7400";
 
-/// The length of a datagram that says who sends it to whom, and nothing else.
+/// Length of a datagram with only source and destination.
 const EMPTY: usize = 36;
 
-/// What becomes of datagrams, in a hundred.
+/// Network conditions; probabilities in percent.
 #[derive(Clone, Copy, Debug)]
-pub struct Weather {
+pub struct Conditions {
     pub loss: u32,
     pub doubled: u32,
     pub late: u32,
-    /// How long a datagram takes, and how much longer a late one.
+    /// Delay of a datagram, and additional delay of a late one.
     pub delay: Duration,
     pub lateness: Duration,
 }
 
-impl Weather {
-    pub const FAIR: Self =
+impl Conditions {
+    pub const GOOD: Self =
         Self { loss: 0, doubled: 0, late: 0, delay: Duration::from_micros(50), lateness: Duration::ZERO };
 
-    /// So much loss, and some of everything else.
-    pub fn foul(loss: u32) -> Self {
-        Self { loss, doubled: 5, late: 5, lateness: Duration::from_millis(5), ..Self::FAIR }
+    /// This loss, and some of each other fault.
+    pub fn bad(loss: u32) -> Self {
+        Self { loss, doubled: 5, late: 5, lateness: Duration::from_millis(5), ..Self::GOOD }
     }
 }
 
-/// A participant of the network.
+/// Participant in the network.
 pub struct Node {
     pub participant: ParticipantWithWriters<Bytes>,
     pub address: SocketAddr,
-    /// All of them, that one first.
+    /// All its addresses, `address` first.
     pub addresses: Vec<SocketAddr>,
-    pub samples: Vec<Heard>,
+    pub samples: Vec<Received>,
     pub events: Vec<Event>,
     pub sent_bytes: usize,
     pub sent: usize,
-    /// Its host's addresses, and the longest datagram that is sent to them and to others.
+    /// Addresses of its host, and the maximum datagram sizes within the host and to others.
     own: Vec<IpAddr>,
     longest: (usize, usize),
     config: Config,
-    /// It neither sends nor hears nor looks at the clock.
+    /// It neither sends nor receives, and has no clock.
     pub stopped: bool,
-    /// Its clock as it differs from that of the network, in nanoseconds, and where it stands still, if it does.
+    /// Offset of its clock from that of the network in nanoseconds, and the time at which it is paused, if it is.
     lead: i64,
     still: Option<Instant>,
-    /// Its wall clock as it differs, in seconds.
+    /// Offset of its wall clock in seconds.
     pub wall: i64,
 }
 
 impl Node {
-    /// What its clock says.
+    /// Returns the time of its clock.
     pub fn time(&self, now: Instant) -> Instant {
         self.still.unwrap_or(Instant(now.0.saturating_add_signed(self.lead)))
     }
 
-    /// When it has something to do, by the clock of the network.
+    /// Returns when it has something to do, by the clock of the network.
     fn due(&self) -> Option<Instant> {
         let at = self.participant.poll_timeout().filter(|_| !self.stopped)?;
         self.still.is_none().then_some(Instant(at.0.saturating_add_signed(-self.lead)))
     }
 }
 
-/// A sample that a reader got.
+/// Sample that a reader received.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct Received {
     pub at: Instant,
     pub reader: EntityId,
     pub writer: Guid,
@@ -104,35 +104,35 @@ struct Flying {
     bytes: Vec<u8>,
 }
 
-/// A network, see the module.
+/// Virtual network.
 pub struct Net {
     pub now: Instant,
     pub nodes: Vec<Node>,
-    pub weather: Weather,
-    /// Nothing arrives anywhere.
+    pub conditions: Conditions,
+    /// No datagram arrives.
     pub blackout: bool,
     by_address: BTreeMap<SocketAddr, usize>,
     flying: BinaryHeap<Reverse<Flying>>,
     order: u64,
     seed: u64,
-    /// What was sent to addresses where nobody is.
-    pub astray: BTreeMap<SocketAddr, usize>,
-    /// Addresses where nobody's node is, and where heartbeats of discovery are acknowledged all the same.
+    /// Bytes sent to addresses without a node.
+    pub undeliverable: BTreeMap<SocketAddr, usize>,
+    /// Addresses without a node at which heartbeats of discovery are acknowledged nevertheless.
     pub answering: BTreeSet<SocketAddr>,
-    /// Datagrams that were sent, with source and destination, if they are recorded.
+    /// Sent datagrams with source and destination, if recorded.
     pub record: Option<Vec<(SocketAddr, SocketAddr, Vec<u8>)>>,
-    /// How many datagrams were sent to each node's addresses.
+    /// Number of datagrams sent to each node's addresses.
     pub sent_to: BTreeMap<SocketAddr, usize>,
-    /// How long the longest of them was.
+    /// Length of the longest of them.
     pub longest: BTreeMap<SocketAddr, usize>,
-    /// Addresses of those who are no nodes, and what has come to them: from where, and the bytes.
+    /// Received datagrams with their sources, of addresses without a node.
     pub mailboxes: BTreeMap<SocketAddr, Vec<(SocketAddr, Vec<u8>)>>,
-    /// What participants have sent last, for an attacker that listens: at most so many datagrams.
+    /// The last datagrams of participants, for an attacker that listens; limited in number.
     pub capture: VecDeque<Captured>,
     pub capture_limit: usize,
 }
 
-/// A datagram that a participant has sent.
+/// Datagram that a participant has sent.
 #[derive(Clone, Debug)]
 pub struct Captured {
     pub from: SocketAddr,
@@ -145,13 +145,13 @@ impl Net {
         Self {
             now: Instant(1_000_000_000),
             nodes: Vec::new(),
-            weather: Weather::FAIR,
+            conditions: Conditions::GOOD,
             blackout: false,
             by_address: BTreeMap::new(),
             flying: BinaryHeap::new(),
             order: 0,
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
-            astray: BTreeMap::new(),
+            undeliverable: BTreeMap::new(),
             answering: BTreeSet::new(),
             record: None,
             sent_to: BTreeMap::new(),
@@ -162,7 +162,7 @@ impl Net {
         }
     }
 
-    /// Of xorshift64*.
+    /// Random number (xorshift64*).
     pub fn random(&mut self, below: u32) -> u32 {
         self.seed ^= self.seed >> 12;
         self.seed ^= self.seed << 25;
@@ -170,7 +170,7 @@ impl Net {
         ((self.seed.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % u64::from(below.max(1))) as u32
     }
 
-    /// What participants are told: each on a host of its own.
+    /// Returns the configuration of a participant on a host of its own.
     pub fn config(&self) -> Config {
         let number = self.nodes.len() as u8 + 1;
         let ip = IpAddr::V4(Ipv4Addr::new(10, 0, 0, number));
@@ -191,7 +191,7 @@ impl Net {
         change(&mut config);
         let kept = config.clone();
         let (address, addresses) = (config.unicast[0], config.unicast.clone());
-        // What it says of itself is not cut.
+        // Its own announcement is not fragmented.
         let whole = config.user_data.len() + 1000;
         let (same, other) = (config.same_host.datagram.max(whole), config.other_host.datagram.max(whole));
         let (own, longest) = (config.own_addresses.clone(), (same, other));
@@ -216,14 +216,14 @@ impl Net {
         index
     }
 
-    /// A node begins anew under the name that it had, and knows nothing of what was before.
+    /// Restarts a node with the same GUID prefix and no state.
     pub fn reboot(&mut self, node: usize) {
         let now = self.now;
         let node = &mut self.nodes[node];
         (node.participant, node.stopped) = (ParticipantWithWriters::new(now, node.config.clone()), false);
     }
 
-    /// What a node's clocks say.
+    /// Returns the times of a node's clocks.
     fn times(&self, node: usize) -> (Instant, Timestamp) {
         let seconds = 1_000_000 + (self.now.0 / 1_000_000_000) as i64 + self.nodes[node].wall;
         (self.nodes[node].time(self.now), Timestamp { seconds: seconds as u32, fraction: 0 })
@@ -233,18 +233,18 @@ impl Net {
         self.times(0).1
     }
 
-    /// A node's clock leaps ahead.
+    /// Advances a node's clock.
     pub fn leap(&mut self, node: usize, by: Duration) {
         self.nodes[node].lead += by.as_nanos() as i64;
     }
 
-    /// A node's clock stands still from now on, as that of a virtual machine which is paused, and the node with it.
-    pub fn stand_still(&mut self, node: usize) {
+    /// Pauses a node and its clock, as of a paused virtual machine.
+    pub fn pause_clock(&mut self, node: usize) {
         self.nodes[node].still = Some(self.nodes[node].time(self.now));
     }
 
-    /// A node's clock goes on from where it stood still.
-    pub fn go_on(&mut self, node: usize) {
+    /// Resumes a node's clock where it was paused.
+    pub fn resume_clock(&mut self, node: usize) {
         let now = self.now.0 as i64;
         let node = &mut self.nodes[node];
         if let Some(still) = node.still.take() {
@@ -289,17 +289,17 @@ impl Net {
         self.nodes[node].stopped = true;
     }
 
-    /// Lets a participant send what it was told to.
+    /// Sends the pending datagrams of a participant.
     pub fn touch(&mut self, node: usize) {
         self.drain(node, &[]);
     }
 
-    /// Sends what a participant has to send, and takes what it has to tell.
+    /// Sends the pending datagrams of a participant, and collects its samples and events.
     fn drain(&mut self, node: usize, datagram: &[u8]) {
         let Node { participant, samples, .. } = &mut self.nodes[node];
         while let Some(sample) = participant.poll_sample() {
             let bytes = sample.payload.bytes(datagram).to_vec();
-            samples.push(Heard { at: self.now, reader: sample.reader, writer: sample.writer, bytes });
+            samples.push(Received { at: self.now, reader: sample.reader, writer: sample.writer, bytes });
         }
         let index = node;
         let mut count = 0;
@@ -337,12 +337,12 @@ impl Net {
         }
     }
 
-    /// A datagram sets out.
+    /// Sends a datagram.
     pub fn send(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
         if to.ip().is_multicast() {
-            let hears = |other: &SocketAddr| *other != from && other.is_ipv4() == to.is_ipv4();
+            let is_member = |other: &SocketAddr| *other != from && other.is_ipv4() == to.is_ipv4();
             let all = self.by_address.keys().chain(self.mailboxes.keys()).copied();
-            let all: Vec<SocketAddr> = all.filter(hears).collect();
+            let all: Vec<SocketAddr> = all.filter(is_member).collect();
             all.into_iter().for_each(|to| self.fly(from, to, bytes));
         } else {
             if self.by_address.contains_key(&to) {
@@ -353,7 +353,7 @@ impl Net {
         }
     }
 
-    /// A node has other addresses from now on.
+    /// Gives a node other addresses.
     pub fn move_to(&mut self, node: usize, addresses: Vec<SocketAddr>) {
         self.by_address.retain(|_, index| *index != node);
         self.by_address.extend(addresses.iter().map(|address| (*address, node)));
@@ -366,15 +366,15 @@ impl Net {
 
     fn fly(&mut self, from: SocketAddr, to: SocketAddr, bytes: &[u8]) {
         self.record.iter_mut().for_each(|record| record.push((from, to, bytes.to_vec())));
-        let weather = self.weather;
-        if self.blackout || self.random(100) < weather.loss {
+        let conditions = self.conditions;
+        if self.blackout || self.random(100) < conditions.loss {
             return;
         }
-        let copies = if self.random(100) < weather.doubled { 2 } else { 1 };
+        let copies = if self.random(100) < conditions.doubled { 2 } else { 1 };
         for _ in 0..copies {
-            let mut at = self.now + weather.delay;
-            if self.random(100) < weather.late {
-                at += weather.lateness;
+            let mut at = self.now + conditions.delay;
+            if self.random(100) < conditions.late {
+                at += conditions.lateness;
             }
             self.order += 1;
             let bytes = bytes.to_vec();
@@ -382,7 +382,7 @@ impl Net {
         }
     }
 
-    /// Goes on until the next thing happens, but not past `until`. False if nothing does.
+    /// Executes the next event, but none after `until`. Returns false if there is none.
     fn step(&mut self, until: Instant) -> bool {
         let arrival = self.flying.peek().map(|Reverse(flying)| flying.at);
         let due = self.nodes.iter().enumerate().filter_map(|(index, node)| Some((node.due()?, index))).min();
@@ -409,7 +409,7 @@ impl Net {
             if let Some(mailbox) = self.mailboxes.get_mut(&flying.to) {
                 return mailbox.push((flying.from, flying.bytes));
             }
-            *self.astray.entry(flying.to).or_default() += flying.bytes.len();
+            *self.undeliverable.entry(flying.to).or_default() += flying.bytes.len();
             if self.answering.contains(&flying.to)
                 && let Some(answer) = acknowledgement(&flying.bytes)
             {
@@ -433,7 +433,7 @@ impl Net {
         }
     }
 
-    /// Goes on until `done`; how long that took.
+    /// Runs until `done`; returns how long that took.
     #[track_caller]
     pub fn run_until(&mut self, what: &str, most: Duration, done: impl Fn(&Net) -> bool) -> Duration {
         let (begin, until) = (self.now, self.now + most);
@@ -448,8 +448,8 @@ impl Net {
     }
 
     pub fn texts(&self, node: usize, reader: EntityId) -> Vec<Vec<u8>> {
-        let heard = self.nodes[node].samples.iter().filter(|heard| heard.reader == reader);
-        heard.map(|heard| heard.bytes.clone()).collect()
+        let received = self.nodes[node].samples.iter().filter(|received| received.reader == reader);
+        received.map(|received| received.bytes.clone()).collect()
     }
 
     pub fn is_matched(&self, node: usize, id: EntityId) -> bool {

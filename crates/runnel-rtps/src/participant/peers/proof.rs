@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_dds_is_told_few_bits_whoever_announced_it() {
+    fn fast_dds_offset_has_few_bits_for_any_vendor() {
         let mut prefix = GuidPrefix([3; 12]);
         prefix.0[..2].copy_from_slice(&VendorId::FAST_DDS.0);
         let of_vendor = |vendor| number_offset([1, 2], prefix, IP, vendor);

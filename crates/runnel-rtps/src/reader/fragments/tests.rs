@@ -18,7 +18,7 @@ fn take(fragments: &mut Fragments, number: i64, fragment: u32, sample: &[u8]) ->
 }
 
 #[test]
-fn short_last_fragment_that_tells_its_own_length_completes_a_sample() {
+fn last_fragment_with_own_size_completes_sample() {
     let take = |fragments: &mut Fragments, fragment: u32, bytes: &[u8]| {
         let frag = DataFrag {
             reader: EntityId::UNKNOWN,
@@ -45,7 +45,7 @@ fn short_last_fragment_that_tells_its_own_length_completes_a_sample() {
 }
 
 #[test]
-fn a_sample_is_whole_when_every_fragment_has_come_in_whatever_order() {
+fn fragments_in_any_order_complete_sample() {
     let mut fragments = Fragments::default();
     for fragment in [4, 2, 2, 1] {
         assert_eq!(take(&mut fragments, 7, fragment, &SAMPLE), None);
@@ -55,7 +55,7 @@ fn a_sample_is_whole_when_every_fragment_has_come_in_whatever_order() {
 }
 
 #[test]
-fn what_is_missing_is_told_up_to_the_highest_that_is_known() {
+fn missing_fragments_end_at_highest_known() {
     let mut fragments = Fragments::default();
     take(&mut fragments, 7, 2, &SAMPLE);
     assert!(fragments.missing(SequenceNumber(7), false).unwrap().iter().eq([1]));
@@ -65,7 +65,7 @@ fn what_is_missing_is_told_up_to_the_highest_that_is_known() {
 }
 
 #[test]
-fn a_fragment_256_or_more_past_the_first_missing_one_waits_for_its_turn() {
+fn request_spans_at_most_256_fragments() {
     let mut fragments = Fragments::default();
     let long = vec![1; 3000];
     take(&mut fragments, 1, 2, &long);
@@ -75,7 +75,7 @@ fn a_fragment_256_or_more_past_the_first_missing_one_waits_for_its_turn() {
 }
 
 #[test]
-fn a_fragment_of_another_size_counts_for_nothing() {
+fn fragment_of_other_size_is_ignored() {
     let mut fragments = Fragments::default();
     take(&mut fragments, 7, 1, &SAMPLE);
     assert_eq!(take(&mut fragments, 7, 2, &[9; 6]), None);
@@ -86,7 +86,7 @@ fn a_fragment_of_another_size_counts_for_nothing() {
 }
 
 #[test]
-fn a_writer_has_a_few_incomplete_samples_and_the_oldest_are_wanted_first() {
+fn oldest_incomplete_samples_take_precedence() {
     let mut fragments = Fragments::default();
     for number in [5, 6, 7, 8, 9] {
         take(&mut fragments, number, 1, &SAMPLE);
@@ -101,7 +101,7 @@ fn a_writer_has_a_few_incomplete_samples_and_the_oldest_are_wanted_first() {
 }
 
 #[test]
-fn newer_samples_make_room_for_an_older_one_and_not_the_other_way_round() {
+fn older_sample_displaces_newer_ones_only() {
     let mut fragments = Fragments::default();
     take(&mut fragments, 6, 1, &SAMPLE);
     take(&mut fragments, 7, 1, &SAMPLE);

@@ -65,7 +65,7 @@ fn contradict(proxy: &mut WriterProxy, times: u32) {
 }
 
 #[test]
-fn first_heartbeat_far_ahead_is_taken_back() {
+fn far_first_heartbeat_is_reverted() {
     let mut proxy = WriterProxy::new(spec());
     tell(&mut proxy, at(0), FAR, FAR, 1);
     contradict(&mut proxy, 3);
@@ -73,7 +73,7 @@ fn first_heartbeat_far_ahead_is_taken_back() {
 }
 
 #[test]
-fn first_gap_far_ahead_is_taken_back() {
+fn far_first_gap_is_reverted() {
     let mut proxy = WriterProxy::new(spec());
     skip(&mut proxy, at(0), 1, FAR);
     contradict(&mut proxy, 3);
@@ -81,7 +81,7 @@ fn first_gap_far_ahead_is_taken_back() {
 }
 
 #[test]
-fn gap_before_first_heartbeat_is_taken_back() {
+fn gap_before_first_heartbeat_is_reverted() {
     let mut first = WriterProxy::new(spec());
     tell(&mut first, at(0), 1, 0, 1);
     (1..=5).for_each(|sample| assert_eq!(first.arrive(at(1), (number(sample), 0), true), Arrival::Deliver));
@@ -94,7 +94,7 @@ fn gap_before_first_heartbeat_is_taken_back() {
 
 /// Each time that it is matched again its HEARTBEAT ends before the position.
 #[test]
-fn gap_far_ahead_is_taken_back_after_writer_was_found_again() {
+fn far_gap_is_reverted_after_rematch() {
     let mut proxy = WriterProxy::new(spec());
     tell(&mut proxy, at(0), 1, 0, 1);
     (1..=5).for_each(|sample| assert_eq!(proxy.arrive(at(1), (number(sample), 0), true), Arrival::Deliver));
@@ -110,7 +110,7 @@ fn gap_far_ahead_is_taken_back_after_writer_was_found_again() {
 
 /// The HEARTBEAT ends before samples that wait for the reader's user, and drops them.
 #[test]
-fn samples_dropped_by_heartbeat_are_asked_for_again() {
+fn samples_dropped_by_heartbeat_are_requested_again() {
     let mut proxy = WriterProxy::new(spec());
     tell(&mut proxy, at(0), 1, 4, 1);
     for sample in (1..=4).map(number) {
@@ -125,7 +125,7 @@ fn samples_dropped_by_heartbeat_are_asked_for_again() {
 
 /// A fragment may be forged: the writer may announce its sample late only while more of them follow.
 #[test]
-fn sample_of_which_no_more_fragments_come_is_contradicted() {
+fn stalled_incomplete_sample_is_contradicted() {
     for (pause, is_corrected) in [(20, false), (1000, true)] {
         let mut proxy = WriterProxy::new(spec());
         tell(&mut proxy, at(0), 1, 5, 1);
@@ -145,7 +145,7 @@ fn sample_of_which_no_more_fragments_come_is_contradicted() {
 
 /// The intervals between the requests have become long, and a sample arrives before the HEARTBEAT.
 #[test]
-fn writer_that_answers_late_is_soon_asked_again() {
+fn late_first_heartbeat_resets_retry_interval() {
     let mut proxy = WriterProxy::new(spec());
     let mut now = at(0);
     for _ in 0..30 {
@@ -176,7 +176,7 @@ fn first_delivered(proxy: &mut WriterProxy, from: u64, numbers: core::ops::Range
 
 /// It was unmatched a little ahead of its writer, and no sample has arrived since.
 #[test]
-fn best_effort_reader_that_was_left_too_far_ahead_receives_again() {
+fn rematched_best_effort_reader_ahead_receives_again() {
     let mut first = WriterProxy::new(best_effort());
     assert_eq!(first.arrive(at(0), (number(200), 0), true), Arrival::Deliver);
     let mut proxy = WriterProxy::rematched(best_effort(), first.unmatched_state());
@@ -186,7 +186,7 @@ fn best_effort_reader_that_was_left_too_far_ahead_receives_again() {
 
 /// Forged samples that do not follow each other leave the position unchanged.
 #[test]
-fn best_effort_reader_receives_again_after_samples_far_ahead() {
+fn best_effort_reader_recovers_from_far_samples() {
     let mut proxy = WriterProxy::new(best_effort());
     assert_eq!(proxy.arrive(at(0), (number(200), 0), true), Arrival::Deliver);
     for (index, far) in [FAR, FAR / 2, FAR / 4].into_iter().enumerate() {

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_tells_of_samples_before_a_probe_opens_nothing_unless_that_is_long_ago() {
+    fn acknowledgement_before_probe_opens_window_only_late() {
         let soon = Instant(0) + Duration::from_millis(1);
         let mut flight = full();
         flight.answered(soon, SequenceNumber(9));

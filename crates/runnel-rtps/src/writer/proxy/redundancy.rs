@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_grow_with_the_loss_that_a_request_shows() {
+    fn copies_grow_with_shown_loss() {
         let copies = [(3, 256), (26, 256), (86, 256), (128, 256)]
             .map(|(requested, sent)| copies_against_loss(requested, sent));
         assert_eq!(copies, [1, 2, 3, 3]);

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fragment_waits_until_its_last_copy_is_sent_or_forgotten() {
+    fn fragment_is_queued_until_last_copy_is_removed() {
         let at = |number, fragment| (SequenceNumber(number), fragment);
         let mut asked = RequestedFragments::default();
         [at(2, 1), at(3, 1), at(2, 1), at(4, 7)].into_iter().for_each(|fragment| asked.push(fragment));

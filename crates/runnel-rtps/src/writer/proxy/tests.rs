@@ -58,7 +58,7 @@ fn fill(proxy: &mut ReaderProxy, history: &mut History<Sample>) {
 }
 
 #[test]
-fn a_fragment_that_was_not_sent_yet_is_no_repair() {
+fn unsent_fragment_is_no_repair() {
     let (mut proxy, mut history) = (proxy(1444), history(&[10_000]));
     (0..2).for_each(|_| fill(&mut proxy, &mut history));
     let mut missing = FragmentSet::new(2);
@@ -100,7 +100,7 @@ fn request(fragments: impl Iterator<Item = u32>, count: u32) -> NackFrag {
 }
 
 #[test]
-fn last_repair_asks_for_further_losses() {
+fn last_repair_requests_acknowledgement() {
     let (mut proxy, history) = (proxy(1444), history(&[10_000]));
     heartbeats_among_fragments(&mut proxy, &history);
     (proxy.reminder_delay, proxy.since) = (LONGEST_REMINDER, Instant(0));
@@ -111,7 +111,7 @@ fn last_repair_asks_for_further_losses() {
 }
 
 #[test]
-fn slowly_asking_reader_gets_one_heartbeat_per_sample() {
+fn slow_reader_gets_one_heartbeat_per_sample() {
     let (mut proxy, history) = (proxy(1444), history(&[10_000]));
     (proxy.spec.requests_slowly, proxy.heartbeat) = (true, false);
     let mut first = proxy.clone();
@@ -132,7 +132,7 @@ fn slowly_asking_reader_gets_one_heartbeat_per_sample() {
 }
 
 #[test]
-fn fragments_that_a_sample_has_not_are_not_sent() {
+fn nonexistent_fragments_are_not_sent() {
     let (mut proxy, history) = (proxy(1444), history(&[2000]));
     proxy.next = SequenceNumber(2);
     let (number, mut missing) = (SequenceNumber::FIRST, FragmentSet::new(3));
@@ -147,7 +147,7 @@ fn fragments_that_a_sample_has_not_are_not_sent() {
 }
 
 #[test]
-fn a_best_effort_reader_is_told_nothing_beside_samples() {
+fn best_effort_reader_gets_no_heartbeat() {
     let (mut proxy, history) = (proxy(1444), history(&[100]));
     (proxy.spec.reliable, proxy.heartbeat) = (false, false);
     let (mut heartbeats, mut out) = (0, Datagram::new());
@@ -157,7 +157,7 @@ fn a_best_effort_reader_is_told_nothing_beside_samples() {
 }
 
 #[test]
-fn so_many_fragments_are_remembered_to_be_missing() {
+fn requested_fragments_are_limited() {
     let (mut proxy, mut history) = (proxy(300), history(&[2_000_000]));
     proxy.next = SequenceNumber(2);
     proxy.requested.insert(SequenceNumber::FIRST);
@@ -167,7 +167,7 @@ fn so_many_fragments_are_remembered_to_be_missing() {
 }
 
 #[test]
-fn what_is_behind_a_gap_at_the_end_of_what_is_due_is_not_sent() {
+fn suspended_reader_gets_nothing_after_final_gap() {
     let (mut proxy, mut history) = (proxy(1444), history(&[8, 8, 8]));
     history.retain(|change| change.number != SequenceNumber(2));
     proxy.suspend(SequenceNumber(3));
@@ -197,7 +197,7 @@ fn gaps(bytes: &[u8]) -> Vec<Gap> {
 }
 
 #[test]
-fn one_gap_tells_of_many_samples_that_are_asked_for() {
+fn one_gap_covers_many_requested_samples() {
     let (mut proxy, mut history) = (proxy(300), history(&[60; 400]));
     (proxy.matched_at, proxy.next) = (SequenceNumber(400), SequenceNumber(401));
     // Two samples leave less space than such a list takes.
@@ -215,7 +215,7 @@ fn one_gap_tells_of_many_samples_that_are_asked_for() {
 }
 
 #[test]
-fn no_datagram_is_longer_than_its_readers_are_sent_whatever_it_brings() {
+fn datagrams_stay_within_reader_size() {
     let (mut proxy, mut history) = (proxy(300), history(&[60; 40]));
     history.push(Sample(vec![0; 2000]), Timestamp::INVALID, Instant(0));
     (proxy.matched_at, proxy.next) = (SequenceNumber(41), SequenceNumber(42));
@@ -247,7 +247,7 @@ fn composed_with(gate: Gate) -> usize {
 }
 
 #[test]
-fn thousands_of_readers_of_a_participant_are_compared_once_a_datagram() {
+fn readers_are_compared_once_per_datagram() {
     assert_eq!([Gate::Waiting, Gate::Closed].map(composed_with), [0; 2]);
     // One comparison with the datagram, and one to find that there is no other.
     assert_eq!(composed_with(Gate::Open), 2 * 1000);
@@ -276,7 +276,7 @@ fn filled_within(proxy: &mut ReaderProxy, history: &History<Sample>, limit: usiz
 }
 
 #[test]
-fn what_an_unproved_peer_may_not_cost_waits() {
+fn content_beyond_credit_waits() {
     const LIMIT: usize = 40;
     let (mut fresh, long) = (proxy(1444), history(&[5000]));
     let mut repaired = fresh.clone();

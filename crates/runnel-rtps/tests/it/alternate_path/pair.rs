@@ -1,4 +1,5 @@
-//! A writer and a reader, and memory between them. Either end has its half of the delivery machine while memory is in use.
+//! Pair of a writer and a reader with a memory path. Either end has its half of the delivery state machine while memory
+//! is in use.
 
 use std::collections::VecDeque;
 
@@ -15,10 +16,10 @@ const TOPIC: &str = "rt/chatter";
 const ID: StreamId = StreamId { stream: 1, subscription: 0 };
 const RTPS: PathId = PathId(0);
 
-/// The sender's name of memory. The receiver has another one for each time that it is used.
+/// The sender's path id of memory. The receiver has a new one for each use.
 const MEMORY: PathId = PathId(1);
 
-/// What is under way in memory, in order and without loss.
+/// Records in flight in memory, in order and without loss.
 enum Record {
     Begin { first_unacknowledged: u64, from: u64 },
     Sample(Numbered<Vec<u8>>),
@@ -31,25 +32,25 @@ struct Delivery {
     memory: PathId,
     /// Memory is in use.
     is_open: bool,
-    /// The first sample of memory, and the number after the last that came by it.
+    /// The first sample of memory, and the number after its last one.
     first: u64,
     position: u64,
 }
 
-/// See the module's documentation.
+/// A writer and a reader.
 pub struct Pair {
     pub net: Net,
     pub writer: EntityId,
     pub reader: EntityId,
     pub written: u32,
-    /// What the user got, and how many samples it was told to have lost.
+    /// Samples that the user received, and the number of reported losses.
     pub delivered: Vec<u32>,
     pub lost: u64,
     kind: PathKind,
     sender: Option<Sender<Vec<u8>>>,
     memory: VecDeque<Record>,
     delivery: Option<Delivery>,
-    /// Samples and events that RTPS has given so far.
+    /// Number of samples and events that RTPS has delivered.
     taken: (usize, usize),
 }
 
@@ -58,7 +59,9 @@ impl Pair {
         let mut net = Net::new(seed);
         let (a, b) = (net.add(), net.add());
         let (writer, reader) = (net.writer(a, TOPIC, qos), net.reader(b, TOPIC, qos));
-        net.run_until("they meet", secs(2), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+        net.run_until("the endpoints match", secs(2), |net| {
+            net.is_matched(0, writer) && net.is_matched(1, reader)
+        });
         let ours = net.nodes[0].participant.prefix().with(writer);
         let is_reliable = net.nodes[1].participant.is_reliable_pair(reader, ours);
         Self {
@@ -84,17 +87,17 @@ impl Pair {
         self.net.nodes[1].participant.prefix().with(self.reader)
     }
 
-    /// Whether the writer's samples go by memory.
+    /// Returns whether the writer's samples use memory.
     pub fn is_in_memory(&self) -> bool {
         self.sender.is_some()
     }
 
-    /// How many samples the reader holds.
+    /// Returns the number of samples that the reader holds.
     pub fn held(&self) -> usize {
         self.delivery.as_ref().map_or(0, |delivery| delivery.receiver.held())
     }
 
-    /// How many records are under way, and how many samples wait for the sender.
+    /// Returns the numbers of records in flight, and of samples that wait for the sender.
     pub fn under_way(&self) -> (usize, usize) {
         (self.memory.len(), self.sender.as_ref().map_or(0, Sender::queue_len))
     }
@@ -110,7 +113,7 @@ impl Pair {
         }
     }
 
-    /// Has the writer's samples go by memory.
+    /// Switches the writer's samples to memory.
     pub fn switch_to_memory(&mut self) {
         let theirs = self.theirs();
         let suspended = self.net.nodes[0].participant.suspend(self.writer, theirs).unwrap();
@@ -148,7 +151,7 @@ impl Pair {
         }
     }
 
-    /// So many records of memory arrive.
+    /// Receives at most `most` records of memory.
     pub fn arrive(&mut self, most: usize) {
         for _ in 0..most {
             let Some(record) = self.memory.pop_front() else { return };
@@ -190,7 +193,7 @@ impl Pair {
         receiver.begin(*memory, receiver.epoch() + 1, from, false).unwrap();
     }
 
-    /// Takes what RTPS has given, by which the receiver is told how far that is.
+    /// Receives the samples of RTPS, and reports the position to the receiver.
     pub fn take_rtps(&mut self) {
         let samples: Vec<u32> =
             self.net.texts(1, self.reader).iter().skip(self.taken.0).map(|bytes| number_of(bytes)).collect();
@@ -241,14 +244,14 @@ impl Pair {
         self.pump();
     }
 
-    /// Memory ends with what is under way in it.
+    /// Ends memory, with its records in flight.
     pub fn return_to_rtps(&mut self) {
         self.take_rtps();
         self.end_at_reader();
         self.end_at_writer();
     }
 
-    /// The reader's end: RTPS brings what memory did not.
+    /// Ends the reader's half: RTPS delivers the samples that memory did not.
     pub fn end_at_reader(&mut self) {
         let (now, pair) = (self.net.now, (self.reader, self.ours()));
         let Some(delivery) = self.delivery.as_mut().filter(|delivery| delivery.is_open) else { return };

@@ -1,4 +1,4 @@
-//! The attacker: hears every datagram, knows every name, and sends from three addresses.
+//! Attacker: sees every datagram, knows every GUID, and sends from three addresses.
 
 use std::net::SocketAddr;
 
@@ -11,13 +11,13 @@ use super::forge::{self, Field, Place, altered, places};
 use super::{Attack, Pair, Scene};
 use crate::net::{Captured, announcement, forged_prefix, secs};
 
-/// Forged datagrams that a report names, the last ones.
+/// Maximum number of forged datagrams in a report, the last ones.
 const MAX_REPORTED: usize = 20;
 
 const OWN_HOST: [u8; 4] = [10, 9, 9, 9];
 
 impl Scene {
-    /// The attacker sends what the numbers choose. Nothing if there is nothing of that kind to build from.
+    /// Sends the datagram that the numbers select, or nothing if there is no material for it.
     pub(super) fn attack(&mut self, attack: Attack, args: [u8; 4]) {
         match attack {
             Attack::Replay => self.replay(args),
@@ -34,7 +34,7 @@ impl Scene {
         }
     }
 
-    /// Where the attacker sends from: a process of the pretended sender's host, its own address, or another host.
+    /// Returns the source address: a process of the pretended sender's host, the attacker's own, or another host.
     fn source(&self, pretended: SocketAddr, choice: u8) -> SocketAddr {
         match choice % 4 {
             0 | 1 => SocketAddr::new(pretended.ip(), 40_000),
@@ -61,7 +61,8 @@ impl Scene {
         self.forged(self.source(from, source), to, &bytes);
     }
 
-    /// Alters one of the fields that `fields` finds, in the first captured datagram from the chosen one on that has any.
+    /// Alters one of the fields that `fields` returns, in the first captured datagram from the selected one on that has
+    /// any.
     fn alter(&mut self, args: [u8; 4], fields: impl Fn(&Place, &[u8]) -> Vec<Field>) {
         let [choice, field, value, source] = args;
         let count = self.net.capture.len();
@@ -83,7 +84,7 @@ impl Scene {
         }
     }
 
-    /// The last sequence number that a writer was seen to have, and the last count.
+    /// Returns the last sequence number and count seen of a writer.
     fn seen(&self, writer: Guid) -> (u64, u32) {
         let of_writer = self.net.capture.iter().filter(|captured| captured.bytes[8..20] == writer.prefix.0);
         let (mut last, mut count) = (0, 0);
@@ -152,14 +153,14 @@ impl Scene {
 
     fn dispose_endpoint(&mut self, [link, number, how, source]: [u8; 4]) {
         let link = self.links[usize::from(link) % self.links.len()];
-        let (node, entity, teller, hearer) = match how & 1 {
+        let (node, entity, teller, listener) = match how & 1 {
             0 => (link.node, link.writer, EntityId::PUBLICATIONS_WRITER, EntityId::PUBLICATIONS_READER),
             _ => (1 - link.node, link.reader, EntityId::SUBSCRIPTIONS_WRITER, EntityId::SUBSCRIPTIONS_READER),
         };
         let prefix = self.net.nodes[node].participant.prefix();
         let next = self.seen(prefix.with(teller)).0 + 1;
         let next = if how & 2 == 0 { next } else { altered(next, 8, number) };
-        self.dispose(node, source, (hearer, teller), next, (pid::ENDPOINT_GUID, prefix.with(entity)));
+        self.dispose(node, source, (listener, teller), next, (pid::ENDPOINT_GUID, prefix.with(entity)));
     }
 
     fn dispose_participant(&mut self, [node, number, _, source]: [u8; 4]) {
@@ -205,7 +206,7 @@ impl Scene {
         }
     }
 
-    /// Sends a message that claims to be from one node, to the other.
+    /// Sends a message to one node that claims to be from the other.
     fn send_as(&mut self, node: usize, source: u8, fill: impl FnOnce(&mut Vec<u8>)) {
         let mut out = Vec::new();
         wire::begin(&mut out, VendorId::RUNNEL, self.net.nodes[node].participant.prefix());
@@ -230,7 +231,7 @@ fn control_numbers(place: &Place) -> Vec<Field> {
     if is_data { Vec::new() } else { place.numbers().to_vec() }
 }
 
-/// The sequence number and the words of the payload, of samples or of announcements.
+/// Returns the sequence number and the words of the payload, of samples or of announcements.
 fn words_of_data(place: &Place, datagram: &[u8], is_builtin: bool) -> Vec<Field> {
     let Some([.., kind]) = place.writer_of_data(datagram) else { return Vec::new() };
     if (kind & 0xc0 == 0xc0) != is_builtin {

@@ -1,14 +1,13 @@
-//! Datagrams of the attacker, plausible ones: captured datagrams with a field altered, and submessages that name live
-//! endpoints.
+//! Plausible datagrams of the attacker: captured ones with an altered field, and submessages of live endpoints.
 
 use runnel_rtps::wire::{HEADER_LEN, SUBMESSAGE_HEADER_LEN};
 
-/// A submessage's place in a datagram.
+/// Position of a submessage in a datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     pub id: u8,
     pub is_little_endian: bool,
-    /// Where its body begins and ends.
+    /// Begin and end of its body.
     pub begin: usize,
     pub end: usize,
 }
@@ -21,7 +20,7 @@ pub const HEARTBEAT_FRAG: u8 = 0x13;
 pub const DATA: u8 = 0x15;
 pub const DATA_FRAG: u8 = 0x16;
 
-/// The submessages of a datagram.
+/// Returns the submessages of a datagram.
 pub fn places(datagram: &[u8]) -> Vec<Place> {
     let (mut at, mut places) = (HEADER_LEN, Vec::new());
     while let Some([id, flags, low, high]) = datagram.get(at..at + SUBMESSAGE_HEADER_LEN) {
@@ -36,11 +35,11 @@ pub fn places(datagram: &[u8]) -> Vec<Place> {
     places
 }
 
-/// A field of a submessage: its offset in the body and its length, in bytes.
+/// Field of a submessage: offset in the body and length, in bytes.
 pub type Field = (usize, usize);
 
 impl Place {
-    /// The count that tells new control submessages from old ones.
+    /// Returns the count of a control submessage.
     pub fn count(&self) -> Option<Field> {
         let len = self.end - self.begin;
         match self.id {
@@ -51,7 +50,7 @@ impl Place {
         }
     }
 
-    /// Sequence numbers, fragment numbers and lengths of sets.
+    /// Returns sequence numbers, fragment numbers and lengths of sets.
     pub fn numbers(&self) -> &'static [Field] {
         match self.id {
             HEARTBEAT => &[(8, 8), (16, 8)],
@@ -65,7 +64,7 @@ impl Place {
         }
     }
 
-    /// The reader and the writer.
+    /// Returns the reader and the writer.
     pub fn entities(&self) -> &'static [Field] {
         match self.id {
             DATA | DATA_FRAG => &[(4, 4), (8, 4)],
@@ -74,19 +73,19 @@ impl Place {
         }
     }
 
-    /// The writer of DATA and DATA_FRAG.
+    /// Returns the writer of DATA and DATA_FRAG.
     pub fn writer_of_data<'a>(&self, datagram: &'a [u8]) -> Option<&'a [u8]> {
         let is_data = matches!(self.id, DATA | DATA_FRAG);
         datagram.get(self.begin + 8..self.begin + 12).filter(|_| is_data)
     }
 
-    /// A field's value.
+    /// Returns a field's value.
     pub fn read(&self, datagram: &[u8], (offset, len): Field) -> u64 {
         let begin = self.begin + offset;
         let Some(bytes) = datagram.get(begin..begin + len).filter(|_| begin + len <= self.end) else {
             return 0;
         };
-        // The halves of a sequence number stand high half first, whatever the order of the bytes in them.
+        // The high half of a sequence number comes first, in either byte order.
         let word = |bytes: &[u8]| {
             let shift = |index: usize| if self.is_little_endian { index } else { bytes.len() - 1 - index };
             bytes
@@ -97,7 +96,7 @@ impl Place {
         if len == 8 { word(&bytes[..4]) << 32 | word(&bytes[4..]) } else { word(bytes) }
     }
 
-    /// Gives a field another value.
+    /// Sets a field's value.
     pub fn write(&self, datagram: &mut [u8], (offset, len): Field, value: u64) {
         let begin = self.begin + offset;
         if begin + len > self.end {
@@ -120,7 +119,7 @@ impl Place {
     }
 }
 
-/// Another value for a number: a neighbour, one far ahead or the greatest.
+/// Returns another value for a number: a neighbour, one far ahead or the greatest.
 pub fn altered(value: u64, len: usize, choice: u8) -> u64 {
     let greatest = u64::MAX >> (64 - 8 * len);
     let signed = greatest >> 1;

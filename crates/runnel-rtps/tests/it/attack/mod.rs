@@ -1,5 +1,5 @@
-//! A stateful fuzzer: two participants with live links, and an attacker between them, in the virtual network. An input stands
-//! for steps ([`steps`]); whatever they are, the links deliver again soon after the attacker stops.
+//! Stateful fuzzer: two participants with live links, and an attacker between them, in the virtual network. An input
+//! encodes steps ([`steps`]); after any steps the links deliver again soon after the attacker stops.
 
 mod attacker;
 mod forge;
@@ -15,40 +15,40 @@ use runnel_core::qos::QoS;
 use runnel_rtps::wire::{EntityId, Message};
 use runnel_rtps::{Config, Limits};
 
-use crate::net::{Captured, Net, Weather, millis, number_of, sample, secs};
+use crate::net::{Captured, Conditions, Net, millis, number_of, sample, secs};
 
-/// The attacks that live links survive, in any order.
+/// Attacks that live links survive, in any order.
 pub const SURVIVED: &[Attack] = &Attack::ALL;
 
-/// The pause between two announcements of an honest participant.
+/// Interval of announcements of an honest participant.
 const ANNOUNCE: Duration = Duration::from_secs(1);
 
-/// From the attacker's end until all links deliver: the next announcement, and one second.
+/// Time from the attacker's end until all links deliver: the next announcement, and one second.
 const RECOVERY: Duration = Duration::from_millis(2200);
 
-/// How long the links are watched then, and how long the last samples may take.
+/// Observation time of the links afterwards, and time for the last samples.
 const WATCH: Duration = Duration::from_millis(200);
 const LAST: Duration = Duration::from_secs(1);
 
-/// An honest writer's pause between two samples, and while links recover: what is slow must heal as soon.
+/// Interval of samples of an honest writer, and while links recover: slow ones must heal as soon.
 const PERIOD: Duration = Duration::from_millis(20);
 const SLOW_PERIOD: Duration = Duration::from_millis(100);
 
-/// Datagrams that a participant may send while the links are watched.
+/// Maximum number of datagrams of a participant during the observation.
 const MAX_DATAGRAMS: usize = 600;
 
-/// Numbers of samples that are published after the attacker's end.
+/// Numbers of samples after the attacker's end.
 const AFTER: u32 = 1_000_000;
 
-/// Captured datagrams that the attacker has at hand.
+/// Number of captured datagrams that the attacker has.
 const CAPTURE: usize = 200;
 
-/// Events of a participant that a report names.
+/// Maximum number of events of a participant in a report.
 const MAX_REPORTED: usize = 60;
 
 const LIMITS: (usize, usize) = (16, 32);
 
-/// A writer of one honest participant and the reader of the other.
+/// Writer of one honest participant and reader of the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     node: usize,
@@ -57,7 +57,7 @@ pub struct Link {
     len: usize,
 }
 
-/// The same, without the length of samples; also of discovery.
+/// As [`Link`], without the sample length; also for discovery.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
     node: usize,
@@ -65,19 +65,19 @@ pub struct Pair {
     reader: EntityId,
 }
 
-/// See the module.
+/// Scene of the fuzzer.
 pub struct Scene {
     net: Net,
     links: Vec<Link>,
     published: u32,
-    /// What the attacker has sent last, for the report.
+    /// The attacker's last datagrams, for the report.
     forged: Vec<Captured>,
 }
 
-/// Plays an input, without the attacks that `allowed` refuses. The error tells what was expected.
+/// Plays an input, without the attacks that `allowed` refuses. The error states the violated expectation.
 ///
 /// # Panics
-/// When a participant does.
+/// A participant panics.
 pub fn play(input: &[u8], allowed: impl Fn(Attack) -> bool) -> Result<(), String> {
     let (seed, rest) = input.split_first().map_or((0, input), |(seed, rest)| (*seed, rest));
     play_steps(seed, &steps(rest), allowed)
@@ -94,7 +94,7 @@ pub fn play_steps(seed: u8, steps: &[Step], allowed: impl Fn(Attack) -> bool) ->
 }
 
 impl Scene {
-    /// Two participants whose links of four kinds deliver.
+    /// Creates two participants whose links of four kinds deliver.
     fn new(seed: u64) -> Self {
         let mut net = Net::new(seed);
         net.capture_limit = CAPTURE;
@@ -133,7 +133,7 @@ impl Scene {
         self.recover()
     }
 
-    /// The endpoints of each link, what was forged, and what the participants reported.
+    /// Returns the endpoints of each link, the forged datagrams, and the events of the participants.
     fn report(&self) -> String {
         let mut lines = Vec::new();
         for (index, Link { node, writer, reader, .. }) in self.links.iter().enumerate() {
@@ -157,7 +157,7 @@ impl Scene {
         lines.join("\n")
     }
 
-    /// Every writer that the attacker can speak for, and to whom.
+    /// Returns every writer that the attacker can impersonate, with its reader.
     fn pairs(&self) -> Vec<Pair> {
         let discovery = [
             (EntityId::PUBLICATIONS_WRITER, EntityId::PUBLICATIONS_READER),
@@ -178,9 +178,10 @@ impl Scene {
                     self.publish(self.links[link % self.links.len()]);
                 }
             }
-            Step::Weather { kind } => {
-                self.net.weather =
-                    [Weather::FAIR, Weather::foul(10), Weather::foul(40), Weather::foul(0)][kind % 4];
+            Step::Conditions { kind } => {
+                self.net.conditions =
+                    [Conditions::GOOD, Conditions::bad(10), Conditions::bad(40), Conditions::bad(0)]
+                        [kind % 4];
             }
             Step::Blackout { millis: count } => {
                 self.net.blackout = true;
@@ -195,13 +196,13 @@ impl Scene {
         }
     }
 
-    /// False if the writer keeps all and has no room.
+    /// Writes a sample; returns false if a keep-all writer is full.
     fn publish(&mut self, link: Link) -> bool {
         self.published += 1;
         self.net.write(link.node, link.writer, &sample(self.published, link.len)).is_ok()
     }
 
-    /// Publishes once on each link, and lets some time pass; the error names a link that has no room.
+    /// Publishes once on each link, and runs for `pause`; returns a link whose writer is full.
     fn publish_everywhere(&mut self, pause: Duration) -> Option<usize> {
         let full = (0..self.links.len()).filter(|index| !self.publish(self.links[*index])).min();
         self.net.run_for(pause);
@@ -221,9 +222,9 @@ impl Scene {
         Ok(())
     }
 
-    /// The attacker is gone: all links deliver again, everything once and in order.
+    /// Checks after the attacker's end that all links deliver again, everything once and in order.
     fn recover(&mut self) -> Result<(), String> {
-        self.net.weather = Weather::FAIR;
+        self.net.conditions = Conditions::GOOD;
         self.net.capture_limit = 0;
         self.published = AFTER;
         let end = self.net.now + RECOVERY;
@@ -234,7 +235,7 @@ impl Scene {
         let end = self.net.now + WATCH;
         while self.net.now < end {
             if let Some(link) = self.publish_everywhere(PERIOD) {
-                return Err(format!("link {link}: its writer has no room: {}", self.state(link)));
+                return Err(format!("link {link}: its writer is full: {}", self.state(link)));
             }
         }
         let (most, before) = (self.sent(), sent);
@@ -254,7 +255,7 @@ impl Scene {
         let link = self.links[index];
         let texts = self.net.texts(1 - link.node, link.reader);
         let numbered = texts.iter().filter(|bytes| bytes.len() >= 8).map(|bytes| (number_of(bytes), bytes));
-        // What the attacker has written itself is no sample of the honest writer.
+        // Samples that the attacker has written do not count.
         let honest =
             numbered.filter(|(number, bytes)| *number > AFTER && **bytes == sample(*number, link.len));
         let received: Vec<u32> = honest.map(|(number, _)| number).collect();
@@ -274,7 +275,7 @@ impl Scene {
         Ok(())
     }
 
-    /// What the participants know of a link, for the report.
+    /// Returns the participants' state of a link, for the report.
     fn state(&self, index: usize) -> String {
         let link = self.links[index];
         let matched = |node: usize, id| if self.net.is_matched(node, id) { "matched" } else { "NOT matched" };

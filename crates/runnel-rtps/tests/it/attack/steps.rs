@@ -1,14 +1,14 @@
-//! The input of the stateful fuzzer: bytes that stand for the steps of an attack.
+//! Input of the stateful fuzzer: bytes that encode the steps of an attack.
 
 use std::fmt;
 
 /// Bytes of one step.
 pub const STEP_LEN: usize = 6;
 
-/// Steps of one input; longer inputs are cut.
+/// Maximum number of steps of one input; longer inputs are cut.
 pub const MAX_STEPS: usize = 60;
 
-/// One step: what happens to the network or what the attacker sends. The numbers choose among what there is.
+/// One step: an event of the network or a datagram of the attacker. The numbers select among the available ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Virtual time passes, in milliseconds.
@@ -16,14 +16,14 @@ pub enum Step {
     /// The link's writer writes samples.
     Publish { link: usize, count: usize },
     /// Loss, duplication and delay begin or end.
-    Weather { kind: usize },
+    Conditions { kind: usize },
     /// Nothing arrives for a while.
     Blackout { millis: u64 },
     /// The attacker sends a datagram.
     Attack { attack: Attack, args: [u8; 4] },
 }
 
-/// What the attacker builds its datagram from.
+/// Kind of the attacker's datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Attack {
     /// A captured datagram as it was.
@@ -82,14 +82,14 @@ impl Step {
         match kind % 8 {
             0 => Self::Advance { millis: PAUSES[usize::from(first) % PAUSES.len()] },
             1 => Self::Publish { link: first.into(), count: 1 + usize::from(second) % 8 },
-            2 if first % 2 == 0 => Self::Weather { kind: second.into() },
+            2 if first % 2 == 0 => Self::Conditions { kind: second.into() },
             2 => Self::Blackout { millis: u64::from(third) * 4 + u64::from(fourth) },
             _ => attack(Attack::ALL[usize::from(first) % Attack::ALL.len()]),
         }
     }
 }
 
-/// The steps that an input stands for.
+/// Decodes the steps of an input.
 pub fn steps(input: &[u8]) -> Vec<Step> {
     input.as_chunks().0.iter().take(MAX_STEPS).map(|bytes| Step::parse(*bytes)).collect()
 }

@@ -1,5 +1,5 @@
-//! The number three: so many datagrams in a row that contradict what is believed are, and no fewer. A slow link is quiet for most
-//! of a second, so that nothing else keeps a forged datagram from being believed.
+//! Run of three contradictions: so many consecutive datagrams that contradict the state are believed, and no fewer. A
+//! slow link is quiet for most of a second, so nothing else keeps a forged datagram from being believed.
 
 use runnel_core::qos::QoS;
 use runnel_rtps::Event;
@@ -8,11 +8,11 @@ use runnel_rtps::wire::VendorId;
 use crate::forgeries::{Scene, Victim, heartbeat};
 use crate::net::millis;
 
-/// Samples of a link, and the pause between them in milliseconds.
+/// Samples of a link, and the interval between them in milliseconds.
 const SAMPLES: u32 = 5;
 const PAUSE: u64 = 1000;
 
-/// A link with a sample each second, whose writer holds the last ones.
+/// Creates a link with a sample each second, whose writer keeps the last ones.
 fn slow_link() -> Scene {
     let qos = QoS::keep_last(100).transient_local();
     let mut scene = Scene::new(VendorId::CYCLONE_DDS, qos, 20);
@@ -29,12 +29,12 @@ fn sent(scene: &Scene) -> usize {
     scene.net.nodes.iter().map(|node| node.sent).sum()
 }
 
-/// HEARTBEATs of a writer that has begun anew and has written nothing.
+/// Appends the HEARTBEAT of a restarted writer that has written nothing.
 fn empty(scene: &Scene, out: &mut Vec<u8>, index: u32) {
     heartbeat(scene, 1, 0, 1000 + index).emit(out);
 }
 
-/// HEARTBEATs that are counted otherwise than those before.
+/// Appends a HEARTBEAT with a different count.
 fn counted_otherwise(scene: &Scene, out: &mut Vec<u8>, index: u32) {
     heartbeat(scene, 1, SAMPLES.into(), (1 << 24) + index).emit(out);
 }
@@ -44,11 +44,11 @@ type Forge = fn(&Scene, &mut Vec<u8>, u32);
 const FORGERIES: [(&str, Forge); 2] = [("position", empty), ("counts", counted_otherwise)];
 
 #[test]
-fn third_contradiction_in_a_row_is_believed_and_no_earlier_one() {
+fn third_consecutive_contradiction_is_believed() {
     for (what, forge) in FORGERIES {
         for count in 0..=3 {
             let mut scene = slow_link();
-            // The true writer says nothing meanwhile.
+            // The true writer is silent meanwhile.
             scene.net.nodes[0].stopped = true;
             for index in 0..count {
                 scene.forge(Victim::Reader, |scene, out| forge(scene, out, index));
@@ -67,7 +67,7 @@ fn third_contradiction_in_a_row_is_believed_and_no_earlier_one() {
 
 /// The reader asks the writer, whose answer interrupts the run.
 #[test]
-fn forged_datagram_in_a_quiet_second_costs_a_few_datagrams() {
+fn forged_datagram_on_quiet_link_costs_few_datagrams() {
     for (what, forge) in FORGERIES {
         let [mut quiet, mut attacked] = [slow_link(), slow_link()];
         let before = sent(&quiet);
@@ -79,7 +79,7 @@ fn forged_datagram_in_a_quiet_second_costs_a_few_datagrams() {
         }
         let cost = sent(&attacked) - sent(&quiet);
         assert!((6..=30).contains(&cost), "{what}: three forged datagrams cost {cost}");
-        // Counts that are a little ahead are believed at once, and set right each time.
+        // Counts that are a little ahead are believed at once, and corrected each time.
         let corrected = if what == "counts" { 0 } else { 3 };
         assert_eq!(corrections(&attacked), corrected, "{what}");
         (0..SAMPLES).for_each(|_| attacked.write(PAUSE));

@@ -1,4 +1,4 @@
-//! Forged datagrams each of which would be healed alone: the second one comes while the first is being healed.
+//! Pairs of forged datagrams, each healed on its own: the second arrives while the first is being healed.
 
 use runnel_core::qos::QoS;
 use runnel_rtps::announce::{BuiltinEndpoints, ParticipantData, Role};
@@ -12,21 +12,21 @@ const FAR: i64 = 1 << 40;
 
 const MESSAGES_ONLY: BuiltinEndpoints = BuiltinEndpoints(0xc00);
 
-/// A writer and a reader that have exchanged some samples.
+/// Creates a writer and a reader that have exchanged some samples.
 fn scene(vendor: VendorId) -> Scene {
     let mut scene = Scene::new(vendor, QoS::keep_all(), 100);
     (0..12).for_each(|_| scene.write(20));
     scene
 }
 
-/// All that is written comes, the latest by the announcement after the next.
-fn check_that_all_comes(scene: &mut Scene, what: &str) {
+/// Checks that all samples arrive, the latest by the second next announcement.
+fn assert_all_samples_arrive(scene: &mut Scene, what: &str) {
     (0..200).for_each(|_| scene.write(20));
     scene.net.run_for(secs(1));
     assert_eq!(scene.received(), (0..scene.written).collect::<Vec<_>>(), "{what}");
 }
 
-/// What a node says of itself by what another knows, but that it has no endpoints that tell of others.
+/// Returns a node's announcement as another knows it, without discovery endpoints.
 fn stripped(net: &Net, node: usize) -> Vec<u8> {
     let participant = &net.nodes[node].participant;
     let prefix = participant.prefix();
@@ -51,12 +51,12 @@ fn link_survives_forged_end_and_announcement() {
             let announcement = stripped(&scene.net, node);
             scene.forge(victim, |scene, out| farewell(out, scene.prefix(node)));
             scene.forge(victim, |_, out| out.extend(announcement));
-            check_that_all_comes(&mut scene, &format!("{vendor:?}, {victim:?}"));
+            assert_all_samples_arrive(&mut scene, &format!("{vendor:?}, {victim:?}"));
         }
     }
 }
 
-/// Found anew it would have to tell all again, which others may do in its name.
+/// As a new participant it would have to announce everything again, which others may forge.
 #[test]
 fn announcement_after_forged_end_restores_participant() {
     let mut scene = scene(VendorId::RUNNEL);
@@ -67,10 +67,10 @@ fn announcement_after_forged_end_restores_participant() {
     let is_restored =
         |event: &Event| matches!(event, Event::Corrected { state: Correction::Participant, .. });
     assert!(scene.net.nodes[0].events.iter().any(is_restored));
-    check_that_all_comes(&mut scene, "");
+    assert_all_samples_arrive(&mut scene, "");
 }
 
-/// An announcement of the first node in its name, as a forger would send it to the second.
+/// Returns an announcement of the first node, as a forger would send it to the second.
 fn announced_by_forger(net: &Net, vendor: VendorId, builtin: BuiltinEndpoints) -> Vec<u8> {
     let (from, prefixes) = (net.nodes[0].address, [0, 1].map(|node| net.nodes[node].participant.prefix()));
     let known = ParticipantData {
@@ -93,9 +93,9 @@ fn announced_by_forger(net: &Net, vendor: VendorId, builtin: BuiltinEndpoints) -
     out
 }
 
-/// It says that the participant has no discovery, or that it is of a vendor that is told numbers from 1 on.
+/// It claims that the participant has no discovery, or a vendor that gets numbers from 1 on.
 #[test]
-fn participant_first_announced_by_forger_is_met() {
+fn participant_first_announced_by_forger_is_matched() {
     let forged = [(VendorId::RUNNEL, MESSAGES_ONLY), (VendorId([13, 37]), BuiltinEndpoints::OURS)];
     for (vendor, builtin) in forged {
         let mut net = Net::new(3);
@@ -105,7 +105,7 @@ fn participant_first_announced_by_forger_is_met() {
         let out = announced_by_forger(&net, vendor, builtin);
         net.send(from, to, &out);
         let are_matched = |net: &Net| [0, 1].iter().all(|node| net.is_matched(*node, ids[*node]));
-        net.run_until("they meet", secs(5), are_matched);
+        net.run_until("the endpoints match", secs(5), are_matched);
     }
 }
 
@@ -117,7 +117,12 @@ fn link_survives_forged_position_and_end() {
     ];
     let ends: [(&str, Forge); 2] = [
         ("endpoint", |scene, out| {
-            end_of(out, scene.prefix(0).with(scene.writer), Role::Writer, scene.next_told(0, Role::Writer))
+            end_of(
+                out,
+                scene.prefix(0).with(scene.writer),
+                Role::Writer,
+                scene.next_announced(0, Role::Writer),
+            )
         }),
         ("participant", |scene, out| farewell(out, scene.prefix(0))),
     ];
@@ -126,22 +131,22 @@ fn link_survives_forged_position_and_end() {
             let mut scene = scene(VendorId::RUNNEL);
             scene.forge(Victim::Reader, skip);
             scene.forge(Victim::Reader, end);
-            check_that_all_comes(&mut scene, &format!("{position}, end of the {what}"));
+            assert_all_samples_arrive(&mut scene, &format!("{position}, end of the {what}"));
         }
     }
 }
 
 #[test]
-fn endpoint_said_to_be_gone_comes_back_after_blackout() {
+fn endpoint_with_forged_end_returns_after_blackout() {
     let mut scene = scene(VendorId::RUNNEL);
     scene.net.run_for(secs(1));
     scene.forge(Victim::Writer, |scene, out| {
-        end_of(out, scene.prefix(1).with(scene.reader), Role::Reader, scene.next_told(1, Role::Reader))
+        end_of(out, scene.prefix(1).with(scene.reader), Role::Reader, scene.next_announced(1, Role::Reader))
     });
     scene.net.blackout = true;
     scene.net.run_for(secs(5));
     scene.net.blackout = false;
     let writer = scene.writer;
     scene.net.run_until("it is back", secs(2), |net| net.is_matched(0, writer));
-    check_that_all_comes(&mut scene, "");
+    assert_all_samples_arrive(&mut scene, "");
 }

@@ -1,30 +1,30 @@
-//! Whoever comes, goes, is lost and found again: nobody hears anything twice or out of order, and in fair weather all meet who
-//! fit each other, and hear what is written then.
+//! Soak test of churn: participants and endpoints come, go, are lost and discovered again. No reader receives a sample
+//! twice or out of order, and on a good network all compatible endpoints match and receive new samples.
 //!
-//! `SOAK_SEEDS=1000` tries so many seeds, and `SOAK_FIRST=25` begins with that one.
+//! `SOAK_SEEDS=1000` tests so many seeds, and `SOAK_FIRST=25` begins with that one.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::net::{Net, Weather, millis, number_of, sample, secs};
+use crate::net::{Conditions, Net, millis, number_of, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::wire::{EntityId, Guid};
 use runnel_rtps::{Config, Path, Rate};
 
 const TOPIC: &str = "rt/chatter";
 
-/// How often something happens, and how long the weather is fair then.
+/// Number of events, and duration of the good network afterwards.
 const ROUNDS: u32 = 1500;
 const FAIR: Duration = Duration::from_secs(30);
 
-/// No more writers and readers than these.
+/// Maximum numbers of writers and readers.
 const MAX_WRITERS: usize = 6;
 const MAX_READERS: usize = 10;
 
-/// Seeds that have found something once: samples that came twice when both had lost each other.
+/// Seeds that once failed: duplicates when both participants had lost each other.
 const FOUND: [u64; 2] = [25, 31];
 
-/// A writer or a reader of some node's.
+/// A writer or a reader of a node.
 #[derive(Clone, Copy)]
 struct End {
     node: usize,
@@ -43,19 +43,19 @@ struct Scene {
 }
 
 impl Scene {
-    /// As the seed has it.
+    /// Creates the scene of a seed.
     fn new(seed: u64) -> Self {
         let mut net = Net::new(seed + 1000);
         let nodes = 2 + net.random(3) as usize;
         (0..nodes).for_each(|_| add_node(&mut net));
         let loss = [0, 5, 20, 40][net.random(4) as usize];
         let delay = Duration::from_micros(u64::from(50 + net.random(3000)));
-        net.weather = Weather { delay, ..Weather::foul(loss) };
+        net.conditions = Conditions { delay, ..Conditions::bad(loss) };
         let most_len = [100, 3_000, 20_000][net.random(3) as usize];
         Self { net, nodes, writers: Vec::new(), readers: Vec::new(), most_len }
     }
 
-    /// Somebody comes or goes, a clock leaps, or nobody hears anything for a while; mostly nothing of that.
+    /// Executes a random event: an endpoint or node comes or goes, a clock leaps, or a blackout; mostly none.
     fn change(&mut self) {
         match self.net.random(400) {
             0..=2 if self.writers.len() < MAX_WRITERS => {
@@ -84,7 +84,7 @@ impl Scene {
         }
     }
 
-    /// A node, and how something is to be there.
+    /// Returns a random node and QoS.
     fn somewhere(&mut self) -> (usize, QoS) {
         let node = self.net.random(self.nodes as u32) as usize;
         let qos = [
@@ -98,7 +98,7 @@ impl Scene {
         (node, qos[self.net.random(6) as usize])
     }
 
-    /// Each writer writes some samples, as far as it takes them.
+    /// Writes some samples with each writer that accepts them.
     fn write_some(&mut self) {
         for index in 0..self.writers.len() {
             for _ in 0..self.net.random(4) {
@@ -120,7 +120,7 @@ impl Scene {
         self.net.nodes[end.node].participant.prefix().with(end.id)
     }
 
-    /// Writers and readers of different nodes, and whether they fit each other.
+    /// Returns writers and readers of different nodes, and whether they are compatible.
     fn pairs(&self) -> Vec<(End, End, bool)> {
         let readers_of = |writer: &End| {
             let writer = *writer;
@@ -132,33 +132,33 @@ impl Scene {
         self.writers.iter().flat_map(readers_of).collect()
     }
 
-    fn assert_nothing_came_twice_or_late(&self, seed: u64) {
+    fn assert_no_duplicates_or_reordering(&self, seed: u64) {
         for node in &self.net.nodes {
             let mut last: BTreeMap<(EntityId, Guid), u32> = BTreeMap::new();
-            for heard in &node.samples {
-                let number = number_of(&heard.bytes);
-                let before = last.insert((heard.reader, heard.writer), number);
+            for received in &node.samples {
+                let number = number_of(&received.bytes);
+                let before = last.insert((received.reader, received.writer), number);
                 assert!(
                     before.is_none_or(|before| before < number),
                     "seed {seed}: {} has {number} of {} after {before:?}",
-                    heard.reader,
-                    heard.writer
+                    received.reader,
+                    received.writer
                 );
             }
         }
     }
 
-    fn assert_all_meet_who_fit(&self, seed: u64) {
-        let meets = |one: &End, other: &End| {
+    fn assert_all_compatible_match(&self, seed: u64) {
+        let matches_other = |one: &End, other: &End| {
             self.net.nodes[one.node].participant.matched(one.id).contains(&self.guid(other))
         };
         for (writer, reader, fits) in self.pairs() {
-            let met = [meets(&writer, &reader), meets(&reader, &writer)];
-            assert_eq!(met, [fits; 2], "seed {seed}: {} and {}", self.guid(&writer), self.guid(&reader));
+            let matched = [matches_other(&writer, &reader), matches_other(&reader, &writer)];
+            assert_eq!(matched, [fits; 2], "seed {seed}: {} and {}", self.guid(&writer), self.guid(&reader));
         }
     }
 
-    fn assert_all_hear_what_is_written(&mut self, seed: u64) {
+    fn assert_all_receive_new_samples(&mut self, seed: u64) {
         for index in 0..self.writers.len() {
             assert!(self.write(index, 5000), "seed {seed}: {} is full", self.guid(&self.writers[index]));
         }
@@ -166,14 +166,14 @@ impl Scene {
         for (writer, reader, _) in self.pairs().into_iter().filter(|(.., fits)| *fits) {
             let of = (reader.id, self.guid(&writer));
             let samples = self.net.nodes[reader.node].samples.iter();
-            let last = samples.rev().find(|heard| (heard.reader, heard.writer) == of);
-            let last = last.map(|heard| number_of(&heard.bytes));
+            let last = samples.rev().find(|received| (received.reader, received.writer) == of);
+            let last = last.map(|received| number_of(&received.bytes));
             assert_eq!(last, Some(writer.next - 1), "seed {seed}: {} of {}", reader.id, self.guid(&writer));
         }
     }
 }
 
-/// Another node, sometimes on the host of the first.
+/// Adds a node, sometimes on the host of the first.
 fn add_node(net: &mut Net) {
     let is_near = net.random(4) == 0 && !net.nodes.is_empty();
     let host = net.nodes.first().map(|node| node.address.ip()).filter(|_| is_near);
@@ -205,15 +205,15 @@ fn soak(seed: u64) {
         let time = Duration::from_micros(scene.net.random(5000).into());
         scene.net.run_for(time);
     }
-    scene.net.weather = Weather::FAIR;
+    scene.net.conditions = Conditions::GOOD;
     scene.net.run_for(FAIR);
-    scene.assert_nothing_came_twice_or_late(seed);
-    scene.assert_all_meet_who_fit(seed);
-    scene.assert_all_hear_what_is_written(seed);
+    scene.assert_no_duplicates_or_reordering(seed);
+    scene.assert_all_compatible_match(seed);
+    scene.assert_all_receive_new_samples(seed);
 }
 
 #[test]
-fn nobody_hears_anything_twice_and_all_meet_whoever_comes_and_goes() {
+fn churn_causes_no_duplicates_and_all_match() {
     let number = |name, default| std::env::var(name).map_or(default, |text| text.parse().expect(name));
     let first = number("SOAK_FIRST", 0);
     let seeds = first..first + number("SOAK_SEEDS", 12);

@@ -1,10 +1,10 @@
-//! What a participant can tell of the others.
+//! Completeness of discovery.
 
-use crate::net::{Net, Weather, millis, secs};
+use crate::net::{Conditions, Net, millis, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::wire::VendorId;
 
-/// How many endpoints of a participant another knows.
+/// Returns the number of endpoints of a participant that another knows.
 fn known(net: &Net, of: usize, to: usize) -> usize {
     let prefix = net.nodes[of].participant.prefix();
     net.nodes[to].participant.peer(prefix).map_or(0, |peer| peer.endpoints.len())
@@ -14,8 +14,8 @@ fn is_complete(net: &Net, of: usize, to: usize) -> bool {
     net.nodes[to].participant.is_complete(net.nodes[of].participant.prefix())
 }
 
-/// A participant with forty writers and forty readers, and one that comes later and looks at it.
-fn talker_and_looker(seed: u64, weather: Weather) -> (Net, usize, usize) {
+/// Creates a participant with forty writers and forty readers, and one that starts later and observes it.
+fn talker_and_observer(seed: u64, conditions: Conditions) -> (Net, usize, usize) {
     let mut net = Net::new(seed);
     let talker = net.add();
     for number in 0..40 {
@@ -23,14 +23,14 @@ fn talker_and_looker(seed: u64, weather: Weather) -> (Net, usize, usize) {
         net.reader(talker, &format!("rt/in{number}"), QoS::default());
     }
     net.run_for(secs(1));
-    net.weather = weather;
+    net.conditions = conditions;
     let looker = net.add();
     (net, talker, looker)
 }
 
 #[test]
-fn a_participant_is_complete_once_all_that_it_has_is_known_and_not_before() {
-    let (mut net, talker, looker) = talker_and_looker(1, Weather::FAIR);
+fn participant_is_complete_after_all_announcements() {
+    let (mut net, talker, looker) = talker_and_observer(1, Conditions::GOOD);
     assert!(!is_complete(&net, talker, looker));
     net.run_until("all is known", secs(1), |net| is_complete(net, talker, looker));
     assert_eq!(known(&net, talker, looker), 80);
@@ -41,20 +41,20 @@ fn a_participant_is_complete_once_all_that_it_has_is_known_and_not_before() {
 }
 
 #[test]
-fn so_it_is_in_foul_weather() {
+fn participant_completes_on_bad_network() {
     for seed in 0..20 {
-        let (mut net, talker, looker) = talker_and_looker(seed, Weather::foul(30));
+        let (mut net, talker, looker) = talker_and_observer(seed, Conditions::bad(30));
         net.run_until("all is known", secs(10), |net| is_complete(net, talker, looker));
         assert_eq!(known(&net, talker, looker), 80, "seed {seed}");
     }
 }
 
 #[test]
-fn who_has_no_endpoints_is_complete_and_who_does_not_hear_us_is_not() {
+fn silent_participant_is_incomplete_and_empty_one_complete() {
     let mut net = Net::new(1);
     let (silent, looker) = (net.add(), net.add());
-    net.run_until("they meet", secs(1), |net| is_complete(net, silent, looker));
-    // It announces itself once, and then never hears or says anything.
+    net.run_until("the endpoints match", secs(1), |net| is_complete(net, silent, looker));
+    // It announces itself once, and then never receives or sends.
     let deaf = net.add();
     net.run_for(millis(0));
     net.nodes[deaf].stopped = true;

@@ -1,4 +1,4 @@
-//! What a participant tells when there is much to tell, and who takes the place of one that died.
+//! Limits of events, participants and endpoint memory, and replacement of a participant that died.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,19 +10,21 @@ use runnel_rtps::{EndpointOptions, Event};
 
 const TOPIC: &str = "rt/chatter";
 
-/// A writer and a reader that have met.
+/// Creates a matched writer and reader.
 fn pair(qos: QoS) -> (Net, EntityId, EntityId) {
     let mut net = Net::new(1);
     net.add();
     net.add();
     let (writer, reader) = (net.writer(0, TOPIC, qos), net.reader(1, TOPIC, qos));
-    net.run_until("they meet", secs(3), |net| net.is_matched(0, writer) && net.is_matched(1, reader));
+    net.run_until("the endpoints match", secs(3), |net| {
+        net.is_matched(0, writer) && net.is_matched(1, reader)
+    });
     net.run_for(millis(20));
     (net, writer, reader)
 }
 
 #[test]
-fn who_leaves_is_told_to_have_left_however_much_there_is_to_tell() {
+fn loss_is_reported_despite_full_event_queue() {
     let mut net = Net::new(1);
     net.add();
     net.add();
@@ -44,7 +46,7 @@ fn who_leaves_is_told_to_have_left_however_much_there_is_to_tell() {
 }
 
 #[test]
-fn whose_program_was_killed_and_started_again_holds_up_nobody() {
+fn restarted_program_blocks_no_writer() {
     let (mut net, writer, _) = pair(QoS::keep_all());
     let config = {
         let mut config = net.config();
@@ -57,19 +59,19 @@ fn whose_program_was_killed_and_started_again_holds_up_nobody() {
     net.nodes[1].participant = runnel_rtps::ParticipantWithWriters::new(net.now, config);
     net.nodes[1].stopped = false;
     let reader = net.reader(1, TOPIC, QoS::keep_all());
-    net.run_until("it is met", secs(1), |net| net.is_matched(1, reader));
+    net.run_until("the endpoint is matched", secs(1), |net| net.is_matched(1, reader));
     net.run_for(millis(50));
     assert_eq!(net.nodes[0].participant.matched(writer).len(), 1, "the one that died is gone");
     for number in 0..3000 {
-        net.write(0, writer, &sample(number, 100)).expect("nobody is in the way");
+        net.write(0, writer, &sample(number, 100)).expect("no reader blocks the writer");
         net.run_for(millis(1));
     }
     assert_eq!(net.texts(1, reader).len(), 3000);
 }
 
-/// Its fragments are more than a burst, and wait for their time.
+/// The fragments exceed a burst, and are paced.
 #[test]
-fn long_announcements_of_endpoints_arrive_at_the_rate_of_fragments() {
+fn long_endpoint_announcements_arrive_paced() {
     let mut net = Net::new(1);
     net.add();
     net.add();
@@ -78,12 +80,12 @@ fn long_announcements_of_endpoints_arrive_at_the_rate_of_fragments() {
         net.reader_with(0, long);
     }
     let writer = net.writer(1, TOPIC, QoS::default());
-    net.run_until("they meet", secs(3), |net| net.nodes[1].participant.matched(writer).len() == 40);
+    net.run_until("the endpoints match", secs(3), |net| net.nodes[1].participant.matched(writer).len() == 40);
     net.run_for(secs(1));
 }
 
-/// A stranger of this number at an address, which the first node meets if it has room.
-fn met(net: &mut Net, number: u32, address: SocketAddr) -> GuidPrefix {
+/// Adds a nonexistent participant at an address, which the first node proves if it has capacity.
+fn add_nonexistent(net: &mut Net, number: u32, address: SocketAddr) -> GuidPrefix {
     let prefix = forged_prefix(number);
     let mut greeting = announcement(prefix, address, Some(secs(300)));
     InfoDestination { prefix: net.nodes[0].participant.prefix() }.emit(&mut greeting);
@@ -93,7 +95,7 @@ fn met(net: &mut Net, number: u32, address: SocketAddr) -> GuidPrefix {
     prefix
 }
 
-/// Whom a participant tells to have refused, and how often.
+/// Returns the address and count of a refusal event.
 fn refusal(event: &Event) -> Option<(IpAddr, u64)> {
     match event {
         Event::ParticipantsRefused { address, count } => Some((address.ip(), *count)),
@@ -102,24 +104,24 @@ fn refusal(event: &Event) -> Option<(IpAddr, u64)> {
 }
 
 #[test]
-fn who_has_one_address_does_not_keep_out_others_however_many_it_says_that_it_is() {
+fn one_address_cannot_exclude_other_participants() {
     let mut net = Net::new(1);
     net.add_with(|config| {
         (config.limits.participants, config.limits.participants_per_address) = (8, 4);
     });
     for number in 0..100 {
-        met(&mut net, number, ([10, 9, 9, 9], 7410 + number as u16).into());
+        add_nonexistent(&mut net, number, ([10, 9, 9, 9], 7410 + number as u16).into());
     }
     let proved = |net: &Net| net.nodes[0].participant.peers().filter(|peer| peer.is_proved()).count();
     assert_eq!(proved(&net), 4);
-    let other = met(&mut net, 100, ([10, 9, 9, 8], 7410).into());
+    let other = add_nonexistent(&mut net, 100, ([10, 9, 9, 8], 7410).into());
     assert!(net.nodes[0].participant.peer(other).is_some_and(|peer| peer.is_proved()));
     let refused: Vec<_> = net.nodes[0].events.iter().filter_map(refusal).collect();
-    assert_eq!(refused, [([10, 9, 9, 9].into(), 1)], "told at once, and then only now and then");
+    assert_eq!(refused, [([10, 9, 9, 9].into(), 1)], "reported at once, and then at intervals");
 }
 
 #[test]
-fn what_is_told_of_endpoints_takes_no_more_than_its_share_and_no_room_from_others() {
+fn endpoint_announcements_stay_within_memory_share() {
     const MAX: usize = 400_000;
     let mut net = Net::new(1);
     net.add_with(|config| config.limits.endpoint_bytes = MAX);
@@ -127,9 +129,9 @@ fn what_is_told_of_endpoints_takes_no_more_than_its_share_and_no_room_from_other
     let own = net.nodes[0].participant.prefix().with(like);
     let like = net.nodes[0].participant.endpoint(own).unwrap().clone();
     let mut known = vec![];
-    for who in 0..6 {
-        let address = ([10, 9, 9, who as u8 / 2], 7410 + who as u16).into();
-        let prefix = met(&mut net, who, address);
+    for number in 0..6 {
+        let address = ([10, 9, 9, number as u8 / 2], 7410 + number as u16).into();
+        let prefix = add_nonexistent(&mut net, number, address);
         for number in 1..=100 {
             let guid = prefix.with(EntityId::user_reader(number));
             let endpoint = Endpoint { guid, user_data: vec![1; 4000], ..like.clone() };
@@ -149,7 +151,7 @@ fn what_is_told_of_endpoints_takes_no_more_than_its_share_and_no_room_from_other
         net.run_for(millis(100));
         known.push(net.nodes[0].participant.peer(prefix).unwrap().endpoints.len());
     }
-    // A quarter is that of one address, whoever is there.
+    // A quarter is the limit of one address.
     assert!((20..25).contains(&known[0]), "{known:?}");
     assert_eq!(known, [known[0], 0].repeat(3));
 }

@@ -1,4 +1,4 @@
-//! Readers that a writer holds: they get nothing of it until it is said from which sample on they do.
+//! Readers on hold: a writer sends them nothing until it is resumed from a given sample.
 
 use crate::net::{Net, number_of, options, sample, secs};
 use runnel_core::qos::QoS;
@@ -10,11 +10,11 @@ fn numbers(net: &Net, node: usize, reader: EntityId) -> Vec<u32> {
     net.texts(node, reader).iter().map(|bytes| number_of(bytes)).collect()
 }
 
-/// A writer, and a reader that it holds, with 0 to 7 written since.
+/// Creates a writer and a reader that it holds, and writes samples 0 to 7.
 fn held(qos: QoS) -> (Net, EntityId, EntityId, Guid) {
     let mut net = Net::new(1);
     let (a, b) = (net.add(), net.add());
-    // Somebody else has the writer hold what it writes.
+    // Another reader makes the writer hold its samples.
     let writer = net.writer(a, TOPIC, qos);
     let reader = net.reader_with(b, options(TOPIC, qos));
     let guid = net.nodes[b].participant.prefix().with(reader);
@@ -38,38 +38,38 @@ fn resume(net: &mut Net, (writer, reader): (EntityId, Guid), from: i64, samples:
 }
 
 #[test]
-fn held_reader_gets_what_is_from_where_it_is_resumed() {
+fn held_reader_receives_from_resumed_sample() {
     for qos in [QoS::keep_all(), QoS::keep_last(10), QoS::keep_last(10).transient_local()] {
         let (mut net, writer, reader, guid) = held(qos);
         resume(&mut net, (writer, guid), 8, &[7]);
         net.write(0, writer, &sample(8, 100)).unwrap();
-        net.run_until("it hears what follows", secs(4), |net| numbers(net, 1, reader).last() == Some(&8));
+        net.run_until("later samples arrive", secs(4), |net| numbers(net, 1, reader).last() == Some(&8));
         assert_eq!(numbers(&net, 1, reader), [7, 8], "{qos:?}");
     }
 }
 
 #[test]
-fn held_reader_that_is_resumed_at_the_first_gets_what_is_kept() {
+fn held_reader_resumed_at_first_gets_kept_samples() {
     let (mut net, writer, reader, guid) = held(QoS::keep_last(10).transient_local());
     resume(&mut net, (writer, guid), 1, &[]);
-    net.run_until("it hears all", secs(4), |net| numbers(net, 1, reader).len() == 8);
+    net.run_until("all samples arrive", secs(4), |net| numbers(net, 1, reader).len() == 8);
     assert_eq!(numbers(&net, 1, reader), [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
 #[test]
-fn reader_that_is_held_again_gets_nothing_of_what_it_has_not_acknowledged() {
+fn reader_held_again_gets_no_unacknowledged_samples() {
     let (mut net, writer, reader, guid) = held(QoS::keep_all());
     resume(&mut net, (writer, guid), 9, &[]);
     net.write(0, writer, &sample(8, 100)).unwrap();
-    net.run_until("it hears it", secs(4), |net| numbers(net, 1, reader) == [8]);
-    net.stand_still(1);
+    net.run_until("the sample arrives", secs(4), |net| numbers(net, 1, reader) == [8]);
+    net.pause_clock(1);
     net.write(0, writer, &sample(9, 100)).unwrap();
     net.nodes[0].participant.hold(writer, guid);
-    net.go_on(1);
+    net.resume_clock(1);
     net.run_for(secs(1));
     net.write(0, writer, &sample(10, 100)).unwrap();
     resume(&mut net, (writer, guid), 12, &[]);
     net.write(0, writer, &sample(11, 100)).unwrap();
-    net.run_until("it hears what follows", secs(4), |net| numbers(net, 1, reader).last() == Some(&11));
+    net.run_until("later samples arrive", secs(4), |net| numbers(net, 1, reader).last() == Some(&11));
     assert!(!numbers(&net, 1, reader).contains(&10));
 }

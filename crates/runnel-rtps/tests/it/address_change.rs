@@ -1,6 +1,8 @@
 //! Participants whose addresses change.
 
-use crate::net::{Net, Weather, announcement, forged_prefix, message, millis, sample, secs, told_of};
+use crate::net::{
+    Conditions, Net, announcement, endpoint_announcement, forged_prefix, message, millis, sample, secs,
+};
 use runnel_core::qos::QoS;
 use runnel_rtps::Event;
 use runnel_rtps::wire::{Data, EntityId, GuidPrefix, InfoDestination, Payload, SequenceNumber};
@@ -12,27 +14,29 @@ fn pair(seed: u64) -> (Net, EntityId, EntityId) {
     let mut net = Net::new(seed);
     let (a, b) = (net.add(), net.add());
     let (writer, reader) = (net.writer(a, TOPIC, QoS::keep_all()), net.reader(b, TOPIC, QoS::keep_all()));
-    net.run_until("they meet", secs(2), |net| net.is_matched(a, writer) && net.is_matched(b, reader));
+    net.run_until("the endpoints match", secs(2), |net| {
+        net.is_matched(a, writer) && net.is_matched(b, reader)
+    });
     net.run_for(secs(5));
     (net, writer, reader)
 }
 
 #[test]
-fn who_loses_its_only_address_and_gets_another_stays_known() {
+fn participant_with_replaced_address_stays_matched() {
     for (loss, seed, mover) in
         (0..30).flat_map(|seed| [(0, seed, 0), (0, seed, 1), (20, seed, 0), (20, seed, 1)])
     {
         let (mut net, writer, reader) = pair(seed);
-        net.weather = Weather { loss, ..Weather::FAIR };
+        net.conditions = Conditions { loss, ..Conditions::GOOD };
         net.move_to(mover, vec![]);
         net.run_for(millis(200));
         net.move_to(mover, vec![([10, 0, 7, 7], 7410).into()]);
         let begun = net.now;
         net.write(0, writer, &sample(1, 100)).unwrap();
-        net.run_until("it is heard", secs(10), |net| net.texts(1, reader).len() == 1);
+        net.run_until("the sample arrives", secs(10), |net| net.texts(1, reader).len() == 1);
         let took = net.now.since(begun);
         assert!(took < secs(if loss == 0 { 1 } else { 5 }), "loss {loss} seed {seed} {mover}: {took:?}");
-        // The writer asks once a second by then, and question or answer may be lost.
+        // The writer asks once per second by then, and request or answer may be lost.
         let most = secs(if loss == 0 { 1 } else { 8 });
         net.run_until("that is known", most, |net| net.nodes[0].participant.unacknowledged(writer) == 0);
         net.run_for(secs(30));
@@ -45,20 +49,20 @@ fn who_loses_its_only_address_and_gets_another_stays_known() {
 }
 
 #[test]
-fn nobody_is_moved_by_another_who_does_not_know_whom_it_has_met() {
+fn move_claim_needs_our_prefix() {
     let (mut net, writer, reader) = pair(1);
     let prefix = net.nodes[0].participant.prefix();
-    let elsewhere = ([10, 9, 9, 9], 7410).into();
+    let other_address = ([10, 9, 9, 9], 7410).into();
     for _ in 0..10 {
-        net.send(elsewhere, net.nodes[1].address, &announcement(prefix, elsewhere, Some(secs(20))));
+        net.send(other_address, net.nodes[1].address, &announcement(prefix, other_address, Some(secs(20))));
         net.run_for(millis(10));
     }
     net.write(0, writer, &sample(1, 100)).unwrap();
     net.run_for(millis(20));
-    assert_eq!((net.texts(1, reader).len(), net.astray.get(&elsewhere)), (1, None));
+    assert_eq!((net.texts(1, reader).len(), net.undeliverable.get(&other_address)), (1, None));
 }
 
-/// What somebody at `from` says in another's name: that it is there now, by the prefix of whom that one has met.
+/// Returns a forged announcement from `from` that a participant is there now, with the prefix of `to`.
 fn claim(of: GuidPrefix, to: GuidPrefix, from: SocketAddr) -> Vec<u8> {
     let announced = announcement(of, from, Some(secs(300)));
     let (header, rest) = announced.split_at(20);
@@ -68,7 +72,7 @@ fn claim(of: GuidPrefix, to: GuidPrefix, from: SocketAddr) -> Vec<u8> {
     bytes
 }
 
-/// That a participant is gone.
+/// Returns a farewell of a participant.
 fn farewell(of: GuidPrefix) -> Vec<u8> {
     let guid = of.with(EntityId::PARTICIPANT).to_bytes();
     let key_hash = [&[0x70, 0, 16, 0][..], &guid].concat();
@@ -78,10 +82,10 @@ fn farewell(of: GuidPrefix) -> Vec<u8> {
 }
 
 #[test]
-fn nobody_is_moved_or_ended_from_elsewhere_as_long_as_it_answers_where_it_is() {
+fn answering_participant_is_not_moved_or_ended() {
     for (loss, pause) in [(0, 1), (0, 70), (0, 1000), (10, 70)] {
         let (mut net, writer, reader) = pair(1);
-        net.weather = Weather { loss, ..Weather::FAIR };
+        net.conditions = Conditions { loss, ..Conditions::GOOD };
         let (us, them) = (net.nodes[0].participant.prefix(), net.nodes[1].participant.prefix());
         let attacker = ([10, 66, 6, 6], 7410).into();
         let before = net.nodes[0].sent;
@@ -96,12 +100,16 @@ fn nobody_is_moved_or_ended_from_elsewhere_as_long_as_it_answers_where_it_is() {
             net.run_for(millis(1));
         }
         net.run_for(millis(100));
-        assert_eq!((net.texts(1, reader).len(), net.astray.get(&attacker)), (20, None), "{loss} {pause}");
+        assert_eq!(
+            (net.texts(1, reader).len(), net.undeliverable.get(&attacker)),
+            (20, None),
+            "{loss} {pause}"
+        );
     }
 }
 
 #[test]
-fn an_endpoint_with_a_port_of_its_own_keeps_it_when_its_participant_takes_others() {
+fn endpoint_keeps_own_port_when_participant_moves() {
     let (mut net, writer, reader) = pair(1);
     let prefix = forged_prefix(1);
     let at = |port: u16| SocketAddr::from(([10, 9, 9, 9], port));
@@ -114,21 +122,21 @@ fn an_endpoint_with_a_port_of_its_own_keeps_it_when_its_participant_takes_others
     let mut endpoint = net.nodes[1].participant.endpoint(guid).unwrap().clone();
     (endpoint.guid, endpoint.unicast) = (prefix.with(reader), vec![at(7501)]);
     endpoint.qos = QoS::sensor_data();
-    net.send(at(7410), here, &told_of(&endpoint));
-    net.run_until("they meet", secs(1), |net| net.nodes[0].participant.matched(writer).len() == 2);
+    net.send(at(7410), here, &endpoint_announcement(&endpoint));
+    net.run_until("the endpoints match", secs(1), |net| net.nodes[0].participant.matched(writer).len() == 2);
     net.send(at(7420), here, &announcement(prefix, at(7420), Some(secs(300))));
     net.run_for(millis(10));
     assert_eq!(net.nodes[0].participant.peer(prefix).map(|peer| peer.address()), Some(at(7420)));
-    net.astray.clear();
+    net.undeliverable.clear();
     net.write(0, writer, &sample(1, 1000)).unwrap();
     net.run_for(millis(5));
-    let sent = |port| net.astray.get(&at(port)).copied().unwrap_or(0);
-    assert!(sent(7501) > 1000 && sent(7420) < 1000, "{:?}", net.astray);
+    let sent = |port| net.undeliverable.get(&at(port)).copied().unwrap_or(0);
+    assert!(sent(7501) > 1000 && sent(7420) < 1000, "{:?}", net.undeliverable);
 }
 
-/// Another one takes its place meanwhile. Some places are kept for it.
+/// Another participant takes its place meanwhile. Some places are reserved for it.
 #[test]
-fn moved_peer_finds_room_among_strangers() {
+fn moved_peer_keeps_reserved_place() {
     let mut net = Net::new(1);
     net.add_with(|config| config.limits.participants = 8);
     let at = |host: u8| SocketAddr::from(([10, 66, 1, host], 7410));

@@ -1,4 +1,4 @@
-//! What is sent in tests: samples, and what participants say that are not there.
+//! Test messages: samples, and messages of nonexistent participants.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use runnel_rtps::wire::{
     Submessage, VendorId,
 };
 
-/// A sample that can be told from others, of at least eight bytes.
+/// Returns a distinguishable sample of at least eight bytes.
 pub fn sample(number: u32, len: usize) -> Vec<u8> {
-    // Each bit of the number shows in the rest.
+    // Each bit of the number affects the rest.
     let mixed = number.wrapping_mul(0x9e37_79b1).to_le_bytes();
     let mut bytes: Vec<u8> = (0..len.max(8)).map(|index| index as u8 ^ mixed[index % 4]).collect();
     bytes[..4].copy_from_slice(&[0, 1, 0, 0]);
@@ -23,19 +23,19 @@ pub fn number_of(bytes: &[u8]) -> u32 {
     u32::from_le_bytes(bytes[4..8].try_into().unwrap())
 }
 
-/// A participant that is not there.
+/// Returns the prefix of a nonexistent participant.
 pub fn forged_prefix(number: u32) -> GuidPrefix {
     let mut prefix = [0xee; 12];
     prefix[..4].copy_from_slice(&number.to_be_bytes());
     GuidPrefix(prefix)
 }
 
-/// What it would say of itself.
+/// Returns its announcement.
 pub fn announcement(prefix: GuidPrefix, address: SocketAddr, lease: Option<Duration>) -> Vec<u8> {
     announcement_at(prefix, (&[address], &[address]), lease)
 }
 
-/// What one would say of itself that is reached at these addresses for discovery, and at those by its user.
+/// Returns an announcement with these discovery addresses and user addresses.
 pub fn announcement_at(
     prefix: GuidPrefix,
     (metatraffic, unicast): (&[SocketAddr], &[SocketAddr]),
@@ -62,8 +62,8 @@ pub fn announcement_at(
     out
 }
 
-/// What a participant that has one endpoint says of it.
-pub fn told_of(endpoint: &Endpoint) -> Vec<u8> {
+/// Returns the announcement of an endpoint, by a participant with one.
+pub fn endpoint_announcement(endpoint: &Endpoint) -> Vec<u8> {
     let (mut payload, mut out) = (vec![], vec![]);
     endpoint.emit(&mut payload);
     wire::begin(&mut out, VendorId([1, 15]), endpoint.guid.prefix);
@@ -79,7 +79,7 @@ pub fn told_of(endpoint: &Endpoint) -> Vec<u8> {
     out
 }
 
-/// A message of this participant.
+/// Returns a message of a participant.
 pub fn message(from: GuidPrefix, fill: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut out = vec![];
     wire::begin(&mut out, VendorId([1, 15]), from);
@@ -87,7 +87,7 @@ pub fn message(from: GuidPrefix, fill: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     out
 }
 
-/// What a participant answers that gets this message and has nothing yet: an acknowledgement of each heartbeat that asks for
+/// Returns the answer of a participant without samples to a message: an acknowledgement of each heartbeat that requests
 /// one.
 pub fn acknowledgement(of: &[u8]) -> Option<Vec<u8>> {
     let message = Message::parse(of).ok()?;
@@ -111,7 +111,7 @@ pub fn acknowledgement(of: &[u8]) -> Option<Vec<u8>> {
     }))
 }
 
-/// A fragment of a sample of `len` bytes that begins here: so many from the first on, of `fragment_len` bytes each.
+/// Returns fragments of a sample of `len` bytes: so many from the first on, of `fragment_len` bytes each.
 pub fn fragments(
     (from, writer): (GuidPrefix, EntityId),
     len: u32,
