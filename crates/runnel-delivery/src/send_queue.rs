@@ -96,11 +96,11 @@ impl<M> SendQueue<M> {
     }
 
     /// Returns whether a message of this size is refused.
-    pub(crate) fn refuses(&self, bytes: usize) -> bool {
+    pub(crate) fn is_refused(&self, bytes: usize) -> bool {
         matches!(self.policy, QueuePolicy::KeepAll { .. }) && self.is_full(bytes)
     }
 
-    /// Appends a message; returns how many were dropped. Call it only if [`refuses`](Self::refuses) is false.
+    /// Appends a message; returns how many were dropped. Call it only if [`is_refused`](Self::is_refused) is false.
     pub(crate) fn push(&mut self, message: Numbered<M>) -> u64 {
         let before = self.dropped;
         if self.is_full(message.bytes) {
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn keep_all_refuses_beyond_its_limit() {
         let queue = queue(QueuePolicy::KeepAll { limit: 2 }, usize::MAX, 2);
-        assert!(queue.refuses(0));
+        assert!(queue.is_refused(0));
     }
 
     #[test]
@@ -214,8 +214,8 @@ mod tests {
         last.push(message(5, 1000));
         assert_eq!((numbers(&last), last.bytes()), (vec![5], 1000));
         let all = queue(QueuePolicy::KeepAll { limit: 9 }, 25, 2);
-        assert!(all.refuses(10) && !all.refuses(5));
-        assert!(!queue(QueuePolicy::KeepAll { limit: 9 }, 25, 0).refuses(1000));
+        assert!(all.is_refused(10) && !all.is_refused(5));
+        assert!(!queue(QueuePolicy::KeepAll { limit: 9 }, 25, 0).is_refused(1000));
     }
 
     #[test]

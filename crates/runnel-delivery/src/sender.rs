@@ -127,7 +127,7 @@ impl<M> Sender<M> {
 
     /// Returns whether [`publish`](Self::publish) refuses a message of this size now.
     pub fn is_full(&self, bytes: usize) -> bool {
-        self.queue.refuses(bytes)
+        self.queue.is_refused(bytes)
     }
 
     /// Queues a message for the subscriber; returns how many older ones were dropped. Numbers ascend; gaps are allowed.
@@ -138,7 +138,7 @@ impl<M> Sender<M> {
         if number < self.next_number || number > MAX_NUMBER {
             return Err(PublishError::NumberOutOfOrder(number));
         }
-        if self.queue.refuses(bytes) {
+        if self.queue.is_refused(bytes) {
             return Err(PublishError::Full);
         }
         self.next_number = number + 1;
@@ -157,7 +157,7 @@ impl<M> Sender<M> {
         // The Begin and Skip go first.
         let is_stated = !self.begin_due && self.path(path).is_some_and(|known| known.stated == number);
         let is_due = self.state.path() == Some(path) && is_next && is_stated;
-        if !is_due || !self.may_send_first() || self.awaits_settled_begin(path) {
+        if !is_due || !self.can_send_first() || self.is_awaiting_settled_begin(path) {
             return false;
         }
         self.take_first(path);
@@ -274,7 +274,7 @@ impl<M> Sender<M> {
         };
         let active = self.path_mut(path)?;
         let (begin, states) = (active.first, active.path.has_statements);
-        let (can_skip, can_send) = (active.takes_skips(), !active.is_blocked);
+        let (can_skip, can_send) = (active.can_take_skips(), !active.is_blocked);
         if self.begin_due {
             self.begin_due = false;
             if states {
@@ -283,13 +283,13 @@ impl<M> Sender<M> {
                 return Some(SendAction::Begin { path, statement });
             }
         }
-        if self.awaits_settled_begin(path) {
+        if self.is_awaiting_settled_begin(path) {
             return None;
         }
         if can_skip && let Some(skip) = self.poll_skip(path) {
             return Some(skip);
         }
-        if !can_send || !self.may_send_first() {
+        if !can_send || !self.can_send_first() {
             return None;
         }
         self.take_first(path).map(|message| SendAction::Send { path, message })
@@ -314,12 +314,12 @@ impl<M> Sender<M> {
 
     /// Returns whether messages wait for the answer to a settled Begin. A datagram may overtake that Begin, and only it
     /// marks the end of a path without numbers.
-    fn awaits_settled_begin(&self, path: PathId) -> bool {
+    fn is_awaiting_settled_begin(&self, path: PathId) -> bool {
         let keeps_order = |known: &SenderPath| known.path.traits().order == Order::Fifo;
         self.is_settled && self.awaits_reached() && !self.path(path).is_some_and(keeps_order)
     }
 
-    fn may_send_first(&self) -> bool {
+    fn can_send_first(&self) -> bool {
         let Some(first) = self.queue.front() else { return false };
         let path = match self.state {
             SenderState::Active { .. } if !self.is_paced => return true,

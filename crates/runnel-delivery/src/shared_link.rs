@@ -1,4 +1,4 @@
-//! Shared link: one ROS 1 link whose subscriptions are partly served by RTPS instead.
+//! Shared link: a ROS 1 link between nodes in both graphs, and the handover of its subscriptions to RTPS and back.
 //!
 //! The publisher's node and the subscriber's node are in both graphs. Each writer of the publication and each
 //! subscription that RTPS matches form a *pair*. A pair is on the link until the subscriber [requests](Statement::Ask)

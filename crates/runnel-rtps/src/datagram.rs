@@ -74,7 +74,7 @@ impl<B: Lend> Datagram<B> {
     }
 
     /// Returns whether a sample of so many bytes may be appended.
-    pub fn allows(&self, bytes: usize) -> bool {
+    pub fn has_space(&self, bytes: usize) -> bool {
         self.len().saturating_add(bytes) <= self.limit
     }
 

@@ -127,7 +127,7 @@ impl core::fmt::Display for Correction {
 impl Event {
     /// Returns whether the event may be dropped without a lasting effect. The loss of a discovered participant must
     /// always be reported.
-    pub(crate) fn may_be_dropped(&self) -> bool {
+    pub(crate) fn can_be_dropped(&self) -> bool {
         matches!(
             self,
             Self::Incompatible { .. }

@@ -73,8 +73,8 @@ impl<P> History<P> {
     }
 
     /// Returns the index of the oldest sample that may be removed, except the last written one.
-    pub fn find(&self, may_go: impl Fn(SequenceNumber) -> bool) -> Option<usize> {
-        self.changes.iter().position(|change| change.number < self.last && may_go(change.number))
+    pub fn find(&self, can_displace: impl Fn(SequenceNumber) -> bool) -> Option<usize> {
+        self.changes.iter().position(|change| change.number < self.last && can_displace(change.number))
     }
 
     /// Returns a sample.

@@ -1,4 +1,4 @@
-//! Arrivals: acceptance of received messages.
+//! Arrivals: received messages are delivered, held, or discarded.
 
 use super::held::Held;
 use super::paths::ReceiverPath;

@@ -170,7 +170,7 @@ impl<M> Sender<M> {
         let is_unconfirmed = self.is_settled && self.awaits_reached();
         self.is_settled = is_unconfirmed || !is_numbered;
         match next {
-            Some(next) if self.takes_over_at_once(next) => self.begin_on(next, from),
+            Some(next) if self.can_begin_immediately(next) => self.begin_on(next, from),
             Some(to) => self.state = SenderState::Emptying { path, to },
             None => self.wait(from, self.is_settled),
         }
@@ -178,7 +178,7 @@ impl<M> Sender<M> {
 
     /// Returns whether the path can begin at once: a path without numbers must not overtake messages that the
     /// subscriber may still read from the dead one.
-    fn takes_over_at_once(&self, next: PathId) -> bool {
+    fn can_begin_immediately(&self, next: PathId) -> bool {
         self.path(next).is_some_and(|next| next.path.is_numbered())
     }
 
@@ -189,7 +189,7 @@ impl<M> Sender<M> {
             return;
         }
         match self.best_path() {
-            Some(next) if self.takes_over_at_once(next) => self.begin_settled(next),
+            Some(next) if self.can_begin_immediately(next) => self.begin_settled(next),
             Some(to) => self.state = SenderState::Emptying { path: old, to },
             None => self.wait(self.first_unsent(), true),
         }

@@ -48,7 +48,7 @@ impl SenderPath {
 
     /// Returns whether a Skip can be written. Each dropped message may cost a Skip, so a blocked connection gets them
     /// when it is writable. The window of RTPS may open only after a GAP, which takes no capacity of it.
-    pub(super) fn takes_skips(&self) -> bool {
+    pub(super) fn can_take_skips(&self) -> bool {
         !self.is_blocked || self.path.traits().order == Order::Resent
     }
 
@@ -79,7 +79,7 @@ impl<M> Sender<M> {
     /// Returns pending actions for paths that the pair has left.
     pub(super) fn poll_left_paths(&mut self) -> Option<SendAction<M>> {
         let id = self.id;
-        let due = |known: &SenderPath| known.last_skip.is_some() && known.takes_skips();
+        let due = |known: &SenderPath| known.last_skip.is_some() && known.can_take_skips();
         while let Some(left) = self.paths.iter_mut().find(|known| due(known)) {
             let from = left.stated;
             let to = left.last_skip.take().unwrap_or(from);

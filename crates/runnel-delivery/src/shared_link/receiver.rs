@@ -358,7 +358,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         for writer in writers {
             let standby = self.standby.iter().position(|(of, _)| *of == writer);
             let is_needed =
-                self.subscriptions.iter().any(|subscription| self.needs(subscription.name, writer));
+                self.subscriptions.iter().any(|subscription| self.is_needed_by(subscription.name, writer));
             match standby {
                 Some(index) if is_needed => {
                     self.standby.swap_remove(index);
@@ -376,7 +376,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         }
     }
 
-    fn needs(&self, subscription: S, writer: u32) -> bool {
+    fn is_needed_by(&self, subscription: S, writer: u32) -> bool {
         let is_of = |pair: &&Pair<S>| pair.subscription == subscription && pair.id.writer == writer;
         let is_needed =
             |pair: &Pair<S>| pair.is_on_link() || matches!(pair.served_by, ServedBy::Lost | ServedBy::Resent);

@@ -98,7 +98,7 @@ fn removed_subscription_takes_back_its_ask() {
     receiver.remove(SUBSCRIPTION);
     assert_eq!(statements(&mut receiver), [Statement::Return { id: A.id() }]);
     sender.return_to_link(A, 1);
-    assert!(!sender.matched(A), "nobody asks for it any more");
+    assert!(!sender.matched(A), "it is no longer requested");
 }
 
 #[test]

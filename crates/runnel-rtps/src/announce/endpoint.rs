@@ -343,10 +343,10 @@ mod tests {
         });
         let reader = Endpoint::parse(Role::Reader, &bytes).unwrap();
         assert_eq!((reader.in_default_partition, reader.accepts_representation(XCDR1)), (true, false));
-        let elsewhere = minimal(EntityId::user_reader(1), |list| {
+        let other_partition = minimal(EntityId::user_reader(1), |list| {
             list.bytes(pid::PARTITION, &[1, 0, 0, 0, 2, 0, 0, 0, b'a', 0, 0, 0]);
         });
-        assert!(!Endpoint::parse(Role::Reader, &elsewhere).unwrap().in_default_partition);
+        assert!(!Endpoint::parse(Role::Reader, &other_partition).unwrap().in_default_partition);
     }
 
     #[test]

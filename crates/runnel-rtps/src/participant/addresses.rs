@@ -73,7 +73,7 @@ fn with_scope(address: SocketAddr, from: SocketAddr) -> Option<SocketAddr> {
 }
 
 /// Returns whether an address is preferred to another one that works as well.
-pub(super) fn outranks(config: &Config, new: SocketAddr, old: SocketAddr) -> bool {
+pub(super) fn is_preferred_to(config: &Config, new: SocketAddr, old: SocketAddr) -> bool {
     new.is_ipv4() != old.is_ipv4() && new.is_ipv6() == config.prefers_ipv6
 }
 
@@ -92,8 +92,8 @@ pub(super) fn address_of(
     let own = || endpoint.unicast.iter().filter(|to| !to.ip().is_multicast() && may(to.ip()));
     let near = own().find(|address| address.ip() == of_participant.ip());
     let family = || own().filter(|address| address.is_ipv4() == of_participant.is_ipv4());
-    let elsewhere = || family().find_map(|address| with_scope(*address, of_participant));
-    near.map(|near| with_port(of_participant, near.port())).or_else(elsewhere).unwrap_or(of_participant)
+    let other_address = || family().find_map(|address| with_scope(*address, of_participant));
+    near.map(|near| with_port(of_participant, near.port())).or_else(other_address).unwrap_or(of_participant)
 }
 
 /// Returns the address, including its scope, with another port.
@@ -114,7 +114,7 @@ impl Config {
     }
 
     /// Returns whether datagrams from an address are accepted: it is in range, or is a configured peer.
-    pub(crate) fn accepts_from(&self, ip: IpAddr) -> bool {
+    pub(crate) fn is_accepted_source(&self, ip: IpAddr) -> bool {
         let is_in_range = !self.named_only && (!self.own_host_only || self.is_own(ip));
         is_in_range || self.peers.iter().any(|peer| peer.ip() == ip)
     }
@@ -145,16 +145,16 @@ mod tests {
     #[test]
     fn own_host_only_accepts_named_peers() {
         let mut config = config(&["10.0.0.1:7410"]);
-        let accepts_from = |config: &Config| {
+        let is_accepted_source = |config: &Config| {
             ["127.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.3"]
-                .map(|ip| config.accepts_from(ip.parse().unwrap()))
+                .map(|ip| config.is_accepted_source(ip.parse().unwrap()))
         };
         config.peers = addresses(&["10.0.0.2:7410", "10.0.0.2:7412"]);
-        assert_eq!(accepts_from(&config), [true; 4]);
+        assert_eq!(is_accepted_source(&config), [true; 4]);
         config.own_host_only = true;
-        assert_eq!(accepts_from(&config), [true, true, true, false]);
+        assert_eq!(is_accepted_source(&config), [true, true, true, false]);
         config.named_only = true;
-        assert_eq!(accepts_from(&config), [false, false, true, false]);
+        assert_eq!(is_accepted_source(&config), [false, false, true, false]);
     }
 
     const BOTH: [&str; 2] = ["10.0.0.1:7410", "[fd00::1]:7410"];
@@ -200,9 +200,13 @@ mod tests {
     fn ipv4_is_preferred_unless_ipv6_is_configured() {
         let (v4, v6) = ("10.0.0.2:7410".parse().unwrap(), "[fd00::2]:7410".parse().unwrap());
         let mut config = config(&BOTH);
-        assert!(outranks(&config, v4, v6) && !outranks(&config, v6, v4) && !outranks(&config, v4, v4));
+        assert!(
+            is_preferred_to(&config, v4, v6)
+                && !is_preferred_to(&config, v6, v4)
+                && !is_preferred_to(&config, v4, v4)
+        );
         config.prefers_ipv6 = true;
-        assert!(outranks(&config, v6, v4) && !outranks(&config, v4, v6));
+        assert!(is_preferred_to(&config, v6, v4) && !is_preferred_to(&config, v4, v6));
     }
 
     fn endpoint() -> Endpoint {

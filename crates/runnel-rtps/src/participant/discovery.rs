@@ -75,7 +75,7 @@ impl Participant {
 
     /// Returns whether an endpoint announcement may be handled. The number is limited for an unproved participant;
     /// further announcements are not acknowledged, and requested until they arrive.
-    pub(super) fn may_announce(&self, reader: EntityId, prefix: GuidPrefix) -> bool {
+    pub(super) fn can_announce(&self, reader: EntityId, prefix: GuidPrefix) -> bool {
         let is_of_endpoints =
             reader == discovery_reader(Role::Writer) || reader == discovery_reader(Role::Reader);
         !is_of_endpoints

@@ -254,7 +254,7 @@ impl Participant {
     pub(super) fn wake_discovery_answer(&mut self, reader: EntityId, prefix: GuidPrefix, writer: EntityId) {
         let proxy = self.readers.get(&reader).and_then(|of| of.writer(prefix.with(writer)));
         let Some(proxy) = proxy else { return };
-        if proxy.wants_answer() {
+        if proxy.has_answer_due() {
             self.wake_discovery(prefix);
         }
         self.arm_discovery(prefix);

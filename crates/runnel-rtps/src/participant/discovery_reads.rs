@@ -15,7 +15,7 @@ use runnel_core::time::Instant;
 #[derive(Debug, Default)]
 pub(super) struct DiscoveryReads {
     /// Reads in progress, by writer.
-    under_way: BTreeMap<Guid, Read>,
+    in_progress: BTreeMap<Guid, Read>,
     /// Digest of the last read of a writer whose last two reads differ.
     unsettled: BTreeMap<Guid, Digest>,
     /// Writers that have changed an announcement, and are read again once all their samples have arrived.
@@ -48,27 +48,27 @@ impl Digest {
 impl DiscoveryReads {
     /// Forgets the reads of a participant that is lost or discovered again.
     pub fn forget(&mut self, prefix: GuidPrefix) {
-        self.under_way.extract_if(prefix.endpoints(), |_, _| true).for_each(drop);
+        self.in_progress.extract_if(prefix.endpoints(), |_, _| true).for_each(drop);
         self.unsettled.extract_if(prefix.endpoints(), |_, _| true).for_each(drop);
         self.changed.retain(|writer| writer.prefix != prefix);
     }
 
     /// Adds a sample of a discovery writer to its read.
     pub fn note_sample(&mut self, writer: Guid, bytes: &[u8]) {
-        if let Some(read) = self.under_way.get_mut(&writer) {
+        if let Some(read) = self.in_progress.get_mut(&writer) {
             read.digest.add(bytes);
         }
     }
 
     /// Records an announced endpoint.
     pub fn note_announced_endpoint(&mut self, guid: Guid) {
-        for (_, read) in self.under_way.range_mut(guid.prefix.endpoints()) {
+        for (_, read) in self.in_progress.range_mut(guid.prefix.endpoints()) {
             read.unconfirmed.remove(&guid.entity);
         }
     }
 
     /// Records the digest of a complete read. Returns whether the previous one was equal.
-    fn settles(&mut self, writer: Guid, digest: Digest) -> bool {
+    fn is_repeated_digest(&mut self, writer: Guid, digest: Digest) -> bool {
         let is_same = self.unsettled.remove(&writer) == Some(digest);
         if !is_same {
             self.unsettled.insert(writer, digest);
@@ -77,8 +77,8 @@ impl DiscoveryReads {
     }
 
     #[cfg(test)]
-    pub fn under_way(&self) -> usize {
-        self.under_way.len()
+    pub fn in_progress(&self) -> usize {
+        self.in_progress.len()
     }
 }
 
@@ -140,7 +140,7 @@ impl Participant {
         if begins {
             self.begin_read(writer);
         }
-        if has_all && let Some(read) = self.reads.under_way.remove(&writer) {
+        if has_all && let Some(read) = self.reads.in_progress.remove(&writer) {
             self.end_read(writer, read);
         }
         if has_all
@@ -157,7 +157,7 @@ impl Participant {
         let peer = self.peers.get(writer.prefix);
         let endpoints = peer.into_iter().flat_map(|peer| peer.endpoints.values()).filter(of_writer);
         let unconfirmed = endpoints.map(|endpoint| endpoint.guid.entity).collect();
-        self.reads.under_way.insert(writer, Read { unconfirmed, digest: Digest::EMPTY });
+        self.reads.in_progress.insert(writer, Read { unconfirmed, digest: Digest::EMPTY });
     }
 
     /// Completes a read: the participant is alive, and endpoints that were not announced are gone. The writer is read
@@ -170,7 +170,7 @@ impl Participant {
             self.drop_endpoint(writer.prefix.with(entity));
         }
         let is_endpoint_writer = [Role::Writer, Role::Reader].map(discovery_writer).contains(&writer.entity);
-        if is_endpoint_writer && !self.reads.settles(writer, read.digest) {
+        if is_endpoint_writer && !self.reads.is_repeated_digest(writer, read.digest) {
             self.distrust_discovery(writer.prefix);
         }
     }

@@ -98,7 +98,7 @@ impl Kept {
 
     fn take_participant(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) -> Option<Peer> {
         let is_it = |(peer, at): &(Peer, Instant)| {
-            peer.data.prefix == prefix && *at + GRACE <= now && peer.sends_from(from.ip())
+            peer.data.prefix == prefix && *at + GRACE <= now && peer.is_known_source(from.ip())
         };
         let place = self.participants.iter().position(is_it)?;
         let (peer, at) = self.participants.remove(place)?;
@@ -201,9 +201,9 @@ impl Participant {
         let announcer = guid.prefix.with(discovery_writer(endpoint.role()));
         self.handle_endpoint_data(now, endpoint);
         self.read_discovery_again(now, announcer);
-        let met: Vec<EntityId> =
+        let matched: Vec<EntityId> =
             self.endpoints.keys().copied().filter(|of| self.is_matched(*of, guid)).collect();
-        met.into_iter().for_each(|local| self.corrected(local, guid, Correction::Endpoint));
+        matched.into_iter().for_each(|local| self.corrected(local, guid, Correction::Endpoint));
     }
 
     fn is_matched(&self, local: EntityId, remote: Guid) -> bool {
@@ -301,7 +301,7 @@ mod tests {
     }
 
     /// Creates a participant that has been named by another.
-    fn met(now: Instant, endpoint_bytes: usize) -> Participant {
+    fn matched(now: Instant, endpoint_bytes: usize) -> Participant {
         let mut config = Config::new(GuidPrefix([1; 12]), 0);
         config.unicast = vec![([10, 0, 0, 1], 7410).into()];
         config.own_addresses = vec![address().ip()];
@@ -315,22 +315,22 @@ mod tests {
     #[test]
     fn unannounced_endpoints_of_lost_participant_are_forgotten() {
         let mut now = Instant(1_000_000_000);
-        let mut us = met(now, 1 << 20);
+        let mut us = matched(now, 1 << 20);
         for reader in [1, 2] {
             now += Duration::from_secs(1);
             us.handle_datagram(now, address(), &endpoint_announcement(THEM, reader, 0));
         }
-        assert_eq!(us.reads.under_way(), 1);
+        assert_eq!(us.reads.in_progress(), 1);
         now += Duration::from_secs(100);
         us.handle_timeout(now);
         assert!(us.peer(THEM).is_none());
-        assert_eq!(us.reads.under_way(), 0);
+        assert_eq!(us.reads.in_progress(), 0);
     }
 
     #[test]
     fn remembered_endpoints_yield_memory_and_expire() {
         let mut now = Instant(1_000_000_000);
-        let mut us = met(now, 6000);
+        let mut us = matched(now, 6000);
         us.prove(now, address(), THEM);
         us.handle_datagram(now, address(), &endpoint_announcement(THEM, 1, 3000));
         assert_eq!(us.peer(THEM).map(|peer| peer.endpoints.len()), Some(1));

@@ -222,14 +222,15 @@ mod tests {
         // The first of a writer's list is the one that it uses; 1 is XML.
         let offers: [(&[i16], bool); 5] =
             [(&[], true), (&[XCDR1], true), (&[XCDR2], true), (&[XCDR2, XCDR1], true), (&[1, XCDR1], false)];
-        for (named, meets) in offers {
-            assert_eq!(match_pair(&ours, &writer(named)), meets, "{named:?}");
+        for (named, is_match) in offers {
+            assert_eq!(match_pair(&ours, &writer(named)), is_match, "{named:?}");
         }
         let why = verdict(&ours, &writer(&[1]));
         assert!(matches!(why, Verdict::Incompatible(policies) if policies == [Policy::DataRepresentation]));
         let ours = writer(&[]);
-        for (named, meets) in [(&[][..], true), (&[XCDR2, XCDR1], true), (&[XCDR2], false), (&[1], false)] {
-            assert_eq!(match_pair(&ours, &reader(named)), meets, "{named:?}");
+        for (named, is_match) in [(&[][..], true), (&[XCDR2, XCDR1], true), (&[XCDR2], false), (&[1], false)]
+        {
+            assert_eq!(match_pair(&ours, &reader(named)), is_match, "{named:?}");
         }
     }
 }

@@ -200,7 +200,7 @@ impl Participant {
             let announcements =
                 self.readers.get(&listener).and_then(|reader| reader.writer(prefix.with(announcer)));
             let has_announced_all =
-                announcements.is_some_and(WriterProxy::has_all) && self.may_announce(listener, prefix);
+                announcements.is_some_and(WriterProxy::has_all) && self.can_announce(listener, prefix);
             !peer.data.builtin.has(announcer) || has_announced_all
         })
     }
@@ -260,7 +260,7 @@ impl Participant {
 
     /// Queues an event, unless too many are queued.
     fn push_event(&mut self, event: Event) {
-        if self.events.len() < MAX_EVENTS || !event.may_be_dropped() {
+        if self.events.len() < MAX_EVENTS || !event.can_be_dropped() {
             self.events.push_back(event);
         }
     }

@@ -13,7 +13,7 @@ mod proof;
 mod refusals;
 mod standing;
 
-use super::addresses::{PeerAddresses, choose_addresses, is_among, outranks};
+use super::addresses::{PeerAddresses, choose_addresses, is_among, is_preferred_to};
 use super::rediscovery::Lost;
 use super::relocation::Relocation;
 use super::transmit::Work;
@@ -177,7 +177,7 @@ impl Peer {
     }
 
     /// Returns whether it may send from an address: it has announced the address, or has announced itself from there.
-    pub(super) fn sends_from(&self, ip: IpAddr) -> bool {
+    pub(super) fn is_known_source(&self, ip: IpAddr) -> bool {
         let announced = self.data.metatraffic.iter().chain(&self.data.unicast);
         self.sources.contains(&ip) || announced.map(SocketAddr::ip).any(|other| other == ip)
     }
@@ -281,7 +281,7 @@ impl Participant {
     }
 
     fn handle_farewell(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
-        if self.peers.get(prefix).is_some_and(|peer| peer.sends_from(from.ip())) {
+        if self.peers.get(prefix).is_some_and(|peer| peer.is_known_source(from.ip())) {
             self.end_participant(now, prefix);
         }
     }
@@ -307,7 +307,7 @@ impl Participant {
             }
             return;
         };
-        let is_known = peer.sends_from(from.ip()) || names_us && peer.is_at(&self.config, from.ip());
+        let is_known = peer.is_known_source(from.ip()) || names_us && peer.is_at(&self.config, from.ip());
         let is_proved = peer.is_proved();
         match peer.standing.is_discovered() {
             true if is_known => {
@@ -388,7 +388,7 @@ impl Participant {
         };
         let Some(found) = found else { return };
         let has_socket = |own: &SocketAddr| own.is_ipv4() == peer.metatraffic.is_ipv4();
-        let better = outranks(&self.config, found.metatraffic, peer.metatraffic)
+        let better = is_preferred_to(&self.config, found.metatraffic, peer.metatraffic)
             || !self.config.unicast.iter().any(has_socket);
         let is_proved = peer.is_proved();
         let other_family = found.metatraffic.is_ipv4() != peer.metatraffic.is_ipv4();
@@ -432,7 +432,7 @@ impl Participant {
         prefix: GuidPrefix,
         len: usize,
     ) -> bool {
-        let Some(peer) = self.peers.get_mut(prefix).filter(|peer| peer.sends_from(from.ip())) else {
+        let Some(peer) = self.peers.get_mut(prefix).filter(|peer| peer.is_known_source(from.ip())) else {
             return false;
         };
         peer.note_source(from.ip());

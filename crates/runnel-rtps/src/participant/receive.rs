@@ -1,4 +1,4 @@
-//! Handling of received datagrams.
+//! Handling of received datagrams and of each submessage in them.
 
 use super::monitor::Monitored;
 use super::{MAX_EARLY, MAX_EARLY_UNPROVED, Participant, Peer};
@@ -68,7 +68,7 @@ impl Participant {
     /// Handles a datagram. Take its samples by [`Participant::poll_sample`] before the next one.
     pub fn handle_datagram(&mut self, now: Instant, from: SocketAddr, datagram: &[u8]) {
         self.samples.clear();
-        if self.closed || !self.config.accepts_from(from.ip()) {
+        if self.closed || !self.config.is_accepted_source(from.ip()) {
             return;
         }
         // Other protocols on a well-known port are not worth an event.
@@ -142,7 +142,8 @@ impl Participant {
     /// samples that the participant never wrote.
     fn is_from_peer(&mut self, context: &Context<'_>) -> bool {
         let peer = self.peers.get(context.source);
-        let peer = peer.filter(|peer| peer.standing.is_discovered() && peer.sends_from(context.from.ip()));
+        let peer =
+            peer.filter(|peer| peer.standing.is_discovered() && peer.is_known_source(context.from.ip()));
         let Some(peer) = peer else { return false };
         if !peer.is_talking {
             self.peers.alter(context.source, |peer| peer.is_talking = true);
@@ -170,7 +171,7 @@ impl Participant {
     }
 
     fn handle_sample(&mut self, context: &Context<'_>, reader: EntityId, writer: Guid, data: &Data<'_>) {
-        if reader.is_builtin() && !self.may_announce(reader, writer.prefix) {
+        if reader.is_builtin() && !self.can_announce(reader, writer.prefix) {
             return self.postpone(reader, writer, data.number);
         }
         let Some(of) = self.readers.get_mut(&reader) else { return };
@@ -270,7 +271,7 @@ impl Participant {
 
     /// Delivers the held sample that is next, if there is capacity. Returns whether it did.
     pub(super) fn deliver_held(&mut self, now: Instant, reader: EntityId, writer: Guid) -> bool {
-        if reader.is_builtin() && !self.may_announce(reader, writer.prefix) {
+        if reader.is_builtin() && !self.can_announce(reader, writer.prefix) {
             return false;
         }
         let Some(of) = self.readers.get_mut(&reader).filter(|reader| reader.has_capacity()) else {
@@ -286,13 +287,13 @@ impl Participant {
         let writer = context.source.with(frag.writer);
         self.restore_endpoint_if_silent(context.now, writer);
         for reader in self.local_readers(frag.reader, writer) {
-            if reader.is_builtin() && !self.may_announce(reader, writer.prefix) {
+            if reader.is_builtin() && !self.can_announce(reader, writer.prefix) {
                 self.postpone(reader, writer, frag.number);
                 continue;
             }
-            let lacks_capacity =
-                |proxy: &WriterProxy| proxy.lacks_capacity(frag.number, frag.sample_len as usize);
-            if self.writer_of(reader, writer).is_some_and(|proxy| lacks_capacity(proxy)) {
+            let is_over_budget =
+                |proxy: &WriterProxy| proxy.is_over_budget(frag.number, frag.sample_len as usize);
+            if self.writer_of(reader, writer).is_some_and(|proxy| is_over_budget(proxy)) {
                 self.free_incomplete_memory(context.now, writer.prefix, frag.sample_len as usize);
             }
             let Some(of) = self.readers.get_mut(&reader) else { continue };
@@ -391,7 +392,7 @@ impl Participant {
     }
 
     fn handle_acknowledgement(&mut self, context: &mut Context<'_>, ack: &AckNack) {
-        let known = self.peers.get(context.source).filter(|peer| peer.sends_from(context.from.ip()));
+        let known = self.peers.get(context.source).filter(|peer| peer.is_known_source(context.from.ip()));
         let known = known.filter(|peer| !peer.is_proved());
         let may_try = known.is_some_and(|peer| !context.tried || !peer.is_guessable());
         if may_try && ack.writer.is_builtin() {

@@ -87,7 +87,7 @@ impl Participant {
     pub(super) fn answer_search(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get_mut(prefix) else { return };
         let is_due = peer.reminded.is_none_or(|at| at + SEARCH_EVERY / 2 <= now);
-        if is_due && peer.standing.is_discovered() && peer.sends_from(from.ip()) {
+        if is_due && peer.standing.is_discovered() && peer.is_known_source(from.ip()) {
             peer.reminded = Some(now);
             self.remind(prefix);
         }

@@ -82,7 +82,7 @@ impl Participant {
         let Some(proxy) = self.readers.get_mut(&reader).and_then(|reader| reader.writer_mut(writer)) else {
             return;
         };
-        if proxy.wants_answer() && !proxy.queued {
+        if proxy.has_answer_due() && !proxy.queued {
             proxy.queued = true;
             self.work.push_back(Work::Answer(reader, writer));
         }
@@ -119,8 +119,8 @@ impl Participant {
         }
         if self.move_reminders > 0 {
             self.move_reminders -= 1;
-            let met: Vec<GuidPrefix> = self.peers.discovered().map(|peer| peer.data.prefix).collect();
-            met.into_iter().for_each(|prefix| self.remind(prefix));
+            let discovered: Vec<GuidPrefix> = self.peers.discovered().map(|peer| peer.data.prefix).collect();
+            discovered.into_iter().for_each(|prefix| self.remind(prefix));
         } else {
             // Plain peers need their own format, since their lease also expires.
             let plain = self.peers.discovered().filter(|peer| peer.data.vendor.is_plain());

@@ -37,7 +37,7 @@ fn heartbeat(first: i64, last: i64, count: u32) -> Heartbeat {
 }
 
 /// Receives a sample, and holds it if it is early.
-fn comes(proxy: &mut WriterProxy, now: Instant, number: i64) -> Arrival {
+fn receive(proxy: &mut WriterProxy, now: Instant, number: i64) -> Arrival {
     let number = SequenceNumber(number);
     let arrival = proxy.arrive(now, (number, 0), true);
     if arrival == Arrival::Early {
@@ -55,13 +55,13 @@ fn missing(proxy: &mut WriterProxy, now: Instant) -> Vec<i64> {
 fn writer_without_heartbeat_is_asked_for_earlier_samples() {
     let mut proxy = proxy(true);
     let _ = proxy.answer(at(0), READER);
-    assert_eq!(comes(&mut proxy, at(1), 5), Arrival::Early);
+    assert_eq!(receive(&mut proxy, at(1), 5), Arrival::Early);
     assert!(proxy.take_held().is_none());
     assert!(proxy.handle_timeout(at(20)));
     assert_eq!(missing(&mut proxy, at(20)), [1, 2, 3, 4]);
     proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(1), SequenceNumber(5)));
     assert_eq!(proxy.take_held().map(|(number, _)| number.0), Some(5));
-    assert_eq!((proxy.take_lost(), comes(&mut proxy, at(22), 6)), (0, Arrival::Deliver));
+    assert_eq!((proxy.take_lost(), receive(&mut proxy, at(22), 6)), (0, Arrival::Deliver));
 }
 
 #[test]
@@ -69,16 +69,16 @@ fn missing_sample_is_requested_once_per_repair_time() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     let _ = proxy.answer(at(0), READER);
-    assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
-    assert_eq!(comes(&mut proxy, at(2), 3), Arrival::Early);
+    assert_eq!(receive(&mut proxy, at(1), 1), Arrival::Deliver);
+    assert_eq!(receive(&mut proxy, at(2), 3), Arrival::Early);
     assert_eq!(missing(&mut proxy, at(2)), [2]);
     proxy.heartbeat(at(3), &heartbeat(1, 3, 2));
-    assert!(!proxy.wants_answer(), "it is under way");
+    assert!(!proxy.has_answer_due(), "it is in flight");
     let retry = proxy.timeout().expect("a time");
     assert!(retry > at(2) && retry <= at(13));
     assert!(proxy.handle_timeout(retry));
     assert_eq!(missing(&mut proxy, retry), [2]);
-    assert_eq!(comes(&mut proxy, at(14), 2), Arrival::Deliver);
+    assert_eq!(receive(&mut proxy, at(14), 2), Arrival::Deliver);
     assert_eq!(proxy.take_held().map(|(number, _)| number.0), Some(3));
     assert_eq!(proxy.timeout(), None);
 }
@@ -87,22 +87,22 @@ fn missing_sample_is_requested_once_per_repair_time() {
 fn samples_before_first_are_lost_unless_held() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
-    assert_eq!(comes(&mut proxy, at(1), 3), Arrival::Early);
+    assert_eq!(receive(&mut proxy, at(1), 3), Arrival::Early);
     proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(5), SequenceNumber(7)));
     proxy.heartbeat(at(2), &heartbeat(9, 9, 2));
     assert_eq!(proxy.take_held().map(|(number, _)| number.0), Some(3));
     assert_eq!(proxy.take_lost(), 5 - 1 + 4 - 3, "1, 2, 4, 7 and 8");
-    assert_eq!(comes(&mut proxy, at(3), 9), Arrival::Deliver);
+    assert_eq!(receive(&mut proxy, at(3), 9), Arrival::Deliver);
 }
 
 #[test]
 fn best_effort_gap_is_lost_and_late_sample_ignored() {
     let mut proxy = proxy(false);
-    assert_eq!(comes(&mut proxy, at(0), 10), Arrival::Deliver);
+    assert_eq!(receive(&mut proxy, at(0), 10), Arrival::Deliver);
     assert_eq!(proxy.take_lost(), 0, "what was before is not known");
-    assert_eq!(comes(&mut proxy, at(1), 13), Arrival::Deliver);
-    assert_eq!((proxy.take_lost(), comes(&mut proxy, at(2), 12)), (2, Arrival::Late));
-    assert!(!proxy.wants_answer());
+    assert_eq!(receive(&mut proxy, at(1), 13), Arrival::Deliver);
+    assert_eq!((proxy.take_lost(), receive(&mut proxy, at(2), 12)), (2, Arrival::Late));
+    assert!(!proxy.has_answer_due());
 }
 
 #[test]
@@ -130,11 +130,11 @@ fn samples_beyond_capacity_are_requested_later() {
     proxy.heartbeat(at(1), &heartbeat(1, 9, 2));
     assert_eq!(missing(&mut proxy, at(1)), [1, 2, 4, 5, 6, 7, 8, 9]);
     assert!(!proxy.hold(at(2), SequenceNumber(4), copy_sample(&[0; 101], None, false)));
-    assert!(!proxy.wants_answer(), "all has been asked for");
+    assert!(!proxy.has_answer_due(), "all are requested");
     proxy.handle_timeout(at(20));
     assert_eq!(missing(&mut proxy, at(20)), [1], "what is beyond would be sent in vain");
-    assert_eq!(comes(&mut proxy, at(21), 1), Arrival::Deliver);
-    assert_eq!(missing(&mut proxy, at(21)), [4, 5, 6, 7, 8, 9], "2 was asked for before");
+    assert_eq!(receive(&mut proxy, at(21), 1), Arrival::Deliver);
+    assert_eq!(missing(&mut proxy, at(21)), [4, 5, 6, 7, 8, 9], "2 was requested before");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn frequent_heartbeats_do_not_delay_retry() {
     // Each heartbeat requires an answer, though nothing new is missing.
     for count in 2..100 {
         proxy.heartbeat(at(2), &Heartbeat { is_final: false, ..heartbeat(1, 1, count) });
-        assert!(missing(&mut proxy, at(2)).is_empty(), "it is under way");
+        assert!(missing(&mut proxy, at(2)).is_empty(), "it is in flight");
     }
     assert_eq!(proxy.timeout(), Some(at(11)));
     // Without answers the intervals grow.
@@ -184,7 +184,7 @@ fn gaps_beyond_limit_are_requested_again() {
     // Each second one, from 3 on: 300 ranges.
     (0..300).for_each(|index| gone(&mut proxy, 3 + 2 * index, 4 + 2 * index));
     proxy.heartbeat(at(1), &heartbeat(1, 700, 2));
-    assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
+    assert_eq!(receive(&mut proxy, at(1), 1), Arrival::Deliver);
     // 256 of them are remembered: the last is 513. A range that touches another takes no entry, and one between two
     // frees one.
     gone(&mut proxy, 514, 515);
@@ -192,7 +192,7 @@ fn gaps_beyond_limit_are_requested_again() {
     gone(&mut proxy, 516, 518);
     assert_eq!(missing(&mut proxy, at(2))[..3], [2, 6, 8]);
     for number in [2].into_iter().chain((6..514).step_by(2)) {
-        assert_eq!(comes(&mut proxy, at(3), number), Arrival::Deliver, "{number}");
+        assert_eq!(receive(&mut proxy, at(3), number), Arrival::Deliver, "{number}");
     }
     proxy.acknowledge_progress();
     assert_eq!(missing(&mut proxy, at(3))[..3], [515, 518, 519]);
@@ -206,7 +206,10 @@ fn gap_at_position_counts_beyond_limit() {
     gone(&mut proxy, 1, 3);
     assert_eq!(proxy.due(), Some(SequenceNumber(4)));
     proxy.heartbeat(at(1), &heartbeat(1000, 1000, 2));
-    assert_eq!((proxy.due(), comes(&mut proxy, at(1), 1000)), (Some(SequenceNumber(1000)), Arrival::Deliver));
+    assert_eq!(
+        (proxy.due(), receive(&mut proxy, at(1), 1000)),
+        (Some(SequenceNumber(1000)), Arrival::Deliver)
+    );
 }
 
 #[test]
@@ -243,21 +246,21 @@ fn asked_each(takes: u64) -> f64 {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     let _ = proxy.answer(at(0), READER);
-    let mut under_way = VecDeque::new();
+    let mut in_flight = VecDeque::new();
     let mut asked = BTreeMap::<i64, u32>::new();
     for millis in 10..20_000 {
         let (now, sent) = (at(millis), millis as i64 / 10);
         if millis % 10 == 0 && sent % 10 != 5 {
-            comes(&mut proxy, now, sent);
+            receive(&mut proxy, now, sent);
         }
-        while let Some((_, number)) = under_way.pop_front_if(|(then, _)| *then <= now) {
-            comes(&mut proxy, now, number);
+        while let Some((_, number)) = in_flight.pop_front_if(|(then, _)| *then <= now) {
+            receive(&mut proxy, now, number);
         }
         while proxy.take_held().is_some() {}
         if proxy.handle_timeout(now) {
             for number in missing(&mut proxy, now) {
                 *asked.entry(number).or_default() += 1;
-                under_way.push_back((now + Duration::from_millis(takes), number));
+                in_flight.push_back((now + Duration::from_millis(takes), number));
             }
         }
     }
@@ -279,10 +282,10 @@ fn fast_link_requests_lost_repair_at_once() {
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     for turn in 0..20 {
         let (now, number) = (at(100 * turn), 2 * turn as i64 + 2);
-        comes(&mut proxy, now, number);
+        receive(&mut proxy, now, number);
         assert_eq!(missing(&mut proxy, now), [number - 1]);
         if turn < 19 {
-            comes(&mut proxy, now + Duration::from_micros(300), number - 1);
+            receive(&mut proxy, now + Duration::from_micros(300), number - 1);
             while proxy.take_held().is_some() {}
         }
     }
@@ -313,7 +316,7 @@ fn progressing_repairs_keep_retry_interval() {
         let retry = proxy.timeout().expect("it asks again");
         assert!(retry.since(now) < Duration::from_millis(30), "{:?}", retry.since(now));
         // The last of them arrives each time, and waits for the earlier ones.
-        assert_eq!(comes(&mut proxy, now, 30 - turn), Arrival::Early);
+        assert_eq!(receive(&mut proxy, now, 30 - turn), Arrival::Early);
         if turn == 28 {
             return;
         }
@@ -329,9 +332,9 @@ fn reader_without_capacity_answers_only_for_losses() {
         let number = SequenceNumber(number);
         assert_eq!(proxy.arrive(at(1), (number, 0), false), Arrival::Early);
         assert!(proxy.hold(at(1), number, copy_sample(&[0; 8], None, false)));
-        assert!(!proxy.wants_answer(), "nothing is missing");
+        assert!(!proxy.has_answer_due(), "nothing is missing");
     }
-    assert_eq!(comes(&mut proxy, at(2), 101), Arrival::Early);
+    assert_eq!(receive(&mut proxy, at(2), 101), Arrival::Early);
     assert_eq!(missing(&mut proxy, at(2)), [100]);
 }
 
@@ -340,10 +343,10 @@ fn missing_samples_are_found_up_to_greatest_number() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, i64::MAX, 1));
     proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(3), SequenceNumber(i64::MAX)));
-    assert_eq!(comes(&mut proxy, at(1), i64::MAX), Arrival::Early);
-    assert_eq!(comes(&mut proxy, at(1), 2), Arrival::Early);
+    assert_eq!(receive(&mut proxy, at(1), i64::MAX), Arrival::Early);
+    assert_eq!(receive(&mut proxy, at(1), 2), Arrival::Early);
     assert_eq!(missing(&mut proxy, at(1)), [1]);
-    assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
+    assert_eq!(receive(&mut proxy, at(1), 1), Arrival::Deliver);
     while proxy.take_held().is_some() {}
     assert!(!proxy.handle_timeout(at(2000)) || missing(&mut proxy, at(2000)).is_empty());
 }
@@ -352,12 +355,12 @@ fn missing_samples_are_found_up_to_greatest_number() {
 fn rematched_writer_continues_and_restarted_one_begins() {
     let mut first = proxy(true);
     first.heartbeat(at(0), &heartbeat(1, 0, 1));
-    (1..=5).for_each(|number| assert_eq!(comes(&mut first, at(1), number), Arrival::Deliver));
-    let told = first.answer(at(1), READER).expect("an answer").0.count;
+    (1..=5).for_each(|number| assert_eq!(receive(&mut first, at(1), number), Arrival::Deliver));
+    let last_count = first.answer(at(1), READER).expect("an answer").0.count;
     let again = |last| {
         let mut proxy = WriterProxy::rematched(spec(true), first.unmatched_state());
         let asked = proxy.answer(at(9), READER).expect("a greeting").0;
-        assert!(asked.count > told, "it would not be heard");
+        assert!(asked.count > last_count, "the writer would ignore it");
         proxy.gap(at(0), &Gap::range(READER, WRITER, SequenceNumber(1), SequenceNumber(3)));
         proxy.heartbeat(at(9), &heartbeat(3, last, 9));
         (proxy.due().map(|number| number.0), proxy.take_lost())
@@ -373,12 +376,12 @@ fn runnel_writer_never_counts_as_restarted() {
         let spec = WriterSpec { guid: prefix.with(WRITER), ..spec(reliable) };
         let mut first = WriterProxy::new(spec.clone());
         first.heartbeat(at(0), &heartbeat(1, 0, 1));
-        (1..=50).for_each(|number| assert_eq!(comes(&mut first, at(1), number), Arrival::Deliver));
+        (1..=50).for_each(|number| assert_eq!(receive(&mut first, at(1), number), Arrival::Deliver));
         let mut proxy = WriterProxy::rematched(spec, first.unmatched_state());
         // It begins with the samples that it holds, or the HEARTBEAT was overtaken.
         proxy.heartbeat(at(9), &heartbeat(31, 33, 9));
-        (31..=50).for_each(|number| assert_eq!(comes(&mut proxy, at(9), number), Arrival::Late));
-        assert_eq!(comes(&mut proxy, at(9), 51), Arrival::Deliver);
+        (31..=50).for_each(|number| assert_eq!(receive(&mut proxy, at(9), number), Arrival::Late));
+        assert_eq!(receive(&mut proxy, at(9), 51), Arrival::Deliver);
         assert_eq!(proxy.take_lost(), 0);
     }
 }
@@ -387,7 +390,7 @@ fn runnel_writer_never_counts_as_restarted() {
 fn former_position_outlasts_alternate_path() {
     let mut first = proxy(true);
     first.heartbeat(at(0), &heartbeat(1, 0, 1));
-    (1..=5).for_each(|number| assert_eq!(comes(&mut first, at(1), number), Arrival::Deliver));
+    (1..=5).for_each(|number| assert_eq!(receive(&mut first, at(1), number), Arrival::Deliver));
     let mut proxy = WriterProxy::rematched(spec(true), first.unmatched_state());
     assert!(proxy.hold(at(9), SequenceNumber(2), copy_sample(&[0; 8], None, false)));
     proxy.note_received(SequenceNumber::FIRST, SequenceNumber(3));
@@ -398,10 +401,10 @@ fn former_position_outlasts_alternate_path() {
 fn alternate_path_samples_are_neither_requested_nor_lost() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 3, 1));
-    assert_eq!(comes(&mut proxy, at(1), 1), Arrival::Deliver);
+    assert_eq!(receive(&mut proxy, at(1), 1), Arrival::Deliver);
     proxy.note_received(SequenceNumber(4), SequenceNumber(9));
     assert_eq!(missing(&mut proxy, at(1)), [2, 3]);
-    (2..=3).for_each(|number| assert_eq!(comes(&mut proxy, at(2), number), Arrival::Deliver));
+    (2..=3).for_each(|number| assert_eq!(receive(&mut proxy, at(2), number), Arrival::Deliver));
     assert_eq!((proxy.due(), proxy.take_lost()), (Some(SequenceNumber(9)), 0));
 }
 
@@ -430,11 +433,11 @@ fn next_sample_triggers_fragment_requests() {
     let _ = proxy.answer(at(0), READER);
     fragment_comes(&mut proxy, at(1), 1, 1);
     fragment_comes(&mut proxy, at(1), 1, 3);
-    assert_eq!(missing_fragments(&mut proxy, at(1)), None, "more may be under way");
+    assert_eq!(missing_fragments(&mut proxy, at(1)), None, "more may be in flight");
     fragment_comes(&mut proxy, at(2), 2, 1);
     assert_eq!(missing_fragments(&mut proxy, at(2)), Some((1, [2, 4].into())));
     fragment_comes(&mut proxy, at(3), 3, 1);
-    assert_eq!(missing_fragments(&mut proxy, at(3)), Some((2, [2, 3, 4].into())), "of 1 they are under way");
+    assert_eq!(missing_fragments(&mut proxy, at(3)), Some((2, [2, 3, 4].into())), "those of 1 are in flight");
     // Fragments of other samples do not postpone it.
     (4..30).for_each(|millis| fragment_comes(&mut proxy, at(millis), 3, 1));
     assert!(proxy.handle_timeout(at(30)));

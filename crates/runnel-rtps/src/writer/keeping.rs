@@ -14,21 +14,22 @@ impl<B: Lend> Writer<B> {
     pub fn full(&self) -> Option<Full> {
         let is_full = self.qos.history == Keep::KeepAll
             && (self.history.len() >= self.limit || self.history.bytes() >= self.limit_bytes)
-            && self.history.find(|number| self.may_go(number)).is_none();
+            && self.history.find(|number| self.can_displace(number)).is_none();
         // Late joiners are owed only the last samples: those that every reader has can be displaced.
         let held_for = self.readers.iter().filter(|reader| is_full && reader.is_reliable());
         let last = self.history.last();
-        let slowest = held_for.filter(|reader| reader.misses(last)).min_by_key(|reader| reader.acked())?;
+        let slowest =
+            held_for.filter(|reader| reader.is_missing(last)).min_by_key(|reader| reader.acked())?;
         Some(Full { reader: slowest.guid() })
     }
 
     /// Returns whether a sample may be displaced. A long sample that is displaced while a reader receives its fragments
     /// would never arrive, and a keep-all writer displaces no sample that a reader has not acknowledged.
-    pub(super) fn may_go(&self, number: SequenceNumber) -> bool {
+    pub(super) fn can_displace(&self, number: SequenceNumber) -> bool {
         let keeps_all = self.qos.history == Keep::KeepAll;
         let holds = |reader: &ReaderProxy| {
             let waits = keeps_all && reader.is_reliable() && reader.is_open();
-            reader.is_amid(number) || waits && reader.misses(number)
+            reader.is_amid(number) || waits && reader.is_missing(number)
         };
         !self.readers.iter().any(holds)
     }
@@ -55,9 +56,9 @@ impl<B: Lend> Writer<B> {
 
     /// Displaces the oldest sample that may be displaced.
     pub(super) fn displace(&mut self) -> Option<B> {
-        let place = self.history.find(|number| self.may_go(number))?;
+        let place = self.history.find(|number| self.can_displace(number))?;
         let change = self.history.take(place)?;
-        if self.readers.iter().any(|reader| reader.misses(change.number)) {
+        if self.readers.iter().any(|reader| reader.is_missing(change.number)) {
             self.overwritten = self.overwritten.saturating_add(1);
         }
         Some(change.payload)

@@ -143,7 +143,7 @@ fn samples_beyond_the_credit_wait_for_rtps_at_the_writer() {
     (0..5000).for_each(|_| pair.write());
     pair.arrive(usize::MAX);
     assert!(pair.delivered.is_empty());
-    assert_eq!((pair.held(), pair.under_way()), (700, (0, 4300)));
+    assert_eq!((pair.held(), pair.in_flight()), (700, (0, 4300)));
     pair.net.blackout = false;
     pair.net.run_for(secs(2));
     pair.take_rtps();
@@ -236,7 +236,7 @@ fn vendor_message_reaches_only_its_runnel_peer() {
     );
     assert_eq!(received(&net, c), []);
     let stranger = net::forged_prefix(1);
-    assert!(!net.nodes[a].participant.send_vendor_message(stranger, b"nobody"));
+    assert!(!net.nodes[a].participant.send_vendor_message(stranger, b"none"));
     let peer = net.nodes[a].participant.peer(other).unwrap();
     assert_eq!(peer.data.vendor, VendorId::RUNNEL);
 }

@@ -72,7 +72,7 @@ fn paused_participant_matches_again_when_it_announces() {
     for (seed, sleeper) in (0..20).flat_map(|seed| [(seed, 0), (seed, 1)]) {
         let (mut net, writer, reader) = pair(seed, QoS::keep_all());
         net.conditions = Conditions::bad(10);
-        assert_delivery(&mut net, writer, reader, 0, "before it stands still");
+        assert_delivery(&mut net, writer, reader, 0, "before the pause");
         net.pause_clock(sleeper);
         net.run_for(secs(60));
         let other = if sleeper == 0 { net.is_matched(1, reader) } else { net.is_matched(0, writer) };
@@ -88,7 +88,7 @@ fn paused_participant_matches_again_when_it_announces() {
             writer,
             reader,
             50,
-            &format!("seed {seed}, the clock of {sleeper} stands still"),
+            &format!("seed {seed}, the clock of {sleeper} is paused"),
         );
     }
 }

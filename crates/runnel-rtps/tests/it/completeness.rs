@@ -35,7 +35,7 @@ fn participant_is_complete_after_all_announcements() {
     net.run_until("all is known", secs(1), |net| is_complete(net, talker, looker));
     assert_eq!(known(&net, talker, looker), 80);
     net.writer(talker, "rt/late", QoS::default());
-    net.run_until("what comes late is known, too", secs(1), |net| {
+    net.run_until("late endpoints are known", secs(1), |net| {
         known(net, talker, looker) == 81 && is_complete(net, talker, looker)
     });
 }

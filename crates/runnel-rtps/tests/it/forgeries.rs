@@ -211,7 +211,7 @@ const FORGERIES: [(&str, Victim, Forge); 38] = [
     ("HEARTBEAT: count and first", Victim::Reader, |s, out| {
         heartbeat(s, 1 << 40, 1 << 40, MAX_COUNT).emit(out)
     }),
-    ("HEARTBEAT: begins anew", Victim::Reader, |s, out| heartbeat(s, 1, 1, 1).emit(out)),
+    ("HEARTBEAT: restarted", Victim::Reader, |s, out| heartbeat(s, 1, 1, 1).emit(out)),
     ("HEARTBEAT and DATA far", Victim::Reader, |s, out| {
         heartbeat(s, 1 << 40, 1 << 40, 1000).emit(out);
         data(s, out, 1 << 40);
@@ -381,7 +381,7 @@ fn link_survives_reboot(
     assert_eq!(since, (healed..scene.written).collect::<Vec<_>>(), "{what}: {received:?}");
     assert!(received.is_sorted_by(|one, other| one < other), "{what}: {received:?}");
     if node == 1 && qos.durability == runnel_core::qos::Durability::TransientLocal {
-        assert!(received.contains(&(samples - 1)), "{what}: what was kept comes again: {received:?}");
+        assert!(received.contains(&(samples - 1)), "{what}: kept samples are repeated: {received:?}");
     }
 }
 

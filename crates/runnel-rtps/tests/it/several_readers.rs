@@ -42,7 +42,7 @@ fn each_reader_is_asked_once_for_acknowledgement() {
 
 #[test]
 fn several_readers_share_one_flight_window() {
-    let under_way = |readers| {
+    let in_flight = |readers| {
         let (mut net, writer, _) = talk_to(readers, 100_000_000);
         net.nodes[1].stopped = true;
         let before = net.nodes[0].sent_bytes;
@@ -50,9 +50,9 @@ fn several_readers_share_one_flight_window() {
         net.run_for(millis(5));
         net.nodes[0].sent_bytes - before
     };
-    let to_one = under_way(1);
+    let to_one = in_flight(1);
     assert!(to_one > 20_000);
-    assert_eq!((under_way(2), under_way(10)), (to_one, to_one));
+    assert_eq!((in_flight(2), in_flight(10)), (to_one, to_one));
 }
 
 #[test]

@@ -429,7 +429,7 @@ impl Net {
         let mut steps = 0;
         while self.step(until) {
             steps += 1;
-            assert!(steps < 5_000_000, "it never comes to rest");
+            assert!(steps < 5_000_000, "it never settles");
         }
     }
 

@@ -171,14 +171,14 @@ mod tests {
     #[test]
     fn offset_depends_on_secret_prefix_and_address() {
         let ip = IP;
-        let elsewhere =
+        let other_address =
             number_offset([1, 2], GuidPrefix([3; 12]), [10, 0, 0, 3].into(), VendorId::CYCLONE_DDS);
         let offset =
             |secret, prefix| number_offset(secret, GuidPrefix([prefix; 12]), ip, VendorId::CYCLONE_DDS);
         assert_eq!(offset([1, 2], 3), offset([1, 2], 3));
         assert_ne!(offset([1, 2], 3), offset([1, 3], 3));
         assert_ne!(offset([1, 2], 3), offset([1, 2], 4));
-        assert_ne!(offset([1, 2], 3), elsewhere);
+        assert_ne!(offset([1, 2], 3), other_address);
         assert!((1..=1 << 31).contains(&offset([1, 2], 3)));
     }
 

@@ -109,7 +109,7 @@ fn older_sample_displaces_newer_ones_only() {
     assert!(fragments.has_capacity(SequenceNumber(7), SAMPLE.len(), 25), "it has begun");
     assert!(fragments.has_capacity(SequenceNumber(5), SAMPLE.len(), 25));
     assert!(!fragments.has_begun(SequenceNumber(7)) && fragments.has_begun(SequenceNumber(6)));
-    assert!(fragments.take_forgotten(), "it is asked for again");
+    assert!(fragments.take_forgotten(), "it is requested again");
     // The same for the bytes that all writers share.
     let budget = Budget::new(15);
     let _other = budget.claim(10);

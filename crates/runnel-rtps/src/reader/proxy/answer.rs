@@ -72,12 +72,12 @@ impl Retry {
 impl WriterProxy {
     /// Handles a HEARTBEAT.
     pub fn heartbeat(&mut self, now: Instant, heartbeat: &Heartbeat) {
-        if !self.spec.reliable || !self.takes_count(now, heartbeat) {
+        if !self.spec.reliable || !self.is_count_accepted(now, heartbeat) {
             return;
         }
         if !self.has_first_heartbeat {
             self.begin_by_heartbeat(now, heartbeat);
-        } else if !self.agrees(now, heartbeat) {
+        } else if !self.check_heartbeat(now, heartbeat) {
             return;
         } else if heartbeat.first > self.next {
             self.note_jump(now, self.next, heartbeat.first);
@@ -110,7 +110,7 @@ impl WriterProxy {
     }
 
     /// Returns false if a HEARTBEAT was overtaken, or has an implausible count that must be confirmed.
-    fn takes_count(&mut self, now: Instant, heartbeat: &Heartbeat) -> bool {
+    fn is_count_accepted(&mut self, now: Instant, heartbeat: &Heartbeat) -> bool {
         let news = self.heartbeats.check(now, heartbeat.count);
         match news {
             CountVerdict::Fresh => {}
@@ -138,7 +138,7 @@ impl WriterProxy {
     pub fn handle_timeout(&mut self, now: Instant) -> bool {
         self.probe_if_due(now);
         if self.retry.at.is_none_or(|at| at > now) {
-            return self.wants_answer();
+            return self.has_answer_due();
         }
         let missing = self.first_missing().filter(|_| self.has_first_heartbeat);
         let arrived = missing.and_then(|number| self.fragments.last_arrival(number));
@@ -158,7 +158,7 @@ impl WriterProxy {
             }
             None => self.retry.at = None,
         }
-        self.wants_answer()
+        self.has_answer_due()
     }
 
     /// Returns the due answer: an ACKNACK and a NACK_FRAG. A writer that sends without a HEARTBEAT is asked for all
@@ -192,13 +192,13 @@ impl WriterProxy {
         let mut missing = SequenceSet::new(self.acknowledgeable());
         let mut fragments = None;
         let Retry { mut up_to, mut timing, .. } = self.retry;
-        let under_way = overdue.unwrap_or(SequenceNumber::ZERO).next()..=up_to;
+        let in_flight = overdue.unwrap_or(SequenceNumber::ZERO).next()..=up_to;
         let is_known = (self.has_first_heartbeat || !self.held.is_empty()) && !self.position.is_contested();
         let end = self.end_of_capacity();
         for number in self.missing_from(self.next).take_while(|number| is_known && *number < end) {
             match self.fragments.missing(number, overdue.is_some()) {
                 Some(of_it) if fragments.is_none() => fragments = Some((number, of_it)),
-                _ if self.fragments.has_begun(number) || under_way.contains(&number) => {}
+                _ if self.fragments.has_begun(number) || in_flight.contains(&number) => {}
                 _ if missing.insert(number) => timing.note_asked(now, number),
                 _ => break,
             }

@@ -55,7 +55,7 @@ impl WriterProxy {
         }
         self.fragments.forget(number);
         self.fragments.pass(number);
-        if !self.knows_next() || number > self.next || !has_capacity {
+        if !self.is_next_known() || number > self.next || !has_capacity {
             return Arrival::Early;
         }
         self.note_repaired(now, number);
@@ -85,7 +85,7 @@ impl WriterProxy {
 
     /// Returns whether the next sample is known: the writer has sent a HEARTBEAT, or it is a discovery writer, which
     /// sends all samples from the first one on; some (embeddedRTPS) send HEARTBEATs only every 4 s.
-    fn knows_next(&self) -> bool {
+    fn is_next_known(&self) -> bool {
         self.has_first_heartbeat || self.spec.guid.entity.is_builtin() && self.resume_at.is_none()
     }
 
@@ -104,7 +104,7 @@ impl WriterProxy {
     }
 
     fn note_late(&mut self, now: Instant, number: SequenceNumber, digest: u32) {
-        if number < self.next && self.knows_next() {
+        if number < self.next && self.is_next_known() {
             self.suspect(now, number);
         }
         // Also for a held one: a forged sample may have taken its place.
@@ -231,7 +231,7 @@ impl WriterProxy {
 
     /// Removes the held sample that is next.
     pub fn take_held(&mut self) -> Option<(SequenceNumber, Complete)> {
-        if !self.knows_next() {
+        if !self.is_next_known() {
             return None;
         }
         let Held { sample, .. } = self.held.remove(&self.next)?;

@@ -203,7 +203,7 @@ impl WriterProxy {
     }
 
     /// Returns whether an answer is due.
-    pub fn wants_answer(&self) -> bool {
+    pub fn has_answer_due(&self) -> bool {
         self.owes_answer
     }
 
@@ -213,7 +213,7 @@ impl WriterProxy {
     }
 
     /// Returns whether fragments begin a new sample that the shared budget has no capacity for.
-    pub fn lacks_capacity(&self, number: SequenceNumber, len: usize) -> bool {
+    pub fn is_over_budget(&self, number: SequenceNumber, len: usize) -> bool {
         !self.spec.budgets.incomplete.has(len)
             && !self.fragments.has_begun(number)
             && len <= self.spec.max_bytes

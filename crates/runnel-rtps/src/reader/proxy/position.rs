@@ -277,7 +277,7 @@ impl WriterProxy {
 
     /// Handles a sample from before the position: either another reader requested it, or the writer has restarted.
     pub(super) fn suspect(&mut self, now: Instant, number: SequenceNumber) {
-        if self.may_revert() && self.position.is_quiet(now) {
+        if self.can_revert() && self.position.is_quiet(now) {
             self.contest(number);
             if self.position.probe_at.is_none() {
                 self.probe(now);
@@ -293,7 +293,7 @@ impl WriterProxy {
     }
 
     /// Returns whether the position may move back. A Runnel writer never restarts with the same GUID; others may.
-    fn may_revert(&self) -> bool {
+    fn can_revert(&self) -> bool {
         let is_builtin = self.spec.guid.entity.is_builtin();
         let may_have_restarted = !self.has_not_restarted() || is_builtin;
         !self.has_alternate_path && (may_have_restarted || self.position.jump.is_some())
@@ -306,13 +306,13 @@ impl WriterProxy {
 
     /// Returns false if a HEARTBEAT ends before the position, or begins before the first number of discovery; it then
     /// counts as evidence.
-    pub(super) fn agrees(&mut self, now: Instant, heartbeat: &Heartbeat) -> bool {
+    pub(super) fn check_heartbeat(&mut self, now: Instant, heartbeat: &Heartbeat) -> bool {
         let is_before_first = heartbeat.first < self.position.first && self.spec.guid.entity.is_builtin();
         if heartbeat.last.next() >= self.next && !is_before_first {
             self.position.confirm_by_heartbeat(now);
             return true;
         }
-        if !self.may_revert() {
+        if !self.can_revert() {
             return true;
         }
         self.contest(heartbeat.first);

@@ -32,7 +32,7 @@ fn number(number: i64) -> SequenceNumber {
     SequenceNumber(number)
 }
 
-fn tell(proxy: &mut WriterProxy, now: Instant, first: i64, last: i64, count: u32) {
+fn heartbeat(proxy: &mut WriterProxy, now: Instant, first: i64, last: i64, count: u32) {
     let (first, last) = (number(first), number(last));
     let heartbeat =
         Heartbeat { reader: READER, writer: WRITER, first, last, count, is_final: true, liveliness: false };
@@ -61,13 +61,13 @@ fn fragment(sample: i64, first_fragment: u32) -> DataFrag<'static> {
 
 /// Sends so many HEARTBEATs with the last sample 5.
 fn contradict(proxy: &mut WriterProxy, times: u32) {
-    (2..2 + times).for_each(|count| tell(proxy, at(1000 * u64::from(count)), 1, 5, count));
+    (2..2 + times).for_each(|count| heartbeat(proxy, at(1000 * u64::from(count)), 1, 5, count));
 }
 
 #[test]
 fn far_first_heartbeat_is_reverted() {
     let mut proxy = WriterProxy::new(spec());
-    tell(&mut proxy, at(0), FAR, FAR, 1);
+    heartbeat(&mut proxy, at(0), FAR, FAR, 1);
     contradict(&mut proxy, 3);
     assert_eq!(proxy.due(), Some(number(1)));
 }
@@ -83,7 +83,7 @@ fn far_first_gap_is_reverted() {
 #[test]
 fn gap_before_first_heartbeat_is_reverted() {
     let mut first = WriterProxy::new(spec());
-    tell(&mut first, at(0), 1, 0, 1);
+    heartbeat(&mut first, at(0), 1, 0, 1);
     (1..=5).for_each(|sample| assert_eq!(first.arrive(at(1), (number(sample), 0), true), Arrival::Deliver));
     let mut proxy = WriterProxy::rematched(spec(), first.unmatched_state());
     skip(&mut proxy, at(500), 6, FAR);
@@ -96,15 +96,15 @@ fn gap_before_first_heartbeat_is_reverted() {
 #[test]
 fn far_gap_is_reverted_after_rematch() {
     let mut proxy = WriterProxy::new(spec());
-    tell(&mut proxy, at(0), 1, 0, 1);
+    heartbeat(&mut proxy, at(0), 1, 0, 1);
     (1..=5).for_each(|sample| assert_eq!(proxy.arrive(at(1), (number(sample), 0), true), Arrival::Deliver));
     skip(&mut proxy, at(500), 6, FAR);
     for count in 2..6 {
         proxy = WriterProxy::rematched(spec(), proxy.unmatched_state());
-        tell(&mut proxy, at(1000 * u64::from(count)), 1, 5, count);
+        heartbeat(&mut proxy, at(1000 * u64::from(count)), 1, 5, count);
     }
     assert_eq!(proxy.due(), Some(number(FAR)));
-    (6..9).for_each(|count| tell(&mut proxy, at(1000 * u64::from(count)), 1, 5, count));
+    (6..9).for_each(|count| heartbeat(&mut proxy, at(1000 * u64::from(count)), 1, 5, count));
     assert_eq!(proxy.due(), Some(number(6)));
 }
 
@@ -112,13 +112,13 @@ fn far_gap_is_reverted_after_rematch() {
 #[test]
 fn samples_dropped_by_heartbeat_are_requested_again() {
     let mut proxy = WriterProxy::new(spec());
-    tell(&mut proxy, at(0), 1, 4, 1);
+    heartbeat(&mut proxy, at(0), 1, 4, 1);
     for sample in (1..=4).map(number) {
         assert_eq!(proxy.arrive(at(1), (sample, 0), false), Arrival::Early);
         assert!(proxy.hold(at(1), sample, copy_sample(b"sample", None, false)));
     }
-    (2..5).for_each(|count| tell(&mut proxy, at(1000 * u64::from(count)), 1, 2, count));
-    tell(&mut proxy, at(5000), 1, 4, 5);
+    (2..5).for_each(|count| heartbeat(&mut proxy, at(1000 * u64::from(count)), 1, 2, count));
+    heartbeat(&mut proxy, at(5000), 1, 4, 5);
     let (asked, _) = proxy.answer(at(5000), READER).unwrap();
     assert_eq!(asked.missing.iter().collect::<Vec<_>>(), [number(3), number(4)]);
 }
@@ -128,7 +128,7 @@ fn samples_dropped_by_heartbeat_are_requested_again() {
 fn stalled_incomplete_sample_is_contradicted() {
     for (pause, is_corrected) in [(20, false), (1000, true)] {
         let mut proxy = WriterProxy::new(spec());
-        tell(&mut proxy, at(0), 1, 5, 1);
+        heartbeat(&mut proxy, at(0), 1, 5, 1);
         (1..=5)
             .for_each(|sample| assert_eq!(proxy.arrive(at(1), (number(sample), 0), true), Arrival::Deliver));
         for count in 1..10 {
@@ -136,7 +136,7 @@ fn stalled_incomplete_sample_is_contradicted() {
             if count == 1 || !is_corrected {
                 assert!(proxy.take_fragments(now, &fragment(6, count), None).is_none());
             }
-            tell(&mut proxy, now, 1, 5, 1 + count);
+            heartbeat(&mut proxy, now, 1, 5, 1 + count);
         }
         assert_eq!(proxy.take_corrections() > 0, is_corrected, "{pause} ms apart");
         assert_eq!(proxy.has_all(), is_corrected, "{pause} ms apart");
@@ -157,7 +157,7 @@ fn late_first_heartbeat_resets_retry_interval() {
     let now = now + Duration::from_millis(10);
     assert_eq!(proxy.arrive(now, (number(5), 0), true), Arrival::Early);
     assert!(proxy.hold(now, number(5), copy_sample(b"sample", None, false)));
-    tell(&mut proxy, now, 1, 5, 1);
+    heartbeat(&mut proxy, now, 1, 5, 1);
     proxy.answer(now, READER).unwrap();
     assert!(proxy.timeout().unwrap() < now + Duration::from_millis(500));
 }

@@ -20,7 +20,7 @@ impl ReaderProxy {
         if !self.spec.reliable {
             return false;
         }
-        if !self.takes_count(now, ack.count) {
+        if !self.is_count_accepted(now, ack.count) {
             return self.heartbeat || self.probe_at.is_some();
         }
         let base = ack.missing.base.min(self.last_due(history).next());
@@ -39,7 +39,7 @@ impl ReaderProxy {
     }
 
     /// Returns false if an acknowledgement was overtaken or has an implausible count; the reader is then asked.
-    fn takes_count(&mut self, now: Instant, count: u32) -> bool {
+    fn is_count_accepted(&mut self, now: Instant, count: u32) -> bool {
         let news = self.acknowledgements.check(now, count);
         match news {
             CountVerdict::Fresh => self.probe_at = None,

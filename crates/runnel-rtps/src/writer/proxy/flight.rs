@@ -96,7 +96,7 @@ impl Flight {
     }
 
     /// Returns whether to request an acknowledgement now, so that it arrives before the window is full.
-    pub fn wants_probe(&self) -> bool {
+    pub fn is_probe_due(&self) -> bool {
         let asked = self.probes.back().map_or(self.known, |probe| probe.sent);
         self.sent - asked >= WINDOW / 2
     }

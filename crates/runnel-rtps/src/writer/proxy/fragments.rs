@@ -16,15 +16,15 @@ const SAMPLE_OVERHEAD: usize = InfoTimestamp::LEN + 32 + 4 + Heartbeat::LEN;
 
 impl ReaderProxy {
     /// Returns whether a sample fits into a datagram with `full` bytes.
-    pub(super) fn fits<B: Lend>(&self, change: &Change<B>, full: usize) -> bool {
+    pub(super) fn has_space_for<B: Lend>(&self, change: &Change<B>, full: usize) -> bool {
         let len = if self.spec.plain.is_some() { PLAIN_PAYLOAD } else { change.payload.bytes().len() };
         full + len + Data::OVERHEAD + self.overhead() <= self.spec.datagram
     }
 
     /// Returns whether a sample may be appended to this datagram.
-    pub(super) fn may_add<B: Lend>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
+    pub(super) fn can_append<B: Lend>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
         let bytes = change.payload.bytes().len() + Data::OVERHEAD + self.overhead();
-        self.fits(change, out.len()) && out.allows(bytes)
+        self.has_space_for(change, out.len()) && out.has_space(bytes)
     }
 
     /// Returns the overhead of a sample for this reader.
@@ -38,20 +38,20 @@ impl ReaderProxy {
     }
 
     /// Returns whether a GAP and a heartbeat fit into a datagram.
-    pub(super) fn fits_gap<B: Lend>(&self, out: &Datagram<B>) -> bool {
+    pub(super) fn has_space_for_gap<B: Lend>(&self, out: &Datagram<B>) -> bool {
         let fits = Self::is_empty(out) || out.len() + Gap::MAX_LEN + Heartbeat::LEN <= self.spec.datagram;
-        fits && out.allows(Gap::MAX_LEN)
+        fits && out.has_space(Gap::MAX_LEN)
     }
 
     /// Returns whether a datagram with a fragment is within the limit of unproved peers.
-    pub(super) fn may_add_fragment<B: Lend>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
+    pub(super) fn can_append_fragment<B: Lend>(&self, change: &Change<B>, out: &Datagram<B>) -> bool {
         let len = change.payload.bytes().len().min(self.fragment_len().into());
-        out.allows(len + DataFrag::OVERHEAD + self.overhead())
+        out.has_space(len + DataFrag::OVERHEAD + self.overhead())
     }
 
     /// Returns whether a sample needs no fragmentation.
     pub(super) fn is_short<B: Lend>(&self, change: &Change<B>) -> bool {
-        self.fits(change, DATAGRAM_OVERHEAD)
+        self.has_space_for(change, DATAGRAM_OVERHEAD)
     }
 
     /// Returns the fragment size for this reader. Readers of one writer have different sizes: those on this host get

@@ -23,7 +23,7 @@ impl ReaderProxy {
                 // Fragments are sent in datagrams of their own.
                 return if Self::is_empty(out) { self.fill_fragment(now, ends, history, out) } else { None };
             }
-            if !self.may_add(change, out) {
+            if !self.can_append(change, out) {
                 return None;
             }
             put(change, ends, &self.spec, out);
@@ -70,7 +70,7 @@ impl ReaderProxy {
         if let Some(at) = self.pacer.not_before(now) {
             return Some(at);
         }
-        let change = history.get(self.next).filter(|change| self.may_add_fragment(change, out))?;
+        let change = history.get(self.next).filter(|change| self.can_append_fragment(change, out))?;
         let count = self.put_fragment(now, change, self.fragment, ends, out);
         self.fragment += 1;
         if self.fragment > count {

@@ -81,7 +81,7 @@ impl ReaderProxy {
     /// Returns whether a sample is next for a reader that has acknowledged nothing and must know its first number.
     pub(super) fn is_first_number_due<B: Lend>(&self, history: &History<B>, out: &Datagram<B>) -> bool {
         let next = history.at_or_after(self.next).filter(|_| self.spec.needs_first_number);
-        next.is_some_and(|change| self.is_short(change) && self.may_add(change, out) && !out.has_body())
+        next.is_some_and(|change| self.is_short(change) && self.can_append(change, out) && !out.has_body())
     }
 
     /// Appends a heartbeat with the first number before the first sample, for a reader that has acknowledged nothing:

@@ -39,7 +39,7 @@ impl ReaderProxy {
         }
         if !self.spec.reliable || self.has_lost(self.next) {
             self.heartbeat |= self.spec.reliable;
-        } else if self.fits_gap(out) {
+        } else if self.has_space_for_gap(out) {
             Gap::range(reader, writer, self.numbered(self.next), self.numbered(end)).emit(out.out());
         } else {
             return false;
@@ -69,7 +69,7 @@ impl ReaderProxy {
             self.heartbeat = true;
             return true;
         }
-        if !self.fits_gap(out) {
+        if !self.has_space_for_gap(out) {
             return false;
         }
         let there = history.at_or_after(number.max(self.start)).map(|change| change.number);

@@ -226,7 +226,7 @@ impl ReaderProxy {
     }
 
     /// Returns whether it is due a sample and is not known to have it.
-    pub(super) fn misses(&self, number: SequenceNumber) -> bool {
+    pub(super) fn is_missing(&self, number: SequenceNumber) -> bool {
         number > self.done() && number >= self.start
     }
 
@@ -236,7 +236,7 @@ impl ReaderProxy {
         self.next == number && self.fragment > 1 || is_repaired
     }
 
-    fn owes_acknowledgement(&self) -> bool {
+    fn has_unacknowledged(&self) -> bool {
         self.spec.reliable && self.acked < self.next.previous()
     }
 
@@ -248,8 +248,8 @@ impl ReaderProxy {
         tests::COMPARISONS.with(|count| count.set(count.get() + 1));
         let plain = |proxy: &Self| proxy.requested.is_empty() && proxy.requested_fragments.is_empty();
         // Some have a port for each reader, and only reliable readers delay progress.
-        let way = |proxy: &Self| (proxy.spec.address, proxy.spec.reliable);
-        way(self) == way(other)
+        let route = |proxy: &Self| (proxy.spec.address, proxy.spec.reliable);
+        route(self) == route(other)
             && self.spec.inline_qos == other.spec.inline_qos
             && (self.next, self.fragment, self.until) == (other.next, other.fragment, other.until)
             && self.first_announced(history) == other.first_announced(history)
@@ -267,7 +267,7 @@ impl ReaderProxy {
     /// Records that a datagram for another reader of its participant has reached it as well: by the same socket, at the
     /// same pace.
     pub(super) fn follow(&mut self, now: Instant, leader: Lead) {
-        if !self.owes_acknowledgement() {
+        if !self.has_unacknowledged() {
             self.since = now;
         }
         (self.next, self.fragment, self.pacer) = (leader.next, leader.fragment, leader.pacer);
@@ -282,7 +282,7 @@ impl ReaderProxy {
 
     /// Returns when to request an owed acknowledgement, or one after a contradiction.
     pub(super) fn reminder(&self) -> Option<Instant> {
-        let is_asked = self.owes_acknowledgement() && self.spec.gate == Gate::Open;
+        let is_asked = self.has_unacknowledged() && self.spec.gate == Gate::Open;
         let owed = is_asked.then(|| self.since + self.reminder_delay);
         owed.into_iter().chain(self.probe_at).min()
     }
@@ -326,7 +326,7 @@ impl ReaderProxy {
             return Filled::Nothing;
         }
         self.flight.begin();
-        let owed = self.owes_acknowledgement();
+        let owed = self.has_unacknowledged();
         self.skip_missing(history);
         if self.is_first_number_due(history, out) {
             self.fill_first_number(ends, history, heartbeats, out);
@@ -369,7 +369,7 @@ impl ReaderProxy {
     /// participant is complete when it has received that one, and not before.
     fn is_amid_discovery<B>(&self, writer: EntityId, history: &History<B>) -> bool {
         let follows = self.next <= history.last() && !self.is_window_full();
-        writer.is_builtin() && follows && !self.flight.wants_probe()
+        writer.is_builtin() && follows && !self.flight.is_probe_due()
     }
 
     /// Returns whether more fragments or repairs follow for a reader that asks slowly: an earlier heartbeat would make
@@ -399,7 +399,7 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) {
         // Fast DDS treats only a final heartbeat as a liveliness assertion: a request follows later.
-        let must_answer = !self.liveliness && (self.heartbeat || self.flight.wants_probe());
+        let must_answer = !self.liveliness && (self.heartbeat || self.flight.is_probe_due());
         if must_answer {
             self.flight.ask(now, self.next.previous());
         }

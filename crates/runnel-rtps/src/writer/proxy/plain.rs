@@ -33,7 +33,8 @@ impl ReaderProxy {
         out: &mut Datagram<B>,
     ) -> bool {
         let len = Data::OVERHEAD + FILLER.len() + Heartbeat::LEN;
-        let has_capacity = (Self::is_empty(out) || out.len() + len <= self.spec.datagram) && out.allows(len);
+        let has_capacity =
+            (Self::is_empty(out) || out.len() + len <= self.spec.datagram) && out.has_space(len);
         if has_capacity {
             Data::emit(out.out(), ends, number, &[], Payload::Value(&FILLER));
         }

@@ -65,7 +65,7 @@ impl ReaderProxy {
         };
         if !self.is_short(change) {
             self.request_all_fragments(number, history);
-        } else if out.has_body() || !self.may_add(change, out) {
+        } else if out.has_body() || !self.can_append(change, out) {
             return false;
         } else {
             put(change, ends, &self.spec, out);
@@ -87,7 +87,7 @@ impl ReaderProxy {
             return Some(at);
         }
         let change = history.get(number);
-        if change.is_some_and(|change| !self.may_add_fragment(change, out)) {
+        if change.is_some_and(|change| !self.can_append_fragment(change, out)) {
             return None;
         }
         self.requested_fragments.pop_front();

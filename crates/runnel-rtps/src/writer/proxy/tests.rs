@@ -209,8 +209,8 @@ fn one_gap_covers_many_requested_samples() {
     let (bytes, longest) = sent(&mut proxy, &history);
     let gaps = gaps(&bytes);
     assert_eq!(gaps.len(), 1);
-    let told = gaps[0].list.iter().map(|number| number.0);
-    assert!(gaps[0].start.0 == 3 && told.eq((5..=255).step_by(2)));
+    let announced = gaps[0].list.iter().map(|number| number.0);
+    assert!(gaps[0].start.0 == 3 && announced.eq((5..=255).step_by(2)));
     assert!(longest <= 300, "{longest} bytes");
 }
 

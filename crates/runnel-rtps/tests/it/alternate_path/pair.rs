@@ -98,7 +98,7 @@ impl Pair {
     }
 
     /// Returns the numbers of records in flight, and of samples that wait for the sender.
-    pub fn under_way(&self) -> (usize, usize) {
+    pub fn in_flight(&self) -> (usize, usize) {
         (self.memory.len(), self.sender.as_ref().map_or(0, Sender::queue_len))
     }
 
@@ -159,12 +159,12 @@ impl Pair {
             match record {
                 Record::Begin { first_unacknowledged, from } => self.begin(first_unacknowledged, from),
                 Record::Sample(Numbered { number, bytes, message }) => {
-                    let delivery = self.delivery.as_mut().expect("it comes behind a Begin");
+                    let delivery = self.delivery.as_mut().expect("it follows a Begin");
                     delivery.receiver.message(delivery.memory, number, message, bytes).unwrap();
                     delivery.position = number + 1;
                 }
                 Record::Skip(to) => {
-                    let delivery = self.delivery.as_mut().expect("it comes behind a Begin");
+                    let delivery = self.delivery.as_mut().expect("it follows a Begin");
                     delivery.receiver.skip(delivery.memory, to).unwrap();
                     delivery.position = to;
                 }
