@@ -62,7 +62,7 @@ impl<P> History<P> {
     }
 
     /// Counts a sample that is not held.
-    pub fn pass(&mut self) -> SequenceNumber {
+    pub fn skip_number(&mut self) -> SequenceNumber {
         self.last = self.last.next();
         self.last
     }
@@ -153,7 +153,7 @@ impl<P: Lend> History<P> {
 mod tests {
     use super::*;
 
-    /// As many bytes as it says.
+    /// Payload with as many bytes as its value.
     impl Lend for u32 {
         fn bytes(&self) -> &[u8] {
             &[0; 100][..*self as usize]
@@ -194,7 +194,7 @@ mod tests {
         let mut history = history(1);
         history.pop();
         assert_eq!((history.first().0, history.last().0), (2, 1));
-        assert_eq!((history.pass().0, history.first().0), (2, 3));
+        assert_eq!((history.skip_number().0, history.first().0), (2, 3));
     }
 
     #[test]

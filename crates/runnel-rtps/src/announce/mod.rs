@@ -1,7 +1,7 @@
 //! Announcements of participants and endpoints: parameter lists after an encapsulation header.
 //!
-//! Unknown parameters are skipped. A known parameter with an invalid value makes the announcement refused, with an
-//! error that names the field. Strings and lists have limits.
+//! Unknown parameters are skipped. An announcement with an invalid value of a known parameter is refused, with an error
+//! that names the field. Strings and lists have limits.
 
 mod endpoint;
 mod fields;

@@ -32,7 +32,7 @@ impl Participant {
         if all > most || !self.config.is_own(ip) && here > most / 4 {
             return false;
         }
-        while all + self.kept.bytes() > most && self.kept.forget_oldest() {}
+        while all + self.remembered.bytes() > most && self.remembered.forget_oldest() {}
         true
     }
 

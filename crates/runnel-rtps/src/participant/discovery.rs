@@ -137,7 +137,7 @@ impl Participant {
     /// Handles the announced end of an endpoint, which may be forged: it is remembered.
     pub(super) fn handle_endpoint_end(&mut self, now: Instant, guid: Guid) {
         if let Some(known) = self.drop_endpoint(guid) {
-            self.keep_endpoint(now, known);
+            self.remember_endpoint(now, known);
         }
     }
 

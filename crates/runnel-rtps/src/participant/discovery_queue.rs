@@ -17,7 +17,7 @@ const UNPROVED: (u32, Duration) = (16, Duration::from_micros(250));
 #[derive(Debug)]
 pub(super) struct DiscoveryQueue {
     /// Announcements to groups and addresses.
-    calls: VecDeque<Work>,
+    announcements: VecDeque<Work>,
     proved: Lane,
     unproved: Lane,
 }
@@ -56,7 +56,7 @@ impl Lane {
 
 impl DiscoveryQueue {
     pub fn new() -> Self {
-        Self { calls: VecDeque::new(), proved: Lane::new(PROVED), unproved: Lane::new(UNPROVED) }
+        Self { announcements: VecDeque::new(), proved: Lane::new(PROVED), unproved: Lane::new(UNPROVED) }
     }
 
     pub fn clear(&mut self) {
@@ -64,8 +64,8 @@ impl DiscoveryQueue {
     }
 
     /// Appends announcements.
-    pub fn call(&mut self, calls: impl Iterator<Item = Work>) {
-        self.calls.extend(calls);
+    pub fn push_announcements(&mut self, announcements: impl Iterator<Item = Work>) {
+        self.announcements.extend(announcements);
     }
 
     /// Appends a participant.
@@ -76,7 +76,7 @@ impl DiscoveryQueue {
 
     /// Returns the next work.
     pub fn pop(&mut self, now: Instant) -> Option<Work> {
-        self.calls.pop_front().or_else(|| self.proved.pop(now)).or_else(|| self.unproved.pop(now))
+        self.announcements.pop_front().or_else(|| self.proved.pop(now)).or_else(|| self.unproved.pop(now))
     }
 
     /// Counts a datagram that was sent to a participant.
@@ -87,9 +87,9 @@ impl DiscoveryQueue {
 
     /// Returns when the next datagram may be sent.
     pub fn ready_at(&self) -> Option<Instant> {
-        let calls = (!self.calls.is_empty()).then_some(Instant(0));
+        let announcements = (!self.announcements.is_empty()).then_some(Instant(0));
         let lanes = [&self.proved, &self.unproved].into_iter().filter(|lane| !lane.peers.is_empty());
-        calls.into_iter().chain(lanes.map(Lane::ready_at)).min()
+        announcements.into_iter().chain(lanes.map(Lane::ready_at)).min()
     }
 }
 

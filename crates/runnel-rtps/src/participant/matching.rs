@@ -93,7 +93,7 @@ impl Participant {
             address: address_of(reader, peer.user, |ip| peer.is_reached_at(&self.config, ip)),
             reliable: reader.qos.reliability == Reliability::Reliable
                 && ours.qos.reliability == Reliability::Reliable,
-            wants_earlier: reader.qos.durability == Durability::TransientLocal,
+            wants_history: reader.qos.durability == Durability::TransientLocal,
             datagram: path.datagram,
             rate: path.rate,
             requests_slowly: peer.data.vendor == VendorId::CYCLONE_DDS,

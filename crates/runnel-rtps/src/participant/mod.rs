@@ -17,7 +17,6 @@ mod discovery_queue;
 mod discovery_reads;
 mod entity_ids;
 mod flow_control;
-mod kept;
 mod matching;
 mod monitor;
 mod own_endpoints;
@@ -25,6 +24,7 @@ mod peers;
 mod receive;
 mod rediscovery;
 mod relocation;
+mod remembered;
 mod remote_matches;
 mod transmit;
 mod user_writers;
@@ -47,9 +47,9 @@ use core::net::{IpAddr, SocketAddr};
 use discovery_queue::DiscoveryQueue;
 use discovery_reads::DiscoveryReads;
 use entity_ids::EntityIds;
-use kept::Kept;
 use monitor::{Monitored, Monitors};
 use peers::Peers;
+use remembered::Remembered;
 use runnel_core::qos::{QoS, Reliability};
 use runnel_core::time::Instant;
 use runnel_core::timers::Timers;
@@ -90,7 +90,7 @@ pub struct Participant {
     readers_by_writer: BTreeMap<Guid, Vec<EntityId>>,
     /// Heartbeats of writers that are not discovered yet.
     early: BTreeMap<(Guid, EntityId), Heartbeat>,
-    kept: Kept,
+    remembered: Remembered,
     /// Repeated reads of peers' discovery.
     reads: DiscoveryReads,
     /// Number of corrections of remote state, by local endpoint.
@@ -156,7 +156,7 @@ impl Participant {
             budgets: Budgets::new(config.limits.waiting_bytes),
             readers_by_writer: BTreeMap::new(),
             early: BTreeMap::new(),
-            kept: Kept::default(),
+            remembered: Remembered::default(),
             reads: DiscoveryReads::default(),
             corrections: BTreeMap::new(),
             audiences: BTreeMap::new(),

@@ -352,7 +352,7 @@ impl Participant {
         }
     }
 
-    /// Arms the timer for its next greeting, its move, or the end of its lease.
+    /// Arms the timer for the next announcement to it, its move, or the end of its lease.
     pub(super) fn arm_peer(&mut self, prefix: GuidPrefix) {
         let Some(peer) = self.peers.get(prefix) else { return };
         let until = peer.last_received + peer.lease(self.config.limits);
@@ -408,7 +408,7 @@ impl Participant {
             self.move_peer(prefix);
             if is_checked {
                 // If it is still there, it answers.
-                self.discovery.call(core::iter::once(Work::Call(prefix, former)));
+                self.discovery.push_announcements(core::iter::once(Work::Call(prefix, former)));
             }
         }
     }

@@ -77,7 +77,7 @@ impl Participant {
             return;
         }
         let (source, destination, stamp) = (message.prefix, GuidPrefix::UNKNOWN, None);
-        self.restore_if_kept(now, from, source);
+        self.restore_participant(now, from, source);
         let is_counted = self.note_datagram(now, from, source, datagram.len());
         let uncounted = if is_counted { 0 } else { datagram.len() };
         let (tried, announced) = (false, false);
@@ -323,7 +323,7 @@ impl Participant {
             let of_it = taken.entry(prefix).or_default();
             *of_it = of_it.saturating_add(bytes);
         }
-        let half = self.budgets.incomplete.most() / 2;
+        let half = self.budgets.incomplete.size() / 2;
         let asks_little = taken.remove(&asks).unwrap_or(0) + len <= half;
         let most = taken.into_iter().max_by_key(|(_, bytes)| *bytes);
         if let Some((prefix, _)) = most.filter(|(_, most)| *most == STALLED || *most > half && asks_little) {
@@ -351,7 +351,7 @@ impl Participant {
     /// Restores a writer without local readers, whose end may have been forged.
     fn restore_endpoint_if_silent(&mut self, now: Instant, writer: Guid) {
         if !self.readers_by_writer.contains_key(&writer) {
-            self.restore_endpoint_if_kept(now, writer);
+            self.restore_endpoint(now, writer);
         }
     }
 
@@ -403,7 +403,7 @@ impl Participant {
             return;
         }
         let reader = context.source.with(ack.reader);
-        self.restore_endpoint_if_kept(context.now, reader);
+        self.restore_endpoint(context.now, reader);
         if !ack.writer.is_builtin() {
             return self.update_matched(ack.writer, reader, Change::Acknowledged(reader, *ack));
         }

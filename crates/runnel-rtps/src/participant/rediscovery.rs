@@ -74,7 +74,8 @@ impl Participant {
     pub(super) fn search(&mut self, now: Instant) {
         let found: Vec<SocketAddr> = self.peers.proved().map(|peer| peer.metatraffic).collect();
         self.peers.lost.retain(|lost| lost.until > now && !found.contains(&lost.address));
-        self.discovery.call(self.peers.lost.iter().map(|lost| Work::Call(lost.prefix, lost.address)));
+        self.discovery
+            .push_announcements(self.peers.lost.iter().map(|lost| Work::Call(lost.prefix, lost.address)));
         if self.peers.lost.is_empty() {
             self.writers.values_mut().for_each(|writer| writer.keep_disposals(false));
         } else {

@@ -111,11 +111,11 @@ impl Participant {
 
     /// Announces the participant, and schedules the next announcement.
     pub(super) fn announce(&mut self, now: Instant) {
-        self.kept.expire(now);
+        self.remembered.expire(now);
         let targets = self.config.multicast.iter().chain(&self.config.peers);
-        self.discovery.call(targets.map(|to| Work::Announce(*to)));
+        self.discovery.push_announcements(targets.map(|to| Work::Announce(*to)));
         if LOCAL_ROUNDS.contains(&self.announced) {
-            self.discovery.call(self.config.local_ports.iter().map(|to| Work::Announce(*to)));
+            self.discovery.push_announcements(self.config.local_ports.iter().map(|to| Work::Announce(*to)));
         }
         if self.move_reminders > 0 {
             self.move_reminders -= 1;

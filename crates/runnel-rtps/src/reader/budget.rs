@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Clone, Debug)]
 pub(crate) struct Budget {
     claimed: Arc<AtomicUsize>,
-    most: usize,
+    size: usize,
 }
 
 /// Claimed bytes of a budget, released on drop.
@@ -27,18 +27,18 @@ pub(crate) struct Budgets {
 }
 
 impl Budget {
-    pub fn new(most: usize) -> Self {
-        Self { claimed: Arc::default(), most }
+    pub fn new(size: usize) -> Self {
+        Self { claimed: Arc::default(), size }
     }
 
     /// Returns the size of the budget in bytes.
-    pub fn most(&self) -> usize {
-        self.most
+    pub fn size(&self) -> usize {
+        self.size
     }
 
     /// Returns whether so many bytes are free.
     pub fn has(&self, bytes: usize) -> bool {
-        self.claimed.load(Ordering::Relaxed).saturating_add(bytes) <= self.most
+        self.claimed.load(Ordering::Relaxed).saturating_add(bytes) <= self.size
     }
 
     /// Claims bytes; `None` if they are not free.
@@ -52,8 +52,8 @@ impl Budget {
 }
 
 impl Budgets {
-    pub fn new(most: usize) -> Self {
-        Self { held: Budget::new(most), incomplete: Budget::new(most) }
+    pub fn new(size: usize) -> Self {
+        Self { held: Budget::new(size), incomplete: Budget::new(size) }
     }
 }
 

@@ -163,7 +163,7 @@ impl Fragments {
         budget: &Budget,
     ) -> Option<Complete> {
         if !self.samples.contains_key(&frag.number) {
-            self.pass(frag.number);
+            self.note_later_sample(frag.number);
             self.displace_newer(frag.number)?;
             let claim = self.claim(frag.number, frag.sample_len as usize, budget)?;
             self.samples.insert(frag.number, Incomplete::new(frag, stamp, claim)?);
@@ -248,7 +248,7 @@ impl Fragments {
     }
 
     /// Drops samples after this number, which the writer does not have.
-    pub fn forget_behind(&mut self, number: SequenceNumber) {
+    pub fn drop_after(&mut self, number: SequenceNumber) {
         self.forgotten |= !self.samples.split_off(&number.next()).is_empty();
     }
 
@@ -289,19 +289,19 @@ impl Fragments {
     }
 
     /// Records that fragments up to this one can be requested.
-    pub fn know(&mut self, number: SequenceNumber, last: u32) {
+    pub fn extend_known(&mut self, number: SequenceNumber, last: u32) {
         if let Some(sample) = self.samples.get_mut(&number) {
             sample.highest = sample.highest.max(last.min(sample.count()));
         }
     }
 
     /// Records that all fragments of a sample can be requested.
-    pub fn know_all(&mut self, number: SequenceNumber) {
-        self.know(number, u32::MAX);
+    pub fn extend_known_to_all(&mut self, number: SequenceNumber) {
+        self.extend_known(number, u32::MAX);
     }
 
     /// Records that this sample has begun to arrive: all fragments of earlier ones were sent and can be requested.
-    pub fn pass(&mut self, number: SequenceNumber) {
+    pub fn note_later_sample(&mut self, number: SequenceNumber) {
         for sample in
             self.samples.range_mut(..number).map(|(_, sample)| sample).filter(|sample| !sample.passed)
         {

@@ -242,7 +242,7 @@ fn wait_for_capacity_does_not_slow_repairs() {
 
 /// Sends a sample each 10 ms, loses each tenth, and delivers requested ones after `takes` milliseconds; returns the
 /// average number of requests for each of the last lost ones.
-fn asked_each(takes: u64) -> f64 {
+fn requests_per_loss(takes: u64) -> f64 {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     let _ = proxy.answer(at(0), READER);
@@ -271,7 +271,7 @@ fn asked_each(takes: u64) -> f64 {
 #[test]
 fn slow_repairs_are_requested_once() {
     for takes in [1, 8, 50, 200] {
-        let each = asked_each(takes);
+        let each = requests_per_loss(takes);
         assert!(each < 1.2, "{each} times each where a repair takes {takes} ms");
     }
 }
@@ -409,7 +409,7 @@ fn alternate_path_samples_are_neither_requested_nor_lost() {
 }
 
 /// Receives a fragment of 80 bytes of a sample with four.
-fn fragment_comes(proxy: &mut WriterProxy, now: Instant, number: i64, fragment: u32) {
+fn receive_fragment(proxy: &mut WriterProxy, now: Instant, number: i64, fragment: u32) {
     let mut out = Vec::new();
     begin(&mut out, VendorId::RUNNEL, GuidPrefix([1; 12]));
     let number = SequenceNumber(number);
@@ -431,15 +431,15 @@ fn next_sample_triggers_fragment_requests() {
     let mut proxy = proxy(true);
     proxy.heartbeat(at(0), &heartbeat(1, 0, 1));
     let _ = proxy.answer(at(0), READER);
-    fragment_comes(&mut proxy, at(1), 1, 1);
-    fragment_comes(&mut proxy, at(1), 1, 3);
+    receive_fragment(&mut proxy, at(1), 1, 1);
+    receive_fragment(&mut proxy, at(1), 1, 3);
     assert_eq!(missing_fragments(&mut proxy, at(1)), None, "more may be in flight");
-    fragment_comes(&mut proxy, at(2), 2, 1);
+    receive_fragment(&mut proxy, at(2), 2, 1);
     assert_eq!(missing_fragments(&mut proxy, at(2)), Some((1, [2, 4].into())));
-    fragment_comes(&mut proxy, at(3), 3, 1);
+    receive_fragment(&mut proxy, at(3), 3, 1);
     assert_eq!(missing_fragments(&mut proxy, at(3)), Some((2, [2, 3, 4].into())), "those of 1 are in flight");
     // Fragments of other samples do not postpone it.
-    (4..30).for_each(|millis| fragment_comes(&mut proxy, at(millis), 3, 1));
+    (4..30).for_each(|millis| receive_fragment(&mut proxy, at(millis), 3, 1));
     assert!(proxy.handle_timeout(at(30)));
     assert_eq!(missing_fragments(&mut proxy, at(30)), Some((1, [2, 4].into())));
 }

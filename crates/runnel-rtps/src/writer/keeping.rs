@@ -29,14 +29,14 @@ impl<B: Lend> Writer<B> {
         let keeps_all = self.qos.history == Keep::KeepAll;
         let holds = |reader: &ReaderProxy| {
             let waits = keeps_all && reader.is_reliable() && reader.is_open();
-            reader.is_amid(number) || waits && reader.is_missing(number)
+            reader.is_partly_sent(number) || waits && reader.is_missing(number)
         };
         !self.readers.iter().any(holds)
     }
 
     /// Displaces the oldest samples beyond the limits, including those held over; returns the payload of one.
     pub(super) fn displace_excess(&mut self) -> Option<B> {
-        let (most, mut out) = (self.most(), None);
+        let (most, mut out) = (self.max_samples(), None);
         for _ in 0..=self.held_over {
             if self.history.len() <= most {
                 break;
@@ -65,14 +65,14 @@ impl<B: Lend> Writer<B> {
     }
 
     /// Returns the maximum number of samples.
-    pub(super) fn most(&self) -> usize {
+    pub(super) fn max_samples(&self) -> usize {
         if self.qos.history == Keep::KeepAll { self.limit } else { self.qos.depth.max(1) }
     }
 
     /// Removes samples that no reader needs.
     pub(super) fn trim(&mut self) {
         // Late joiners need only the last ones; more are held after some were returned by an alternate path.
-        let kept = if self.is_latching() { self.most() } else { 0 };
+        let kept = if self.is_latching() { self.max_samples() } else { 0 };
         if self.history.len() <= kept && self.disposed.is_empty() {
             return;
         }

@@ -120,11 +120,11 @@ impl<B: Lend> Writer<B> {
             self.readers.insert(reader);
             return;
         }
-        let latching = self.is_latching() && spec.wants_earlier;
+        let latching = self.is_latching() && spec.wants_history;
         let start = match latching {
             // It waits for sample 1.
             _ if spec.plain.is_some() => SequenceNumber::FIRST,
-            true => self.history.first_of_newest(self.most()),
+            true => self.history.first_of_newest(self.max_samples()),
             false => self.history.last().next(),
         };
         self.readers.insert(ReaderProxy::new(spec, start, self.history.last()));
@@ -176,7 +176,7 @@ impl<B: Lend> Writer<B> {
         }
         let is_awaited = !self.unmatched.is_empty();
         if !self.is_latching() && !is_awaited && self.readers.iter().all(ReaderProxy::is_passed_over) {
-            self.history.pass();
+            self.history.skip_number();
             return Ok(Some(payload));
         }
         if let Some(full) = self.full() {
@@ -251,7 +251,7 @@ impl<B: Lend> Writer<B> {
     /// Handles an ACKNACK. Returns whether something is to be sent.
     pub fn acknowledge(&mut self, now: Instant, reader: Guid, ack: &AckNack) -> bool {
         let Some(proxy) = self.readers.get_mut(reader) else { return false };
-        let Some(ack) = proxy.in_own_numbers(ack) else { return !ack.is_final };
+        let Some(ack) = proxy.own_acknowledgement(ack) else { return !ack.is_final };
         let wants = proxy.acknowledge(now, &ack, &self.history);
         self.trim();
         wants

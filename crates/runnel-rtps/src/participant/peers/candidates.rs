@@ -1,5 +1,5 @@
-//! Candidates: participants that have not proved their address. They are greeted within their credit, put on trial,
-//! demoted or proved.
+//! Candidates: participants that have not proved their address. They are sent our announcement within their
+//! credit, put on trial, demoted or proved.
 
 use super::{Outbox, Peer, Standing, number_offset};
 use crate::announce::{ParticipantData, nearest};
@@ -268,7 +268,7 @@ impl Participant {
                     guid: prefix.with(reader),
                     address,
                     reliable: true,
-                    wants_earlier: true,
+                    wants_history: true,
                     datagram: path.datagram,
                     rate: path.rate,
                     requests_slowly: false,

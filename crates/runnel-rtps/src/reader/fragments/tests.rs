@@ -59,7 +59,7 @@ fn missing_fragments_end_at_highest_known() {
     let mut fragments = Fragments::default();
     take(&mut fragments, 7, 2, &SAMPLE);
     assert!(fragments.missing(SequenceNumber(7), false).unwrap().iter().eq([1]));
-    fragments.know_all(SequenceNumber(7));
+    fragments.extend_known_to_all(SequenceNumber(7));
     assert!(fragments.missing(SequenceNumber(7), false).unwrap().iter().eq([1, 3, 4]));
     assert_eq!(fragments.missing(SequenceNumber(8), false), None);
 }

@@ -83,7 +83,7 @@ impl WriterProxy {
             self.note_jump(now, self.next, heartbeat.first);
             let before = self.lost;
             self.lose_before(heartbeat.first);
-            self.lost = before + self.position.hold_back_lost(self.lost - before);
+            self.lost = before + self.position.defer_lost(self.lost - before);
         }
         self.position.note_announced(now, heartbeat.last);
         self.update_last(now, heartbeat);
@@ -129,7 +129,7 @@ impl WriterProxy {
         }
         if heartbeat.number >= self.next {
             self.last = self.last.max(heartbeat.number);
-            self.fragments.know(heartbeat.number, heartbeat.last_fragment);
+            self.fragments.extend_known(heartbeat.number, heartbeat.last_fragment);
             self.note_missing();
         }
     }
@@ -147,7 +147,7 @@ impl WriterProxy {
             // More fragments of it may be in flight, whatever arrives of other samples.
             Some(_) if quiet.is_some_and(|quiet| now < quiet) => self.retry.at = quiet,
             Some(number) => {
-                self.fragments.know_all(number);
+                self.fragments.extend_known_to_all(number);
                 self.retry.unanswered = self.retry.unanswered.saturating_add(1);
                 self.position.wants_heartbeat |= self.retry.unanswered >= PROBE_AFTER_TRIES;
                 (self.retry.at, self.owes_answer) = (None, true);

@@ -54,14 +54,14 @@ impl WriterProxy {
             self.position.recent.note_of_discovery(number, digest, self.next);
         }
         self.fragments.forget(number);
-        self.fragments.pass(number);
+        self.fragments.note_later_sample(number);
         if !self.is_next_known() || number > self.next || !has_capacity {
             return Arrival::Early;
         }
         self.note_repaired(now, number);
         self.position.confirm(now);
         if self.is_endpoint_writer() {
-            self.position.rest_on_sample(now);
+            self.position.note_discovery_sample(now);
         }
         self.deliver_up_to(now, number);
         Arrival::Deliver
@@ -307,7 +307,7 @@ impl WriterProxy {
 
     /// Drops held and incomplete samples after the last one of the writer. The next one may be arriving in fragments.
     pub(super) fn drop_after(&mut self, last: SequenceNumber) {
-        self.fragments.forget_behind(last.next());
+        self.fragments.drop_after(last.next());
         let behind = self.held.split_off(&last.next());
         self.held_bytes -= behind.values().map(|held| held.sample.bytes.len()).sum::<usize>();
         self.whole = self.whole.min(last);

@@ -106,7 +106,7 @@ impl Position {
 
     /// Records a discovery sample as proof of the writer's progress; an earlier HEARTBEAT may have been forged together
     /// with it.
-    pub(super) fn rest_on_sample(&mut self, now: Instant) {
+    pub(super) fn note_discovery_sample(&mut self, now: Instant) {
         self.unproved = Some(now);
         self.probe_at = Some(now + QUIET);
     }
@@ -122,7 +122,7 @@ impl Position {
 
     /// Defers losses announced by a HEARTBEAT: an implausible number counts only when the jump is confirmed. Returns
     /// those that count now.
-    pub(super) fn hold_back_lost(&mut self, lost: u64) -> u64 {
+    pub(super) fn defer_lost(&mut self, lost: u64) -> u64 {
         let is_unlikely = lost > u64::from(WINDOW);
         let Some(jump) = self.jump.as_mut().filter(|jump| jump.is_doubtful && is_unlikely) else {
             return lost;

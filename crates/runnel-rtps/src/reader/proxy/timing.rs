@@ -12,13 +12,13 @@ pub(super) const LONGEST: Duration = Duration::from_millis(500);
 /// Estimated repair time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
-    takes: Duration,
-    followed: Option<Followed>,
+    repair_time: Duration,
+    tracked: Option<TrackedRepair>,
 }
 
 /// Requested sample.
 #[derive(Clone, Copy, Debug)]
-struct Followed {
+struct TrackedRepair {
     number: SequenceNumber,
     asked: Instant,
     /// It was requested again, so its arrival may answer the first request or the last.
@@ -28,57 +28,57 @@ struct Followed {
 
 impl Timing {
     pub fn new() -> Self {
-        Self { takes: UNKNOWN, followed: None }
+        Self { repair_time: UNKNOWN, tracked: None }
     }
 
     /// Returns the interval until a repair is requested again.
     pub fn pause(&self) -> Duration {
-        self.takes
+        self.repair_time
     }
 
     /// Returns the interval for fragments, which may be paced.
     pub fn pause_of_fragments(&self) -> Duration {
-        self.takes.max(UNKNOWN)
+        self.repair_time.max(UNKNOWN)
     }
 
     /// Records a requested sample.
     pub fn note_asked(&mut self, now: Instant, number: SequenceNumber) {
-        match &mut self.followed {
-            Some(followed) if followed.number == number => followed.again |= followed.arrived.is_none(),
+        match &mut self.tracked {
+            Some(tracked) if tracked.number == number => tracked.again |= tracked.arrived.is_none(),
             // A second copy of a received one may be in flight.
-            Some(Followed { arrived: Some(arrived), .. }) if *arrived + self.takes > now => {}
-            Some(Followed { arrived: None, .. }) => {}
-            _ => self.followed = Some(Followed { number, asked: now, again: false, arrived: None }),
+            Some(TrackedRepair { arrived: Some(arrived), .. }) if *arrived + self.repair_time > now => {}
+            Some(TrackedRepair { arrived: None, .. }) => {}
+            _ => self.tracked = Some(TrackedRepair { number, asked: now, again: false, arrived: None }),
         }
     }
 
     /// Records that samples before this one are no longer missing.
     pub fn note_done(&mut self, next: SequenceNumber) {
-        let is_moot = |followed: &Followed| followed.arrived.is_none() && followed.number < next;
-        if self.followed.as_ref().is_some_and(is_moot) {
-            self.followed = None;
+        let is_moot = |tracked: &TrackedRepair| tracked.arrived.is_none() && tracked.number < next;
+        if self.tracked.as_ref().is_some_and(is_moot) {
+            self.tracked = None;
         }
     }
 
     /// Records the first arrival of a sample. A sample that was requested once shows the repair time.
     pub fn note_arrival(&mut self, now: Instant, number: SequenceNumber) {
-        let Some(followed) = self.followed.as_mut().filter(|followed| followed.number == number) else {
+        let Some(tracked) = self.tracked.as_mut().filter(|tracked| tracked.number == number) else {
             return;
         };
-        if followed.again {
-            followed.arrived = Some(now);
+        if tracked.again {
+            tracked.arrived = Some(now);
             return;
         }
-        let took = now.since(followed.asked);
-        self.takes = ((self.takes * 3 + took * 3 / 2) / 4).clamp(SHORTEST, LONGEST);
-        self.followed = None;
+        let took = now.since(tracked.asked);
+        self.repair_time = ((self.repair_time * 3 + took * 3 / 2) / 4).clamp(SHORTEST, LONGEST);
+        self.tracked = None;
     }
 
     /// Records a repeated arrival. If the sample was requested again, that was too early.
     pub fn note_repeated_arrival(&mut self, number: SequenceNumber) {
-        if self.followed.is_some_and(|followed| followed.number == number && followed.arrived.is_some()) {
-            self.takes = (self.takes * 3 / 2).min(LONGEST);
-            self.followed = None;
+        if self.tracked.is_some_and(|tracked| tracked.number == number && tracked.arrived.is_some()) {
+            self.repair_time = (self.repair_time * 3 / 2).min(LONGEST);
+            self.tracked = None;
         }
     }
 }

@@ -18,7 +18,7 @@ impl ReaderProxy {
     ) -> Option<Instant> {
         let last = self.last_due(history);
         while self.next <= last && !out.has_body() && !self.is_window_full() {
-            let change = self.come_to_next(ends, last, history, out)?;
+            let change = self.next_change(ends, last, history, out)?;
             if !self.is_short(change) {
                 // Fragments are sent in datagrams of their own.
                 return if Self::is_empty(out) { self.fill_fragment(now, ends, history, out) } else { None };
@@ -39,7 +39,7 @@ impl ReaderProxy {
 
     /// Skips missing samples, which it announces to the reader; returns the next sample if there is one and the
     /// announcement fits.
-    fn come_to_next<'a, B: Lend>(
+    fn next_change<'a, B: Lend>(
         &mut self,
         ends: (EntityId, EntityId),
         last: SequenceNumber,

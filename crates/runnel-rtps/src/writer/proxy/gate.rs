@@ -58,7 +58,7 @@ impl ReaderProxy {
 
     /// Converts an acknowledgement to the writer's own numbers; `None` if it precedes the first one, as from a reader
     /// that does not know it: the heartbeat is sent again.
-    pub(in crate::writer) fn in_own_numbers(&mut self, ack: &AckNack) -> Option<AckNack> {
+    pub(in crate::writer) fn own_acknowledgement(&mut self, ack: &AckNack) -> Option<AckNack> {
         if self.spec.number_offset == 0 {
             return Some(*ack);
         }

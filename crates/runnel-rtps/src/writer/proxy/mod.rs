@@ -43,7 +43,7 @@ pub(crate) struct ReaderSpec {
     pub address: SocketAddr,
     pub reliable: bool,
     /// Its durability requests earlier samples.
-    pub wants_earlier: bool,
+    pub wants_history: bool,
     /// Maximum datagram size.
     pub datagram: usize,
     /// Rate of fragments.
@@ -231,7 +231,7 @@ impl ReaderProxy {
     }
 
     /// Returns whether it has been sent only some fragments of a sample.
-    pub(super) fn is_amid(&self, number: SequenceNumber) -> bool {
+    pub(super) fn is_partly_sent(&self, number: SequenceNumber) -> bool {
         let is_repaired = self.requested_fragments.front().is_some_and(|(asked, _)| asked == number);
         self.next == number && self.fragment > 1 || is_repaired
     }
@@ -360,14 +360,14 @@ impl ReaderProxy {
     fn is_heartbeat_due<B>(&self, has_content: bool, writer: EntityId, history: &History<B>) -> bool {
         let is_due = self.spec.reliable
             && (has_content || self.heartbeat)
-            && !self.is_amid_discovery(writer, history)
-            && !self.is_amid_fragments_for_slow_reader(has_content);
+            && !self.has_more_discovery(writer, history)
+            && !self.has_more_fragments_for_slow_reader(has_content);
         is_due || self.liveliness
     }
 
     /// Returns whether more discovery samples follow at once: only the last datagram holds a heartbeat, so that the
     /// participant is complete when it has received that one, and not before.
-    fn is_amid_discovery<B>(&self, writer: EntityId, history: &History<B>) -> bool {
+    fn has_more_discovery<B>(&self, writer: EntityId, history: &History<B>) -> bool {
         let follows = self.next <= history.last() && !self.is_window_full();
         writer.is_builtin() && follows && !self.flight.is_probe_due()
     }
@@ -375,7 +375,7 @@ impl ReaderProxy {
     /// Returns whether more fragments or repairs follow for a reader that asks slowly: an earlier heartbeat would make
     /// it request a part, and the rest only after its delay. Not for the first sample: Cyclone DDS begins after the
     /// first heartbeat that it receives, and the one before that sample may be lost.
-    fn is_amid_fragments_for_slow_reader(&self, has_content: bool) -> bool {
+    fn has_more_fragments_for_slow_reader(&self, has_content: bool) -> bool {
         let follows = self.fragment > 1 || !self.requested_fragments.is_empty();
         has_content && self.spec.requests_slowly && follows && self.next > self.start
     }

@@ -29,7 +29,7 @@ fn proxy(datagram: usize) -> ReaderProxy {
         guid: GuidPrefix([2; 12]).with(ENDS.0),
         address: ([10, 0, 0, 2], 7410).into(),
         reliable: true,
-        wants_earlier: false,
+        wants_history: false,
         datagram,
         rate: RATE,
         requests_slowly: false,

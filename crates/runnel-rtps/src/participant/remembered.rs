@@ -28,15 +28,15 @@ const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Remembered participants and endpoints.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct Remembered {
     participants: VecDeque<(Peer, Instant)>,
     endpoints: VecDeque<(Endpoint, Instant)>,
     /// Bytes of all remembered endpoints.
     bytes: usize,
 }
 
-impl Kept {
-    fn keep_endpoint(&mut self, now: Instant, endpoint: Endpoint) {
+impl Remembered {
+    fn remember_endpoint(&mut self, now: Instant, endpoint: Endpoint) {
         self.expire(now);
         if self.endpoints.len() >= MAX_ENDPOINTS {
             self.forget_oldest_endpoint();
@@ -45,7 +45,7 @@ impl Kept {
         self.endpoints.push_back((endpoint, now));
     }
 
-    fn keep_participant(&mut self, now: Instant, peer: Peer) {
+    fn remember_participant(&mut self, now: Instant, peer: Peer) {
         self.expire(now);
         if self.participants.len() >= MAX_PARTICIPANTS {
             self.forget_oldest_participant();
@@ -133,24 +133,24 @@ impl Participant {
     /// Handles the announced end of a participant.
     pub(super) fn end_participant(&mut self, now: Instant, prefix: GuidPrefix) {
         let Some(peer) = self.lose(prefix).filter(Peer::is_proved) else { return };
-        self.kept.keep_participant(now, peer);
+        self.remembered.remember_participant(now, peer);
     }
 
     /// Returns whether the end of a participant that announces itself was just announced: the end may have overtaken
     /// this datagram. The participant is called after a while, and restored if it answers; as a new one, it would be
     /// known by data that may be forged meanwhile.
     pub(super) fn is_end_in_doubt(&mut self, now: Instant, prefix: GuidPrefix) -> bool {
-        let Some(address) = self.kept.address_before_end(now, prefix) else { return false };
+        let Some(address) = self.remembered.address_before_end(now, prefix) else { return false };
         self.call_twice(now + GRACE, prefix, address);
         true
     }
 
     /// Restores a remembered participant whose datagram has arrived.
-    pub(super) fn restore_if_kept(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
-        if self.kept.participants.is_empty() || self.peers.get(prefix).is_some_and(Peer::is_proved) {
+    pub(super) fn restore_participant(&mut self, now: Instant, from: SocketAddr, prefix: GuidPrefix) {
+        if self.remembered.participants.is_empty() || self.peers.get(prefix).is_some_and(Peer::is_proved) {
             return;
         }
-        let Some(mut peer) = self.kept.take_participant(now, from, prefix) else { return };
+        let Some(mut peer) = self.remembered.take_participant(now, from, prefix) else { return };
         // Someone may have announced it at another address meanwhile.
         self.lose(prefix);
         let endpoints: Vec<Guid> = peer.endpoints.keys().map(|entity| prefix.with(*entity)).collect();
@@ -173,9 +173,9 @@ impl Participant {
     }
 
     /// Remembers an endpoint whose end was announced, and checks its discovery writer.
-    pub(super) fn keep_endpoint(&mut self, now: Instant, endpoint: Endpoint) {
+    pub(super) fn remember_endpoint(&mut self, now: Instant, endpoint: Endpoint) {
         let (role, prefix) = (endpoint.role(), endpoint.guid.prefix);
-        self.kept.keep_endpoint(now, endpoint);
+        self.remembered.remember_endpoint(now, endpoint);
         self.check_discovery(now, prefix.with(discovery_writer(role)));
     }
 
@@ -193,11 +193,11 @@ impl Participant {
     }
 
     /// Restores a remembered endpoint that sends but is not matched.
-    pub(super) fn restore_endpoint_if_kept(&mut self, now: Instant, guid: Guid) {
-        if self.kept.endpoints.is_empty() || self.peers.get(guid.prefix).is_none() {
+    pub(super) fn restore_endpoint(&mut self, now: Instant, guid: Guid) {
+        if self.remembered.endpoints.is_empty() || self.peers.get(guid.prefix).is_none() {
             return;
         }
-        let Some(endpoint) = self.kept.take_endpoint(now, guid) else { return };
+        let Some(endpoint) = self.remembered.take_endpoint(now, guid) else { return };
         let announcer = guid.prefix.with(discovery_writer(endpoint.role()));
         self.handle_endpoint_data(now, endpoint);
         self.read_discovery_again(now, announcer);
@@ -214,7 +214,7 @@ impl Participant {
     /// Forgets a remembered endpoint that was announced.
     pub(super) fn note_announced_endpoint(&mut self, guid: Guid) {
         self.reads.note_announced_endpoint(guid);
-        let Kept { endpoints, bytes, .. } = &mut self.kept;
+        let Remembered { endpoints, bytes, .. } = &mut self.remembered;
         endpoints.retain(|(endpoint, _)| {
             let is_kept = endpoint.guid != guid;
             *bytes -= if is_kept { 0 } else { endpoint.bytes() };
@@ -335,17 +335,17 @@ mod tests {
         us.handle_datagram(now, address(), &endpoint_announcement(THEM, 1, 3000));
         assert_eq!(us.peer(THEM).map(|peer| peer.endpoints.len()), Some(1));
         us.end_participant(now, THEM);
-        assert!(us.kept.bytes() > 3000);
+        assert!(us.remembered.bytes() > 3000);
         let announcement = announcement(OTHER, us.prefix());
         us.handle_datagram(now, address(), &announcement);
         us.handle_datagram(now, address(), &endpoint_announcement(OTHER, 1, 3000));
         assert_eq!(us.peer(OTHER).map(|peer| peer.endpoints.len()), Some(1));
-        assert_eq!((us.kept.participants.len(), us.kept.bytes()), (0, 0));
+        assert_eq!((us.remembered.participants.len(), us.remembered.bytes()), (0, 0));
         us.prove(now, address(), OTHER);
         us.end_participant(now, OTHER);
-        assert!(us.kept.bytes() > 3000);
+        assert!(us.remembered.bytes() > 3000);
         now += KEPT;
         us.handle_timeout(now);
-        assert_eq!((us.kept.participants.len(), us.kept.bytes()), (0, 0));
+        assert_eq!((us.remembered.participants.len(), us.remembered.bytes()), (0, 0));
     }
 }
