@@ -1,4 +1,4 @@
-//! What peers say, as logs and errors may repeat it: on one line, with nothing that a terminal obeys, and short.
+//! Text of peers made safe for logs and errors: one line, no terminal control characters, bounded length.
 
 use std::fmt::{self, Write};
 
@@ -6,27 +6,27 @@ use runnel_core::sanitize;
 
 use crate::xmlrpc::Value;
 
-/// How much of it is repeated, in characters.
+/// Longest text that is repeated, in characters.
 const LONGEST: usize = 300;
 
-/// A peer's words. Told once more they stay as they are.
+/// Makes text of a peer printable. A text that has passed once passes again unchanged.
 pub fn told(words: &str) -> String {
-    // No more is sanitized than is repeated, since no character gets shorter by it.
+    // Only the part that is kept is sanitized: no character gets shorter.
     let end = words.char_indices().nth(LONGEST).map_or(words.len(), |(end, _)| end);
     let mut told = Short::default();
-    // That it is full is no error here.
+    // An error means only that the text is full.
     let _ = told.write_str(&sanitize::one_line(words.get(..end).unwrap_or_default()));
     told.text
 }
 
-/// A peer's value, of which no more is written out than is repeated.
+/// A peer's value, made printable. Nothing is formatted past the limit.
 pub(crate) fn brief(value: &Value) -> String {
     let mut told = Short::default();
     let _ = write!(told, "{value:?}");
     told.text
 }
 
-/// Takes text until it is full, and fails from then on.
+/// Takes text until it is full; later writes fail.
 #[derive(Default)]
 struct Short {
     text: String,
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stay_on_one_line_and_leave_terminals_alone() {
+    fn peer_text_cannot_control_the_terminal() {
         let words = "it's \"fine\" in C:\\ros, größer";
         assert_eq!(told(words), words);
         let forged = told("a\r\n[INFO]\u{1b}[2J\u{202e}\0");
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_is_cut() {
+    fn long_text_is_cut() {
         assert_eq!(told(&"ä".repeat(100_000)), "ä".repeat(LONGEST));
         let huge = Value::Array(vec![Value::from("x\n"); 100_000]);
         let brief = brief(&huge);

@@ -244,7 +244,7 @@ mod tests {
             ),
             (
                 MasterEvent::Refused { peer: ([10, 0, 0, 9], 7).into(), why: ClientFault::DisplacedIdle },
-                "peer 10.0.0.9:7 is refused: closed while idle, to make room for another client",
+                "peer 10.0.0.9:7 is refused: closed while idle, to accept another client",
             ),
         ];
         for (event, expected) in table {

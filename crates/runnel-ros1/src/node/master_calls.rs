@@ -1,4 +1,4 @@
-//! What the node calls its master for, and what it makes of the answers.
+//! Calls to the master, and the handling of its answers.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::rpc::{CallError, CallOptions};
 use crate::told::{brief, told};
 use crate::xmlrpc::Value;
 
-/// How long the master may take over a call.
+/// Time for the master to answer a call.
 const MASTER_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long unregistering may take when the node closes.
+/// Time for unregistering when the node closes.
 const CLOSE_DEADLINE: Duration = Duration::from_secs(1);
 
 impl Node {
@@ -149,7 +149,7 @@ impl Node {
         }
     }
 
-    /// Unregisters all of these in one call.
+    /// Unregisters these entries in one call.
     pub(super) fn unregister_all(&mut self, now: Instant, known: &[(Role, String)]) {
         let calls: Vec<Value> = known.iter().map(|(role, topic)| self.unregistration(*role, topic)).collect();
         let options = one_deadline(CLOSE_DEADLINE);
@@ -157,7 +157,7 @@ impl Node {
         self.calls.insert(call, Purpose::Close);
     }
 
-    /// Our name, and what was registered with its address, in the method's order.
+    /// The node's name and the registered address, in the order of the method's parameters.
     fn unregistration_params(&self, role: Role, topic: &str) -> [Value; 3] {
         let (name, uri) = (self.config.name.as_str().into(), Value::from(self.uri()));
         match role {
@@ -177,11 +177,11 @@ impl Node {
     }
 }
 
-/// Why a call to the master brought nothing.
+/// Why a call to the master failed.
 enum Failure {
-    /// It answered that it will not.
+    /// The master answered with a refusal.
     Refused(MasterFault),
-    /// It did not answer.
+    /// The master did not answer.
     Silent(MasterFault),
 }
 
@@ -194,13 +194,13 @@ impl From<CallError> for Failure {
     }
 }
 
-/// The value of an answer that grants what was asked.
+/// The value of a successful answer.
 fn granted(answer: &Value) -> Result<Value, Failure> {
     let answer = Answer::parse(answer).map_err(|error| Failure::Refused(error.into()))?;
     answer.granted().cloned().map_err(|why| Failure::Refused(MasterFault::Declined(told(why))))
 }
 
-/// How the master is called: whoever waits behind a call that it does not answer learns so together with that one.
+/// One deadline for a call and its waiting time, so that calls queued behind an unanswered one fail together with it.
 fn one_deadline(timeout: Duration) -> CallOptions {
     CallOptions { timeout, total_timeout: timeout, keep_open: true }
 }
@@ -210,7 +210,7 @@ fn unregister_method(role: Role) -> &'static str {
         Role::Publisher => "unregisterPublisher",
         Role::Subscriber => "unregisterSubscriber",
         Role::Service => "unregisterService",
-        // One that is set stays, and is never unregistered.
+        // A set parameter stays and is never unregistered.
         Role::ParamSubscriber | Role::Parameter => "unsubscribeParam",
     }
 }

@@ -1,9 +1,10 @@
-//! What the node has told the master and must still tell it.
+//! State of the node's registrations with the master.
 //!
-//! The node holds one connection to the master open; its end is the sign that the master died, and only then does a
-//! timer run. A master that answers again is asked who owns our name first, so that a newer node of the same name
-//! keeps it, and is then told everything anew. That is so too when it says that the name is ours: a new master may
-//! have been reached by one registration before we noticed, and an old one may have told us in vain of publishers.
+//! The node keeps one connection to the master open. The end of that connection is the sign that the master died;
+//! only then does a retry timer run. A master that answers again is first asked for the owner of the node's name, so
+//! that a newer node of that name keeps it. Then everything is registered again. That also happens when the master
+//! names this node as the owner: a new master may have received one registration before the node noticed, and an old
+//! one may have sent publisher updates that did not arrive.
 
 use litemap::LiteMap;
 use std::time::Duration;
@@ -12,38 +13,38 @@ use runnel_core::time::Instant;
 
 use super::event::Role;
 
-/// Calls to the master that may be under way at once.
+/// Calls to the master in progress at once.
 const OUTSTANDING: usize = 8;
 
-/// How long until the master is tried again.
+/// Interval of attempts to reach the master.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// How long a name that nobody owns must stay so before it is ours again: a newer node of our name that waited for
-/// the master tries every [`RETRY`] and is to be first.
+/// How long the master must report no owner of the node's name before the name is taken as free. A newer node of that
+/// name that waited for the master retries every [`RETRY`] and must come first.
 const DOUBT: Duration = Duration::from_millis(700);
 
-/// How long the publisher lists of a master that came back count as additions only.
+/// How long the publisher lists of a returned master only add publishers.
 const ADDITIVE: Duration = Duration::from_secs(10);
 
-/// What stands between the node and the master about one role in one topic.
+/// One registration, and its state at the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
-    /// It is to be registered; otherwise it is to be unregistered and forgotten.
+    /// It is to be registered; otherwise it is to be unregistered and removed.
     wanted: bool,
     told: Told,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
-    /// The master has never heard of it.
+    /// The master has never received it.
     Nothing,
-    /// It has, perhaps, but not what is so now.
+    /// The master may have received it, but not its current state.
     Otherwise,
-    /// It is being told.
+    /// A call is in progress.
     Asked,
-    /// It knows.
+    /// The master has accepted it.
     Known,
-    /// It will not have it.
+    /// The master has refused it.
     Refused,
 }
 
@@ -53,42 +54,42 @@ impl Entry {
     }
 }
 
-/// How the node stands with the master.
+/// State of the connection to the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// It answers, as far as is known.
+    /// The master answers, as far as is known.
     Good,
-    /// It did not answer; it is tried again then.
+    /// The master did not answer; the next attempt is at `retry`.
     Silent { retry: Instant },
-    /// It is being asked who owns our name.
+    /// The owner of the node's name has been requested.
     Checking,
-    /// It says that nobody does, and is asked once more then.
+    /// The master reported no owner; it is asked once more at `again`.
     Doubting { again: Instant },
-    /// It is being asked once more.
+    /// The second request for the owner is in progress.
     Confirming,
-    /// Our name belongs to another, or the node is closing.
+    /// Another node owns the name, or this node is closing.
     Over,
 }
 
-/// What to ask of the master next.
+/// A call to make to the master.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ask {
-    /// Register this role in this topic.
+    /// Register this role for this name.
     Register(Role, String),
     /// Unregister it.
     Unregister(Role, String),
-    /// Who owns our name.
+    /// Look up the owner of the node's name.
     Owner,
 }
 
-/// What the master says of our name.
+/// The owner of the node's name at the master.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// It is ours.
+    /// This node.
     Us,
-    /// Nobody's: the master is new.
+    /// No node: the master is new.
     Nobody,
-    /// Another node's.
+    /// Another node.
     Another,
 }
 
@@ -98,9 +99,9 @@ pub(super) struct Registrar {
     standing: Standing,
     /// The node is closing.
     ended: bool,
-    /// The master has known us once, so that after a silence our name must be asked for.
+    /// The master has known this node. After an outage, the owner of the name must then be looked up.
     was_known: bool,
-    /// Its silence has been told.
+    /// The outage has been reported.
     silence_told: bool,
     additive_until: Instant,
 }
@@ -117,7 +118,7 @@ impl Registrar {
         }
     }
 
-    /// An entry is to be registered.
+    /// Requests a registration.
     pub(super) fn want(&mut self, role: Role, topic: &str) {
         let entry = self.entries.entry((role, topic.to_owned()));
         let entry = entry.or_insert(Entry { wanted: true, told: Told::Nothing });
@@ -126,7 +127,7 @@ impl Registrar {
         }
     }
 
-    /// An entry is to be registered no longer.
+    /// Requests the end of a registration.
     pub(super) fn forget(&mut self, role: Role, topic: &str) {
         let key = (role, topic.to_owned());
         match self.entries.get_mut(&key) {
@@ -138,7 +139,7 @@ impl Registrar {
         }
     }
 
-    /// Forgets everything for good and gives what the master knows of or may. `None` the second time.
+    /// Ends all registrations for good. Returns those that the master knows or may know, and `None` the second time.
     pub(super) fn end(&mut self) -> Option<Vec<(Role, String)>> {
         if std::mem::replace(&mut self.ended, true) {
             return None;
@@ -146,18 +147,18 @@ impl Registrar {
         let ours = self.standing != Standing::Over;
         self.standing = Standing::Over;
         let entries = std::mem::take(&mut self.entries).into_iter();
-        // A parameter stays when the node that had it set ends.
+        // A parameter stays when the node that set it ends.
         let entries = entries.filter(|((role, _), _)| *role != Role::Parameter);
         let known = entries.filter(|(_, entry)| !matches!(entry.told, Told::Nothing | Told::Refused));
         Some(known.map(|(key, _)| key).filter(|_| ours).collect())
     }
 
-    /// True while the lists of a master that came back must not end links.
+    /// True while the publisher lists of a returned master must not end links.
     pub(super) fn lists_only_add(&self, now: Instant) -> bool {
         now < self.additive_until
     }
 
-    /// Until when that is so.
+    /// When that period ends.
     pub(super) fn additive_until(&self) -> Instant {
         self.additive_until
     }
@@ -169,7 +170,7 @@ impl Registrar {
         }
     }
 
-    /// What to ask next; `None` when there is nothing or enough is under way.
+    /// The next call to make; `None` if there is none or enough are in progress.
     pub(super) fn next_ask(&mut self, now: Instant) -> Option<Ask> {
         match self.standing {
             Standing::Silent { retry } if retry <= now => self.after_silence(),
@@ -202,7 +203,7 @@ impl Registrar {
         Some(ask(*role, topic.clone()))
     }
 
-    /// The master has registered the entry, or refused to. False if it was not being registered any more.
+    /// The master has accepted or refused a registration. False if it was no longer pending.
     pub(super) fn registered(&mut self, role: Role, topic: &str, accepted: bool) -> bool {
         self.was_known |= accepted;
         self.silence_told = false;
@@ -214,7 +215,7 @@ impl Registrar {
         true
     }
 
-    /// The master has unregistered the entry.
+    /// The master has unregistered an entry.
     pub(super) fn unregistered(&mut self, role: Role, topic: &str) {
         let key = (role, topic.to_owned());
         if self.entries.get(&key).is_some_and(|entry| !entry.wanted && entry.told == Told::Asked) {
@@ -222,7 +223,7 @@ impl Registrar {
         }
     }
 
-    /// A call got no answer: everything that was asked is asked again. True if this is news.
+    /// A call got no answer: all pending calls must be repeated. True if the outage is new.
     pub(super) fn unanswered(&mut self, now: Instant) -> bool {
         for entry in self.entries.iter_mut().map(|(_, entry)| entry).filter(|entry| entry.told == Told::Asked)
         {
@@ -235,7 +236,7 @@ impl Registrar {
         !std::mem::replace(&mut self.silence_told, true)
     }
 
-    /// The open connection has ended: true if the master is to be asked who owns our name.
+    /// The open connection has ended. True if the owner of the node's name must be looked up.
     pub(super) fn connection_lost(&mut self) -> bool {
         let ask = self.standing == Standing::Good && self.was_known;
         if ask {
@@ -244,7 +245,7 @@ impl Registrar {
         ask
     }
 
-    /// The master has said who owns our name. True if it is told everything anew.
+    /// The master has named the owner of the node's name. True if everything is registered again.
     pub(super) fn owner_is(&mut self, now: Instant, owner: &Owner) -> bool {
         if self.standing == Standing::Over {
             return false;
@@ -264,11 +265,12 @@ impl Registrar {
         false
     }
 
-    /// Everything is to be told anew; what is not wanted is not worth telling to a master that does not know us.
+    /// Marks everything as unregistered. Entries that are no longer wanted are dropped if the master does not know
+    /// the node.
     fn tell_anew(&mut self, now: Instant, knows_us: bool) {
         self.additive_until = now + ADDITIVE;
         self.entries.retain(|_, entry| entry.wanted || knows_us);
-        // A master that knows us has kept parameters, and what others have made of them since.
+        // A master that knows the node has kept its parameters, and later changes by other nodes.
         let anew = self.entries.iter_mut().filter(|((role, _), _)| !knows_us || *role != Role::Parameter);
         anew.for_each(|(_, entry)| entry.told = Told::Otherwise);
     }
@@ -294,12 +296,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_runs_while_the_master_is_well() {
+    fn no_timer_runs_while_master_answers() {
         assert_eq!(known().poll_timeout(), None);
     }
 
     #[test]
-    fn a_new_master_is_asked_twice_and_then_told_everything_anew() {
+    fn new_master_is_asked_twice_then_gets_everything() {
         let mut registrar = known();
         assert!(registrar.connection_lost());
         assert!(!registrar.owner_is(NOW, &Owner::Nobody), "a newer node may be about to register");
@@ -313,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_master_that_knows_us_is_told_everything_anew_too() {
+    fn master_that_knows_node_gets_everything_again() {
         let mut registrar = known();
         assert!(registrar.connection_lost());
         assert!(registrar.owner_is(NOW, &Owner::Us));
@@ -321,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_master_is_tried_until_it_answers() {
+    fn silent_master_is_retried_until_it_answers() {
         let mut registrar = known();
         registrar.connection_lost();
         assert!(registrar.unanswered(NOW));
@@ -333,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_another_took_is_not_registered_again() {
+    fn name_taken_by_another_is_not_registered() {
         for doubts in [false, true] {
             let mut registrar = known();
             registrar.connection_lost();
@@ -348,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_was_never_known_registers_as_soon_as_it_can() {
+    fn unknown_node_registers_at_once() {
         let mut registrar = Registrar::new();
         registrar.want(Role::Subscriber, "/a");
         registrar.next_ask(NOW);
@@ -357,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_longer_wanted_is_unregistered_when_the_master_answers() {
+    fn unwanted_entry_is_unregistered_once_master_answers() {
         let mut registrar = known();
         registrar.connection_lost();
         registrar.forget(Role::Publisher, "/a");
@@ -373,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_told_is_forgotten_without_a_word() {
+    fn entry_unknown_to_master_is_dropped_silently() {
         let mut registrar = Registrar::new();
         registrar.want(Role::Publisher, "/a");
         registrar.forget(Role::Publisher, "/a");
@@ -381,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_again_while_it_is_unregistered_is_registered() {
+    fn entry_wanted_again_is_registered_again() {
         let mut registrar = known();
         registrar.forget(Role::Publisher, "/a");
         assert_eq!(registrar.next_ask(NOW), Some(Ask::Unregister(Role::Publisher, "/a".into())));
@@ -393,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_comes_once() {
+    fn end_is_reported_once() {
         let mut registrar = known();
         assert_eq!(registrar.end(), Some(vec![(Role::Publisher, "/a".into())]));
         assert_eq!(registrar.end(), None);

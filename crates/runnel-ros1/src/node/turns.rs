@@ -1,4 +1,4 @@
-//! Turns of connections to publishers: a few are made at a time to one address.
+//! Limit of simultaneous connection attempts to publishers at one address.
 
 use std::collections::VecDeque;
 
@@ -6,44 +6,44 @@ use litemap::LiteMap;
 
 use crate::net::Endpoint;
 
-/// Connections to publishers at one host and port that are made at a time. rospy's listener has room for 5 that it has not
-/// accepted; one beyond that takes a second, when its first packet is sent again.
+/// Connection attempts to one host and port at a time. rospy's listener has a backlog of 5; a connection beyond it
+/// takes a second, until its SYN is retransmitted.
 const CONNECTIONS_IN_PROGRESS: usize = 4;
 
-/// A link to a publisher: topic and URI.
+/// Key of a link to a publisher: topic and URI.
 pub(super) type LinkName = (String, String);
 
-/// See the module's documentation.
+/// Limits the connection attempts per address, and queues the links that must wait.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
-    /// Those that connections are being made to.
+    /// Addresses with connection attempts in progress.
     addresses: LiteMap<Endpoint, Address>,
-    /// Those where a connection has made way, and links wait.
+    /// Addresses where an attempt has ended while links wait.
     free: Vec<Endpoint>,
 }
 
 #[derive(Debug, Default)]
 struct Address {
-    /// Connections whose header has not come.
+    /// Connections whose header has not arrived.
     in_progress: usize,
     waiting: VecDeque<LinkName>,
 }
 
 impl Turns {
-    /// A link is to connect to an address. False if it has to wait, until [`Self::next`] gives it.
+    /// Requests a connection for a link. False if it must wait until [`Self::next`] returns it.
     pub(super) fn begin(&mut self, to: &Endpoint, link: LinkName) -> bool {
         let address = self.addresses.entry(to.clone()).or_default();
         let has_turn = address.in_progress < CONNECTIONS_IN_PROGRESS;
         if has_turn {
             address.in_progress += 1;
         } else if !address.waiting.contains(&link) {
-            // A link that ends and comes again keeps its place.
+            // A link that ends and is made again keeps its place.
             address.waiting.push_back(link);
         }
         has_turn
     }
 
-    /// A connection that had its turn has its header, or is no more.
+    /// An attempt has ended: its header has arrived, or the connection is closed.
     pub(super) fn end(&mut self, to: &Endpoint) {
         let Some(address) = self.addresses.get_mut(to) else { return };
         address.in_progress -= 1;
@@ -54,7 +54,7 @@ impl Turns {
         }
     }
 
-    /// A link that may connect, with [`Self::begin`], if it still waits for its turn there.
+    /// A waiting link that may now connect. It must call [`Self::begin`] if it still waits.
     pub(super) fn next(&mut self) -> Option<(Endpoint, LinkName)> {
         while let Some(to) = self.free.last() {
             if let Some(address) = self.addresses.get_mut(to)
@@ -86,13 +86,13 @@ mod tests {
     }
 
     #[test]
-    fn links_connect_in_order_as_others_make_way() {
+    fn waiting_links_connect_in_order() {
         let (mut turns, to) = (Turns::default(), address(1));
         let begun = (0..7).filter(|number| turns.begin(&to, link(*number))).count();
         assert_eq!((begun, turns.next()), (CONNECTIONS_IN_PROGRESS, None));
         turns.end(&to);
         assert_eq!(turns.next(), Some((to.clone(), link(4))));
-        // That link waits no longer, so the next has its turn.
+        // The returned link no longer waits, so the next one gets the slot.
         assert_eq!(turns.next(), Some((to.clone(), link(5))));
         assert!(turns.begin(&to, link(5)));
         assert_eq!(turns.next(), None);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn link_waits_once_however_often_it_comes() {
+    fn repeated_request_waits_once() {
         let (mut turns, to) = (Turns::default(), address(1));
         (0..4).for_each(|number| _ = turns.begin(&to, link(number)));
         (0..100).for_each(|_| assert!(!turns.begin(&to, link(4))));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_given_only_where_a_connection_made_way() {
+    fn freed_slot_is_used_at_its_address() {
         let mut turns = Turns::default();
         let [busy, free] = [1, 2].map(address);
         for to in [&busy, &free] {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn address_without_connections_is_forgotten() {
+    fn idle_address_is_removed() {
         let (mut turns, to) = (Turns::default(), address(1));
         (0..5).for_each(|number| _ = turns.begin(&to, link(number)));
         (0..4).for_each(|_| turns.end(&to));

@@ -1,4 +1,4 @@
-//! The calls that this process makes, and their connections.
+//! Client side: calls that this process makes, and their connections.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use crate::http::{self, Response, ResponseParser};
 use crate::net::{ConnId, Endpoint};
 use crate::xmlrpc::{self, Value};
 
-/// The calls under way and waiting, and the connections to servers.
+/// Calls in progress and waiting, and the connections to servers.
 #[derive(Debug, Default)]
 pub(super) struct Client {
     calls: LiteMap<CallId, Call>,
@@ -25,13 +25,13 @@ pub(super) struct Client {
 #[derive(Debug)]
 struct Call {
     target: CallTarget,
-    /// The HTTP request; empty once it is sent and will not be sent again.
+    /// The HTTP request; empty once it is sent and will not be repeated.
     request: Vec<u8>,
-    /// How long the answer may take since its turn.
+    /// Time for the answer, from the call's turn.
     timeout: Duration,
-    /// When the answer is too late, however long the call has waited for its turn.
+    /// When the call times out, however long it has waited for its turn.
     deadline: Instant,
-    /// The connection that it is on; `None` while it waits in its line or queue.
+    /// The connection that carries it; `None` while it waits in a queue.
     conn: Option<ConnId>,
 }
 
@@ -40,8 +40,9 @@ struct Call {
 struct Link {
     to: Endpoint,
     kept: bool,
-    /// It is kept and has answered a call. When it ends before the next answer begins, the server may have closed it
-    /// before it saw that call, which is then made once more: on a connection that is not proven, so not again.
+    /// The connection is kept and has answered a call. If it ends before the next answer begins, the server may have
+    /// closed it before it saw that call, which is then sent once more. A call on a connection that is not proven is
+    /// not repeated.
     proven: bool,
     phase: Phase,
     parser: ResponseParser,
@@ -58,21 +59,21 @@ enum Phase {
     Idle,
 }
 
-/// The calls that share a kept connection to one server.
+/// Queue of calls that share a kept connection to one server.
 #[derive(Debug, Default)]
 struct Line {
-    /// `None` only within a method.
+    /// `None` only inside a method.
     conn: Option<ConnId>,
-    /// Calls in the order in which they were made.
+    /// Waiting calls, in the order in which they were made.
     waiting: BTreeSet<CallId>,
 }
 
-/// The calls to one server that have a connection each.
+/// Queue of calls to one server that have a connection each.
 #[derive(Debug, Default)]
 struct Queue {
     /// Connections that are open or being opened.
     open: usize,
-    /// Calls in the order in which they were made.
+    /// Waiting calls, in the order in which they were made.
     waiting: BTreeSet<CallId>,
 }
 
@@ -85,7 +86,7 @@ impl Client {
         self.conns.len()
     }
 
-    /// What each connection holds, in bytes.
+    /// Bytes that each connection buffers.
     pub fn holdings(&self) -> impl Iterator<Item = (usize, ConnId)> {
         self.conns.iter().map(|(conn, link)| (link.parser.buffered(), *conn))
     }
@@ -136,7 +137,7 @@ impl Client {
         }
     }
 
-    /// The host of a connection that was to be opened has no address.
+    /// The host name of a connection that was to be opened has no address.
     pub fn handle_unresolved(&mut self, conn: ConnId, why: &str, shared: &mut Shared) {
         if let Some(Phase::ExpectOpen(call)) = self.conns.get(&conn).map(|link| link.phase) {
             let why = Some(why.to_owned());
@@ -170,7 +171,7 @@ impl Client {
         self.leave_line(&link, shared);
     }
 
-    /// The deadline of a call is over.
+    /// The deadline of a call has passed.
     pub fn handle_timeout(&mut self, call: CallId, shared: &mut Shared) {
         if let Some(Call { target, .. }) = self.give_up(call, shared) {
             let result = Err(CallError::TimedOut { call: target });
@@ -178,7 +179,7 @@ impl Client {
         }
     }
 
-    /// All connections together hold too much, and this one holds most.
+    /// The buffers of all connections exceed the limit, and this connection's is the largest.
     pub fn handle_overflow(&mut self, conn: ConnId, shared: &mut Shared) {
         if let Some(Phase::ExpectAnswer(call)) = self.conns.get(&conn).map(|link| link.phase) {
             self.bad_answer(conn, call, AnswerFault::BeyondBuffers, shared);
@@ -219,8 +220,8 @@ impl Client {
         }
     }
 
-    /// Opens a connection for the next call that waits for one to this server, unless there are enough. A queue without
-    /// calls ends.
+    /// Opens a connection for the next waiting call to this server, unless there are enough. Removes a queue without
+    /// calls.
     fn open_next(&mut self, to: &Endpoint, shared: &mut Shared) {
         let Some(queue) = self.queues.get_mut(to) else { return };
         if queue.open < shared.config.max_connections_per_server.max(1)
@@ -242,14 +243,14 @@ impl Client {
         conn
     }
 
-    /// A call is to use this connection: the time for its answer begins.
+    /// Assigns a connection to a call and starts the time for its answer.
     fn begin_turn(&mut self, id: CallId, conn: ConnId, shared: &mut Shared) {
         let Some(call) = self.calls.get_mut(&id) else { return };
         call.conn = Some(conn);
         shared.timers.schedule(Alarm::Called(id), call.deadline.min(shared.now + call.timeout));
     }
 
-    /// Sends a call over a connection that is open and free.
+    /// Sends a call over an open, idle connection.
     fn send(&mut self, conn: ConnId, id: CallId, shared: &mut Shared) {
         let (Some(link), Some(call)) = (self.conns.get_mut(&conn), self.calls.get_mut(&id)) else { return };
         link.phase = Phase::ExpectAnswer(id);
@@ -257,7 +258,7 @@ impl Client {
         shared.send(conn, request);
     }
 
-    /// Gives the next waiting call of a line its connection, if that is free.
+    /// Assigns the kept connection to the next waiting call, if it is idle.
     fn advance(&mut self, to: &Endpoint, shared: &mut Shared) {
         let Some(line) = self.lines.get_mut(to) else { return };
         let phase = line.conn.and_then(|conn| self.conns.get(&conn)).map(|link| link.phase);
@@ -273,7 +274,7 @@ impl Client {
         }
     }
 
-    /// Opens the connection of a line for its next call; a line without calls ends.
+    /// Opens the kept connection for the next call; removes a queue without calls.
     fn open_line(&mut self, to: &Endpoint, shared: &mut Shared) {
         let next = self.lines.get_mut(to).and_then(|line| line.waiting.pop_first());
         match next {
@@ -287,7 +288,7 @@ impl Client {
         }
     }
 
-    /// A whole answer has come in.
+    /// A complete answer has arrived.
     fn answered(&mut self, conn: ConnId, call: CallId, response: &Response, shared: &mut Shared) {
         self.deliver(call, response, shared);
         match self.conns.get_mut(&conn) {
@@ -301,7 +302,7 @@ impl Client {
         }
     }
 
-    /// Bytes came that no call waits for.
+    /// Bytes arrived that no call waits for.
     fn unsolicited(&mut self, conn: ConnId, shared: &mut Shared) {
         match self.conns.get(&conn).map(|link| link.phase) {
             Some(Phase::ExpectOpen(call)) => {
@@ -321,7 +322,7 @@ impl Client {
         self.close(conn, shared);
     }
 
-    /// Puts a call back into its line, where it is the oldest and thus the first, and which opens another connection for it.
+    /// Puts a call back into its queue, which opens another connection for it. It is the oldest and so comes first.
     fn retry(&mut self, link: &Link, id: CallId) {
         if let (Some(call), Some(line)) = (self.calls.get_mut(&id), self.lines.get_mut(&link.to)) {
             call.conn = None;
@@ -329,7 +330,7 @@ impl Client {
         }
     }
 
-    /// Ends a call with what an answer says.
+    /// Ends a call with its answer.
     fn deliver(&mut self, id: CallId, response: &Response, shared: &mut Shared) {
         let Some(Call { target: call, .. }) = self.finish(id, shared) else { return };
         let result = match xmlrpc::decode_response(&response.body) {
@@ -347,7 +348,7 @@ impl Client {
         }
     }
 
-    /// Ends a call without a word, and the connection that it is on.
+    /// Ends a call without an event, and closes its connection.
     fn give_up(&mut self, id: CallId, shared: &mut Shared) -> Option<Call> {
         let call = self.finish(id, shared)?;
         match call.conn {
@@ -376,7 +377,7 @@ impl Client {
         }
     }
 
-    /// A connection is no more: its line or queue goes on with another.
+    /// Releases a connection that has ended, so that its queue goes on with another.
     fn leave_line(&mut self, link: &Link, shared: &mut Shared) {
         if link.kept {
             self.lines.entry(link.to.clone()).and_modify(|line| line.conn = None);
@@ -389,7 +390,7 @@ impl Client {
 }
 
 impl Link {
-    /// Tells that the other side has ended a kept connection.
+    /// Reports that the server has closed a kept connection.
     fn tell_lost(&self, shared: &mut Shared) {
         if self.proven {
             shared.tell(RpcEvent::KeptLost);

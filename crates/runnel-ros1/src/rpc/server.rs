@@ -1,4 +1,4 @@
-//! The connections on which this process is called.
+//! Server side: connections on which clients call this process.
 
 use litemap::LiteMap;
 use std::net::SocketAddr;
@@ -11,14 +11,14 @@ use crate::http::{self, Request, RequestParser, RequestStep};
 use crate::net::ConnId;
 use crate::xmlrpc::{self, Fault, Value};
 
-/// The fault code of calls that cannot be read and of answers that cannot be written, that of roscpp.
+/// Fault code for calls that cannot be parsed and answers that cannot be written; the code is roscpp's.
 const FAULT: i32 = -1;
 
-/// The connections of clients.
+/// The client connections.
 #[derive(Debug, Default)]
 pub(super) struct Server {
     conns: LiteMap<ConnId, Served>,
-    /// Those that have not sent a whole request yet; names grow, so the first is the oldest.
+    /// Connections without a whole request. Ids grow, so the first is the oldest.
     unproven: Vec<ConnId>,
 }
 
@@ -27,7 +27,7 @@ struct Served {
     peer: SocketAddr,
     parser: RequestParser,
     phase: Phase,
-    /// When its last request was answered, or it was opened.
+    /// When its last request was answered, or else when it was opened.
     quiet_since: Instant,
 }
 
@@ -36,7 +36,7 @@ struct Served {
 enum Phase {
     /// The first byte of a request.
     ExpectRequest,
-    /// The rest of a request, or a new connection's first one, at most until the deadline.
+    /// The rest of a request, or a new connection's first one, until the deadline.
     ExpectRest,
     /// The answer from this process.
     InService {
@@ -54,12 +54,12 @@ impl Server {
         self.conns.len()
     }
 
-    /// How many bytes a connection holds.
+    /// Bytes that a connection buffers.
     fn buffered(&self, conn: ConnId) -> usize {
         self.conns.get(&conn).map_or(0, |served| served.parser.buffered())
     }
 
-    /// What each connection holds, in bytes.
+    /// Bytes that each connection buffers.
     pub fn holdings(&self) -> impl Iterator<Item = (usize, ConnId)> {
         self.conns.iter().map(|(conn, served)| (served.parser.buffered(), *conn))
     }
@@ -89,13 +89,13 @@ impl Server {
         self.forget(conn, shared);
     }
 
-    /// The deadline of a request is over.
+    /// The deadline of a request has passed.
     pub fn handle_timeout(&mut self, conn: ConnId, shared: &mut Shared) {
         let why = ClientFault::RequestTimedOut { within: shared.config.request_deadline };
         self.drop_client(conn, why, shared);
     }
 
-    /// All connections together hold too much, and this one holds most.
+    /// The buffers of all connections exceed the limit, and this connection's is the largest.
     pub fn handle_overflow(&mut self, conn: ConnId, shared: &mut Shared) {
         let bytes = self.buffered(conn);
         self.drop_client(conn, ClientFault::BeyondBuffers { bytes }, shared);
@@ -108,7 +108,7 @@ impl Server {
         }
     }
 
-    /// Reads on until a call is in service, more bytes are needed, or the connection is over.
+    /// Parses requests until one is in service, more bytes are needed, or the connection is closed.
     fn advance(&mut self, now: Instant, conn: ConnId, shared: &mut Shared) {
         while let Some(served) = self.conns.get_mut(&conn) {
             if let Phase::InService { .. } = served.phase {
@@ -125,7 +125,7 @@ impl Server {
         }
     }
 
-    /// Lets the deadline run from the first byte of a request.
+    /// Starts the deadline at the first byte of a request.
     fn await_rest(&mut self, now: Instant, conn: ConnId, shared: &mut Shared) {
         if let Some(served) = self.conns.get_mut(&conn)
             && served.phase == Phase::ExpectRequest
@@ -166,7 +166,7 @@ impl Server {
         }
     }
 
-    /// Sends an answer, and closes or waits for the next request.
+    /// Sends an answer, then closes the connection or waits for the next request.
     fn answer(
         &mut self,
         now: Instant,
@@ -185,14 +185,14 @@ impl Server {
         }
     }
 
-    /// Answers that a request is not served, and closes.
+    /// Sends an HTTP error, then closes the connection.
     fn refuse(&mut self, conn: ConnId, (code, reason): (u16, &str), why: ClientFault, shared: &mut Shared) {
         shared.send(conn, http::refusal(code, reason, &why.to_string()));
         self.drop_client(conn, why, shared);
     }
 
-    /// Closes the oldest connection that has not sent a whole request or, if all have, the one that has sent none for
-    /// longest. Clients open another when they have something to say.
+    /// Closes the oldest connection without a whole request, or else the one that has been idle the longest. Clients
+    /// reconnect when they call again.
     fn make_room(&mut self, shared: &mut Shared) -> bool {
         if let Some(oldest) = self.unproven.first().copied() {
             self.drop_client(oldest, ClientFault::DisplacedUnproven, shared);
@@ -205,7 +205,7 @@ impl Server {
         true
     }
 
-    /// Closes for a reason that belongs in a log.
+    /// Closes a connection and reports the reason for the log.
     fn drop_client(&mut self, conn: ConnId, why: ClientFault, shared: &mut Shared) {
         if let Some(served) = self.conns.get(&conn) {
             shared.tell(RpcEvent::Refused { peer: served.peer, why });
@@ -225,7 +225,7 @@ impl Server {
     }
 }
 
-/// The body of an answer; of a fault that says why where the answer cannot be written.
+/// The body of an answer. An answer that cannot be written becomes a fault that gives the reason.
 fn document(answer: &Result<Value, Fault>) -> Vec<u8> {
     let unwritable = |error: xmlrpc::EncodeError| {
         let fault = Fault { code: FAULT, message: error.to_string() };

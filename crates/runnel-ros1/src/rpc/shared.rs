@@ -1,4 +1,4 @@
-//! What the server and the client of a peer share.
+//! State that the server and the client of a peer share.
 
 use std::collections::VecDeque;
 
@@ -8,24 +8,24 @@ use runnel_core::timers::Timers;
 use super::{CallId, RpcConfig, RpcEvent};
 use crate::net::{ConnId, Endpoint, Transmit};
 
-/// The bounds, and what is to be done, told and waited for, in order.
+/// Limits, pending socket operations and events, and deadlines.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub config: RpcConfig,
     pub transmits: VecDeque<Transmit>,
     pub events: VecDeque<RpcEvent>,
     pub timers: Timers<Alarm>,
-    /// The time that the peer was told last.
+    /// The latest time that the driver passed in.
     pub now: Instant,
     conns: u64,
 }
 
-/// What is due at some time.
+/// A deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Alarm {
-    /// A client has not sent a request in time.
+    /// For a whole request of a client.
     Served(ConnId),
-    /// A call has not been answered in time.
+    /// For the answer to a call.
     Called(CallId),
 }
 

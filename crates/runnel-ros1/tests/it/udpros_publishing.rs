@@ -274,7 +274,7 @@ fn a_topic_that_ends_while_a_socket_is_opened_leaves_nobody_waiting() {
         net.with_node(talker, |node, now| node.unadvertise(now, TOPIC));
         net.run_until("the call is answered", secs(1), |net| net.is_over(socket));
         let answer = String::from_utf8_lossy(net.received(socket)).into_owned();
-        assert!(answer.contains("published no longer"), "{answer}");
+        assert!(answer.contains("no longer published"), "{answer}");
         assert_eq!(net.datagram_sockets(talker), 0);
         assert_eq!(net.leaks(), Vec::<String>::new());
     }
