@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::event::{LinkStats, Role};
 use super::incoming::ExpectHeader;
-use super::incoming::datagrams::Asking;
+use super::incoming::datagrams::DatagramRequest;
 use super::service_links::ServiceLinkId;
 use crate::net::{ConnId, Endpoint};
 
@@ -25,7 +25,7 @@ pub(super) enum Conn {
         port: u16,
     },
     /// The socket for the datagrams to a subscriber, which is answered once the socket is open.
-    SubscriberDatagrams(Box<Asking>),
+    SubscriberDatagrams(Box<DatagramRequest>),
     LinkedPublisher(Linked),
     Subscriber(Linked),
     ServiceClient,

@@ -54,7 +54,7 @@ pub enum HandshakeFault {
     /// A publisher or provider offers a type other than the requested one.
     OfferedType(Box<TypesDiffer>),
     /// A publisher or provider has refused the connection, for this reason.
-    RefusesUs(String),
+    Rejected(String),
 }
 
 /// A request for a topic or service by another type.
@@ -140,7 +140,7 @@ impl fmt::Display for HandshakeFault {
                 let TypesDiffer { wanted, offered } = &**types;
                 write!(f, "it offers {offered}, but this node asks for {wanted}")
             }
-            Self::RefusesUs(why) => write!(f, "it refused the connection: {why}"),
+            Self::Rejected(why) => write!(f, "it refused the connection: {why}"),
         }
     }
 }
@@ -453,7 +453,7 @@ mod tests {
     #[test]
     fn handshake_faults_are_readable() {
         use HandshakeFault::{ClientType, Displaced, Header, HeaderTimedOut, Length, NotProvided};
-        use HandshakeFault::{NotPublished, OfferedType, RefusesUs, SubscriberType, TooManyLinks};
+        use HandshakeFault::{NotPublished, OfferedType, Rejected, SubscriberType, TooManyLinks};
         let node = || "/n".to_owned();
         let table = [
             (Displaced, "closed without a header, to accept a newer connection"),
@@ -490,7 +490,7 @@ mod tests {
                 OfferedType(Box::new(asked("", "").types)),
                 "it offers b/B with md5sum 2, but this node asks for a/A with md5sum 1",
             ),
-            (RefusesUs("no".to_owned()), "it refused the connection: no"),
+            (Rejected("no".to_owned()), "it refused the connection: no"),
         ];
         table.iter().for_each(|(fault, expected)| assert_eq!(text(fault), *expected));
     }

@@ -35,7 +35,7 @@ pub(super) type HalfOpen = BTreeSet<ConnId>;
 impl Node {
     pub(super) fn accept_tcpros(&mut self, now: Instant, peer: SocketAddr) -> Option<ConnId> {
         if self.linked_count >= self.config.limits.subscribers {
-            self.tell_trouble(PeerFault::Incoming { peer, fault: self.too_many_links() });
+            self.report_fault(PeerFault::Incoming { peer, fault: self.too_many_links() });
             return None;
         }
         if self.half_open.len() >= self.config.limits.half_open {
@@ -66,15 +66,15 @@ impl Node {
     }
 
     fn refuse_incoming(&mut self, conn: ConnId, fault: HandshakeFault) {
-        self.no_longer_half_open(conn);
+        self.remove_half_open(conn);
         if let Some(Conn::Incoming(waiting)) = self.conns.remove(&conn) {
             self.close(conn);
-            self.tell_trouble(PeerFault::Incoming { peer: waiting.peer, fault });
+            self.report_fault(PeerFault::Incoming { peer: waiting.peer, fault });
         }
     }
 
     /// Removes a connection from those that expect a header.
-    pub(super) fn no_longer_half_open(&mut self, conn: ConnId) {
+    pub(super) fn remove_half_open(&mut self, conn: ConnId) {
         self.half_open.remove(&conn);
         self.timers.cancel(&Timer::IncomingHeader(conn));
     }
@@ -134,8 +134,8 @@ impl Node {
     }
 
     /// Counts a connection among the established links, after its header was accepted. Returns the peer's address.
-    pub(super) fn no_longer_incoming(&mut self, conn: ConnId) -> String {
-        self.no_longer_half_open(conn);
+    pub(super) fn count_as_linked(&mut self, conn: ConnId) -> String {
+        self.remove_half_open(conn);
         self.linked_count += 1;
         match self.conns.get(&conn) {
             Some(Conn::Incoming(waiting)) => waiting.peer.to_string(),
@@ -152,7 +152,7 @@ impl Node {
         if delivery.is_some() {
             announce_statements(&mut reply);
         }
-        let address = self.no_longer_incoming(conn);
+        let address = self.count_as_linked(conn);
         let stats = Arc::new(LinkStats::default());
         let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
         let row = Linked { topic: of, node, uri, address, datagram_port: None, stats: Arc::clone(&stats) };

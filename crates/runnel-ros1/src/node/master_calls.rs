@@ -6,7 +6,7 @@ use runnel_core::time::Instant;
 
 use super::event::{NodeEvent, Role};
 use super::fault::{MasterFault, PeerFault};
-use super::registrar::{Ask, Owner};
+use super::registrar::{MasterRequest, NameOwner};
 use super::timer::Timer;
 use super::{Node, Purpose, strings};
 use crate::answer::Answer;
@@ -23,11 +23,11 @@ const CLOSE_DEADLINE: Duration = Duration::from_secs(1);
 impl Node {
     /// Makes the calls to the master that are due.
     pub(super) fn ask_master(&mut self, now: Instant) {
-        while let Some(ask) = self.registrar.next_ask(now) {
+        while let Some(ask) = self.registrar.next_request(now) {
             match ask {
-                Ask::Register(role, topic) => self.register(now, role, topic),
-                Ask::Unregister(role, topic) => self.unregister(now, role, topic),
-                Ask::Owner => self.ask_owner(now),
+                MasterRequest::Register(role, topic) => self.register(now, role, topic),
+                MasterRequest::Unregister(role, topic) => self.unregister(now, role, topic),
+                MasterRequest::NameOwner => self.ask_owner(now),
             }
         }
     }
@@ -91,12 +91,12 @@ impl Node {
                 match role {
                     Role::Subscriber => match strings(&value) {
                         Some(uris) => self.publishers_answered(now, topic, &uris),
-                        None => self.tell_trouble(PeerFault::NotAPublisherList {
+                        None => self.report_fault(PeerFault::NotAPublisherList {
                             topic: topic.to_owned(),
                             answer: brief(&value),
                         }),
                     },
-                    Role::ParamSubscriber => self.parameter_told(topic, &value),
+                    Role::ParamSubscriber => self.on_parameter_changed(topic, &value),
                     _ => {}
                 }
             }
@@ -129,22 +129,22 @@ impl Node {
 
     pub(super) fn owner_answered(&mut self, now: Instant, answer: Result<Value, CallError>) {
         let owner = match answer.map_err(Failure::from).and_then(|value| granted(&value)) {
-            Ok(uri) if uri.as_str() == Some(&self.uri()) => Owner::Us,
-            Ok(_) => Owner::Another,
-            Err(Failure::Refused(_)) => Owner::Nobody,
+            Ok(uri) if uri.as_str() == Some(&self.uri()) => NameOwner::Us,
+            Ok(_) => NameOwner::Another,
+            Err(Failure::Refused(_)) => NameOwner::Nobody,
             Err(Failure::Silent(why)) => return self.master_silent(now, why),
         };
-        if self.registrar.owner_is(now, &owner) {
+        if self.registrar.on_owner(now, &owner) {
             self.timers.schedule(Timer::Lists, self.registrar.additive_until());
             self.events.push_back(NodeEvent::MasterBack);
-        } else if owner == Owner::Another {
+        } else if owner == NameOwner::Another {
             let reason = "another node registered with the same name while the master was away".to_owned();
             self.events.push_back(NodeEvent::Stopped { reason });
         }
     }
 
     fn master_silent(&mut self, now: Instant, why: MasterFault) {
-        if self.registrar.unanswered(now) {
+        if self.registrar.on_no_answer(now) {
             self.events.push_back(NodeEvent::MasterUnreachable { why });
         }
     }

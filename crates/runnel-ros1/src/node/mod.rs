@@ -12,6 +12,7 @@
 
 mod config;
 mod conn;
+mod connect_limit;
 mod event;
 mod fault;
 mod incoming;
@@ -25,7 +26,6 @@ mod service_links;
 mod services;
 mod slave_api;
 mod timer;
-mod turns;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
@@ -47,12 +47,12 @@ use crate::net::{ConnId, Transmit};
 use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
 use crate::xmlrpc::Value;
 use conn::{Caller, Conn, Linked, Purpose};
+use connect_limit::ConnectLimiter;
 use incoming::HalfOpen;
 use outgoing::Subscription;
 use registrar::Registrar;
 use service_links::ServiceLink;
 use timer::Timer;
-use turns::Turns;
 
 /// The listening socket on which a connection arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,9 +77,9 @@ pub struct Node {
     service_links: LiteMap<ServiceLinkId, ServiceLink>,
     last_service_link: u64,
     /// URIs of the nodes of this process, this one included.
-    locals: BTreeSet<String>,
+    local_nodes: BTreeSet<String>,
     conns: LiteMap<ConnId, Conn>,
-    turns: Turns,
+    connect_limit: ConnectLimiter,
     half_open: HalfOpen,
     /// Incoming connections whose header was accepted, and UDPROS subscribers.
     linked_count: usize,
@@ -97,7 +97,7 @@ impl Node {
     /// A node that has not registered with the master yet.
     pub fn new(config: NodeConfig) -> Self {
         Self {
-            locals: BTreeSet::from([canonical(&config.uri()).unwrap_or_default()]),
+            local_nodes: BTreeSet::from([canonical(&config.uri()).unwrap_or_default()]),
             config,
             rpc: RpcPeer::new(RpcConfig::default()),
             registrar: Registrar::new(),
@@ -108,7 +108,7 @@ impl Node {
             service_links: LiteMap::new(),
             last_service_link: 0,
             conns: LiteMap::new(),
-            turns: Turns::default(),
+            connect_limit: ConnectLimiter::default(),
             half_open: HalfOpen::default(),
             linked_count: 0,
             last_datagram_link: 0,
@@ -143,7 +143,7 @@ impl Node {
     /// Sets the other nodes of this process, with which messages need no connection.
     pub fn set_locals(&mut self, uris: impl IntoIterator<Item = String>) {
         let same = |uri: String| canonical(&uri).unwrap_or(uri);
-        self.locals = uris.into_iter().chain([self.config.uri()]).map(same).collect();
+        self.local_nodes = uris.into_iter().chain([self.config.uri()]).map(same).collect();
     }
 
     /// Publishes a topic. A second call for the same topic checks the type, and latches if either call asked for it.
@@ -171,7 +171,7 @@ impl Node {
         if let Some(has) = self.subscriptions.get(&spec.topic) {
             same_type(&has.spec, &spec)?;
             if !spec.udpros {
-                self.leave_datagrams(now, &spec.topic);
+                self.switch_to_tcpros(now, &spec.topic);
             }
             return Ok(());
         }
@@ -187,8 +187,8 @@ impl Node {
             return;
         }
         for conn in self.subscribers_of(topic) {
-            if let Some(Conn::SubscriberDatagrams(asking)) = self.conns.remove(&conn) {
-                self.answer_without_datagrams(now, *asking, "the topic is no longer published");
+            if let Some(Conn::SubscriberDatagrams(request)) = self.conns.remove(&conn) {
+                self.answer_without_datagrams(now, *request, "the topic is no longer published");
             }
             self.linked_count -= 1;
             self.close(conn);
@@ -205,7 +205,7 @@ impl Node {
             return;
         }
         self.registrar.forget(Role::Subscriber, topic);
-        self.give_turns(now);
+        self.start_waiting_connections(now);
         self.ask_master(now);
     }
 
@@ -262,7 +262,7 @@ impl Node {
             Some(Conn::Publisher { topic, uri, .. }) => {
                 let (topic, uri) = (topic.clone(), uri.clone());
                 self.link_data(conn, &topic, &uri, bytes);
-                self.give_turns(now);
+                self.start_waiting_connections(now);
             }
             Some(Conn::ServiceLink(link)) => self.service_data(*link, bytes),
             Some(_) => {}
@@ -276,17 +276,17 @@ impl Node {
     /// A connection has ended or could not be opened.
     pub fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
         match self.remove_conn(conn) {
-            Some(Conn::Incoming(_)) => self.no_longer_half_open(conn),
+            Some(Conn::Incoming(_)) => self.remove_half_open(conn),
             Some(Conn::Publisher { topic, uri, .. }) => {
                 self.link_closed(now, &topic, &uri, why);
-                self.give_turns(now);
+                self.start_waiting_connections(now);
             }
             Some(Conn::PublisherDatagrams { topic, uri, .. }) => {
                 self.no_datagrams(now, &topic, &uri, why.unwrap_or("no datagram socket"));
             }
-            Some(Conn::SubscriberDatagrams(asking)) => {
+            Some(Conn::SubscriberDatagrams(request)) => {
                 self.linked_count -= 1;
-                self.answer_without_datagrams(now, *asking, why.unwrap_or("no datagram socket"));
+                self.answer_without_datagrams(now, *request, why.unwrap_or("no datagram socket"));
             }
             Some(Conn::LinkedPublisher(link)) => self.link_ended(now, &link.topic, &link.uri, why),
             Some(Conn::Subscriber(_) | Conn::ServiceClient) => self.linked_count -= 1,
@@ -310,7 +310,7 @@ impl Node {
         }
         self.rpc.handle_timeout(now);
         self.serve_rpc(now);
-        self.give_turns(now);
+        self.start_waiting_connections(now);
         self.ask_master(now);
     }
 
@@ -346,11 +346,11 @@ impl Node {
                         self.ask_owner(now);
                     }
                 }
-                RpcEvent::Refused { peer, why } => self.tell_trouble(PeerFault::Client { peer, fault: why }),
+                RpcEvent::Refused { peer, why } => self.report_fault(PeerFault::Client { peer, fault: why }),
             }
         }
         // The master may have reported the end of publishers that other links waited for.
-        self.give_turns(now);
+        self.start_waiting_connections(now);
     }
 
     fn answered(&mut self, now: Instant, call: CallId, result: Result<Value, CallError>) {
@@ -371,7 +371,7 @@ impl Node {
     fn subscribers_of(&self, topic: &str) -> Vec<ConnId> {
         let of_topic = |(conn, role): (&ConnId, &Conn)| match role {
             Conn::Subscriber(link) if link.topic == topic => Some(*conn),
-            Conn::SubscriberDatagrams(asking) if asking.topic == topic => Some(*conn),
+            Conn::SubscriberDatagrams(request) if request.topic == topic => Some(*conn),
             _ => None,
         };
         self.conns.iter().filter_map(of_topic).collect()
@@ -385,7 +385,7 @@ impl Node {
         self.transmits.push_back(Transmit::Close { conn });
     }
 
-    fn tell_trouble(&mut self, why: PeerFault) {
+    fn report_fault(&mut self, why: PeerFault) {
         self.events.push_back(NodeEvent::PeerTrouble { why });
     }
 }

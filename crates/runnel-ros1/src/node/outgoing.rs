@@ -67,7 +67,7 @@ impl Node {
         let to = match Uri::parse(uri) {
             Ok(to) => to,
             Err(fault) => {
-                return self.tell_trouble(PeerFault::PublisherUri { topic: topic.to_owned(), fault });
+                return self.report_fault(PeerFault::PublisherUri { topic: topic.to_owned(), fault });
             }
         };
         offers.push(Value::Array(vec!["TCPROS".into()]));
@@ -120,8 +120,8 @@ impl Node {
 
     /// Connects to a publisher, or queues the link if too many attempts are in progress there.
     fn connect_link(&mut self, now: Instant, topic: &str, uri: &str, to: Endpoint) {
-        if !self.turns.begin(&to, (topic.to_owned(), uri.to_owned())) {
-            return self.set_link(topic, uri, LinkState::ExpectTurn { to });
+        if !self.connect_limit.begin(&to, (topic.to_owned(), uri.to_owned())) {
+            return self.set_link(topic, uri, LinkState::ExpectSlot { to });
         }
         let (conn, until) = (self.rpc.new_conn_id(), now + STEP_DEADLINE);
         self.transmits.push_back(Transmit::Connect { conn, to: to.clone() });
@@ -133,17 +133,17 @@ impl Node {
     pub(super) fn remove_conn(&mut self, conn: ConnId) -> Option<Conn> {
         let removed = self.conns.remove(&conn);
         if let Some(Conn::Publisher { to, .. }) = &removed {
-            self.turns.end(to);
+            self.connect_limit.end(to);
         }
         removed
     }
 
     /// Connects waiting links for which a slot is free.
-    pub(super) fn give_turns(&mut self, now: Instant) {
-        while let Some((to, (topic, uri))) = self.turns.next() {
+    pub(super) fn start_waiting_connections(&mut self, now: Instant) {
+        while let Some((to, (topic, uri))) = self.connect_limit.next() {
             // The link may have ended or started again meanwhile.
             let state = self.link_mut(&topic, &uri).map(|link| &link.state);
-            if matches!(state, Some(LinkState::ExpectTurn { to: wanted }) if *wanted == to) {
+            if matches!(state, Some(LinkState::ExpectSlot { to: wanted }) if *wanted == to) {
                 self.connect_link(now, &topic, &uri, to);
             }
         }
@@ -199,18 +199,18 @@ impl Node {
             if let Some(link) = subscription.links.remove(uri) {
                 self.cancel_call_of(&link.state);
             }
-            return self.tell_link_trouble(topic, uri, fault, NextStep::GiveUp);
+            return self.report_link_fault(topic, uri, fault, NextStep::GiveUp);
         }
-        let news = link.tell_at.take_if(|at| link.pause >= *at).is_some();
+        let news = link.report_at.take_if(|at| link.pause >= *at).is_some();
         self.pause_link(now, topic, uri);
         if news {
-            self.tell_link_trouble(topic, uri, fault, NextStep::Retry);
+            self.report_link_fault(topic, uri, fault, NextStep::Retry);
         }
     }
 
-    fn tell_link_trouble(&mut self, topic: &str, uri: &str, fault: LinkFault, next: NextStep) {
+    fn report_link_fault(&mut self, topic: &str, uri: &str, fault: LinkFault, next: NextStep) {
         let (topic, uri) = (topic.to_owned(), uri.to_owned());
-        self.tell_trouble(PeerFault::Publisher { topic, uri, fault, next });
+        self.report_fault(PeerFault::Publisher { topic, uri, fault, next });
     }
 
     fn pause_link(&mut self, now: Instant, topic: &str, uri: &str) {
@@ -266,14 +266,14 @@ impl Node {
                     Some(Conn::Publisher { to, .. }) => to.to_string(),
                     _ => String::new(),
                 };
-                let joining = Joining { conn, address, datagrams: None, token, rest: bytes };
-                self.join_publisher(topic, uri, &header, joining);
+                let accepted = AcceptedHeader { conn, address, datagrams: None, token, rest: bytes };
+                self.join_publisher(topic, uri, &header, accepted);
             }
             Err(fault) => {
                 self.remove_conn(conn);
                 self.close(conn);
                 self.set_link(topic, uri, LinkState::Refused);
-                self.tell_link_trouble(topic, uri, fault.into(), NextStep::Nothing);
+                self.report_link_fault(topic, uri, fault.into(), NextStep::Nothing);
             }
         }
     }
@@ -281,7 +281,7 @@ impl Node {
     fn check_publisher(&self, topic: &str, bytes: &[u8]) -> Result<ConnectionHeader, HandshakeFault> {
         let header = ConnectionHeader::parse(bytes)?;
         if let Some(why) = header.get("error") {
-            return Err(HandshakeFault::RefusesUs(told(why)));
+            return Err(HandshakeFault::Rejected(told(why)));
         }
         let (md5, type_name) = (header.require("md5sum")?, header.require("type")?);
         header.bounded("callerid")?;
@@ -293,8 +293,14 @@ impl Node {
         Ok(header)
     }
 
-    fn join_publisher(&mut self, topic: &str, uri: &str, header: &ConnectionHeader, joining: Joining<'_>) {
-        let Joining { conn, address, datagrams, token, rest } = joining;
+    fn join_publisher(
+        &mut self,
+        topic: &str,
+        uri: &str,
+        header: &ConnectionHeader,
+        accepted: AcceptedHeader<'_>,
+    ) {
+        let AcceptedHeader { conn, address, datagrams, token, rest } = accepted;
         self.clear_link_timer(topic, uri);
         if let Some(link) = self.link_mut(topic, uri) {
             *link = Link { state: LinkState::Linked { conn }, ..Link::new() };
@@ -338,7 +344,7 @@ impl Node {
             Some(why) => self.try_later(now, topic, uri, LinkFault::Closed(Some(why.to_owned()))),
             None => {
                 if let Some(link) = self.link_mut(topic, uri) {
-                    link.tell_at = Some(ENDED_PAUSE);
+                    link.report_at = Some(ENDED_PAUSE);
                 }
                 self.pause_link(now, topic, uri);
             }
@@ -347,7 +353,7 @@ impl Node {
 }
 
 /// What is known of a link to a publisher when its header is accepted.
-struct Joining<'a> {
+struct AcceptedHeader<'a> {
     conn: ConnId,
     /// The address of the peer.
     address: String,

@@ -40,7 +40,7 @@ impl Node {
     }
 
     /// A parameter has changed. The master reports a missing value as an empty struct.
-    pub(super) fn parameter_told(&mut self, key: &str, value: &Value) {
+    pub(super) fn on_parameter_changed(&mut self, key: &str, value: &Value) {
         // The original master sends keys with a slash at the end.
         let key = if key == "/" { key } else { key.trim_end_matches('/') }.to_owned();
         let value =

@@ -17,25 +17,25 @@ use super::event::Role;
 const OUTSTANDING: usize = 8;
 
 /// Interval of attempts to reach the master.
-const RETRY: Duration = Duration::from_millis(500);
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long the master must report no owner of the node's name before the name is taken as free. A newer node of that
-/// name that waited for the master retries every [`RETRY`] and must come first.
-const DOUBT: Duration = Duration::from_millis(700);
+/// name that waited for the master retries every [`RETRY_INTERVAL`] and must come first.
+const OWNER_CONFIRM_DELAY: Duration = Duration::from_millis(700);
 
 /// How long the publisher lists of a returned master only add publishers.
-const ADDITIVE: Duration = Duration::from_secs(10);
+const ADDITIVE_PERIOD: Duration = Duration::from_secs(10);
 
 /// One registration, and its state at the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     /// It is to be registered; otherwise it is to be unregistered and removed.
     wanted: bool,
-    told: Told,
+    state: Registration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Registration {
     /// The master has never received it.
     Nothing,
     /// The master may have received it, but not its current state.
@@ -50,13 +50,13 @@ enum Told {
 
 impl Entry {
     fn is_due(self) -> bool {
-        matches!(self.told, Told::Nothing | Told::Otherwise)
+        matches!(self.state, Registration::Nothing | Registration::Otherwise)
     }
 }
 
 /// State of the connection to the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum MasterState {
     /// The master answers, as far as is known.
     Good,
     /// The master did not answer; the next attempt is at `retry`.
@@ -73,18 +73,18 @@ enum Standing {
 
 /// A call to make to the master.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum MasterRequest {
     /// Register this role for this name.
     Register(Role, String),
     /// Unregister it.
     Unregister(Role, String),
     /// Look up the owner of the node's name.
-    Owner,
+    NameOwner,
 }
 
 /// The owner of the node's name at the master.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum NameOwner {
     /// This node.
     Us,
     /// No node: the master is new.
@@ -96,13 +96,13 @@ pub(super) enum Owner {
 #[derive(Debug)]
 pub(super) struct Registrar {
     entries: LiteMap<(Role, String), Entry>,
-    standing: Standing,
+    master: MasterState,
     /// The node is closing.
     ended: bool,
     /// The master has known this node. After an outage, the owner of the name must then be looked up.
     was_known: bool,
     /// The outage has been reported.
-    silence_told: bool,
+    is_outage_reported: bool,
     additive_until: Instant,
 }
 
@@ -110,10 +110,10 @@ impl Registrar {
     pub(super) fn new() -> Self {
         Self {
             entries: LiteMap::new(),
-            standing: Standing::Good,
+            master: MasterState::Good,
             ended: false,
             was_known: false,
-            silence_told: false,
+            is_outage_reported: false,
             additive_until: Instant::default(),
         }
     }
@@ -121,9 +121,9 @@ impl Registrar {
     /// Requests a registration.
     pub(super) fn want(&mut self, role: Role, topic: &str) {
         let entry = self.entries.entry((role, topic.to_owned()));
-        let entry = entry.or_insert(Entry { wanted: true, told: Told::Nothing });
+        let entry = entry.or_insert(Entry { wanted: true, state: Registration::Nothing });
         if !entry.wanted {
-            *entry = Entry { wanted: true, told: Told::Otherwise };
+            *entry = Entry { wanted: true, state: Registration::Otherwise };
         }
     }
 
@@ -131,10 +131,10 @@ impl Registrar {
     pub(super) fn forget(&mut self, role: Role, topic: &str) {
         let key = (role, topic.to_owned());
         match self.entries.get_mut(&key) {
-            Some(Entry { told: Told::Nothing | Told::Refused, .. }) => {
+            Some(Entry { state: Registration::Nothing | Registration::Refused, .. }) => {
                 self.entries.remove(&key);
             }
-            Some(entry) => *entry = Entry { wanted: false, told: Told::Otherwise },
+            Some(entry) => *entry = Entry { wanted: false, state: Registration::Otherwise },
             None => {}
         }
     }
@@ -144,17 +144,18 @@ impl Registrar {
         if std::mem::replace(&mut self.ended, true) {
             return None;
         }
-        let ours = self.standing != Standing::Over;
-        self.standing = Standing::Over;
+        let ours = self.master != MasterState::Over;
+        self.master = MasterState::Over;
         let entries = std::mem::take(&mut self.entries).into_iter();
         // A parameter stays when the node that set it ends.
         let entries = entries.filter(|((role, _), _)| *role != Role::Parameter);
-        let known = entries.filter(|(_, entry)| !matches!(entry.told, Told::Nothing | Told::Refused));
+        let known = entries
+            .filter(|(_, entry)| !matches!(entry.state, Registration::Nothing | Registration::Refused));
         Some(known.map(|(key, _)| key).filter(|_| ours).collect())
     }
 
     /// True while the publisher lists of a returned master must not end links.
-    pub(super) fn lists_only_add(&self, now: Instant) -> bool {
+    pub(super) fn is_list_additive(&self, now: Instant) -> bool {
         now < self.additive_until
     }
 
@@ -164,52 +165,52 @@ impl Registrar {
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        match self.standing {
-            Standing::Silent { retry: at } | Standing::Doubting { again: at } => Some(at),
+        match self.master {
+            MasterState::Silent { retry: at } | MasterState::Doubting { again: at } => Some(at),
             _ => None,
         }
     }
 
     /// The next call to make; `None` if there is none or enough are in progress.
-    pub(super) fn next_ask(&mut self, now: Instant) -> Option<Ask> {
-        match self.standing {
-            Standing::Silent { retry } if retry <= now => self.after_silence(),
-            Standing::Doubting { again } if again <= now => {
-                self.standing = Standing::Confirming;
-                Some(Ask::Owner)
+    pub(super) fn next_request(&mut self, now: Instant) -> Option<MasterRequest> {
+        match self.master {
+            MasterState::Silent { retry } if retry <= now => self.next_owner_lookup(),
+            MasterState::Doubting { again } if again <= now => {
+                self.master = MasterState::Confirming;
+                Some(MasterRequest::NameOwner)
             }
-            Standing::Good => self.next_registration(),
+            MasterState::Good => self.next_registration(),
             _ => None,
         }
     }
 
-    fn after_silence(&mut self) -> Option<Ask> {
+    fn next_owner_lookup(&mut self) -> Option<MasterRequest> {
         if self.was_known {
-            self.standing = Standing::Checking;
-            return Some(Ask::Owner);
+            self.master = MasterState::Checking;
+            return Some(MasterRequest::NameOwner);
         }
-        self.standing = Standing::Good;
+        self.master = MasterState::Good;
         self.next_registration()
     }
 
-    fn next_registration(&mut self) -> Option<Ask> {
-        let asked = self.entries.values().filter(|entry| entry.told == Told::Asked).count();
+    fn next_registration(&mut self) -> Option<MasterRequest> {
+        let asked = self.entries.values().filter(|entry| entry.state == Registration::Asked).count();
         if asked >= OUTSTANDING {
             return None;
         }
         let ((role, topic), entry) = self.entries.iter_mut().find(|(_, entry)| entry.is_due())?;
-        entry.told = Told::Asked;
-        let ask = if entry.wanted { Ask::Register } else { Ask::Unregister };
+        entry.state = Registration::Asked;
+        let ask = if entry.wanted { MasterRequest::Register } else { MasterRequest::Unregister };
         Some(ask(*role, topic.clone()))
     }
 
     /// The master has accepted or refused a registration. False if it was no longer pending.
     pub(super) fn registered(&mut self, role: Role, topic: &str, accepted: bool) -> bool {
         self.was_known |= accepted;
-        self.silence_told = false;
+        self.is_outage_reported = false;
         let entry = self.entries.get_mut(&(role, topic.to_owned())).filter(|entry| entry.wanted);
         match entry {
-            Some(entry) => entry.told = if accepted { Told::Known } else { Told::Refused },
+            Some(entry) => entry.state = if accepted { Registration::Known } else { Registration::Refused },
             None => return false,
         }
         true
@@ -218,47 +219,48 @@ impl Registrar {
     /// The master has unregistered an entry.
     pub(super) fn unregistered(&mut self, role: Role, topic: &str) {
         let key = (role, topic.to_owned());
-        if self.entries.get(&key).is_some_and(|entry| !entry.wanted && entry.told == Told::Asked) {
+        if self.entries.get(&key).is_some_and(|entry| !entry.wanted && entry.state == Registration::Asked) {
             self.entries.remove(&key);
         }
     }
 
     /// A call got no answer: all pending calls must be repeated. True if the outage is new.
-    pub(super) fn unanswered(&mut self, now: Instant) -> bool {
-        for entry in self.entries.iter_mut().map(|(_, entry)| entry).filter(|entry| entry.told == Told::Asked)
+    pub(super) fn on_no_answer(&mut self, now: Instant) -> bool {
+        for entry in
+            self.entries.iter_mut().map(|(_, entry)| entry).filter(|entry| entry.state == Registration::Asked)
         {
-            entry.told = Told::Otherwise;
+            entry.state = Registration::Otherwise;
         }
-        if self.standing == Standing::Over {
+        if self.master == MasterState::Over {
             return false;
         }
-        self.standing = Standing::Silent { retry: now + RETRY };
-        !std::mem::replace(&mut self.silence_told, true)
+        self.master = MasterState::Silent { retry: now + RETRY_INTERVAL };
+        !std::mem::replace(&mut self.is_outage_reported, true)
     }
 
     /// The open connection has ended. True if the owner of the node's name must be looked up.
     pub(super) fn connection_lost(&mut self) -> bool {
-        let ask = self.standing == Standing::Good && self.was_known;
+        let ask = self.master == MasterState::Good && self.was_known;
         if ask {
-            self.standing = Standing::Checking;
+            self.master = MasterState::Checking;
         }
         ask
     }
 
     /// The master has named the owner of the node's name. True if everything is registered again.
-    pub(super) fn owner_is(&mut self, now: Instant, owner: &Owner) -> bool {
-        if self.standing == Standing::Over {
+    pub(super) fn on_owner(&mut self, now: Instant, owner: &NameOwner) -> bool {
+        if self.master == MasterState::Over {
             return false;
         }
-        self.silence_told = false;
+        self.is_outage_reported = false;
         match owner {
-            Owner::Another => self.standing = Standing::Over,
-            Owner::Nobody if self.standing != Standing::Confirming => {
-                self.standing = Standing::Doubting { again: now + DOUBT };
+            NameOwner::Another => self.master = MasterState::Over,
+            NameOwner::Nobody if self.master != MasterState::Confirming => {
+                self.master = MasterState::Doubting { again: now + OWNER_CONFIRM_DELAY };
             }
-            Owner::Nobody | Owner::Us => {
-                self.standing = Standing::Good;
-                self.tell_anew(now, *owner == Owner::Us);
+            NameOwner::Nobody | NameOwner::Us => {
+                self.master = MasterState::Good;
+                self.mark_all_unregistered(now, *owner == NameOwner::Us);
                 return true;
             }
         }
@@ -267,12 +269,12 @@ impl Registrar {
 
     /// Marks everything as unregistered. Entries that are no longer wanted are dropped if the master does not know
     /// the node.
-    fn tell_anew(&mut self, now: Instant, knows_us: bool) {
-        self.additive_until = now + ADDITIVE;
+    fn mark_all_unregistered(&mut self, now: Instant, knows_us: bool) {
+        self.additive_until = now + ADDITIVE_PERIOD;
         self.entries.retain(|_, entry| entry.wanted || knows_us);
         // A master that knows the node has kept its parameters, and later changes by other nodes.
         let anew = self.entries.iter_mut().filter(|((role, _), _)| !knows_us || *role != Role::Parameter);
-        anew.for_each(|(_, entry)| entry.told = Told::Otherwise);
+        anew.for_each(|(_, entry)| entry.state = Registration::Otherwise);
     }
 }
 
@@ -282,16 +284,16 @@ mod tests {
 
     const NOW: Instant = Instant(1_000_000_000);
 
-    fn register_a() -> Option<Ask> {
-        Some(Ask::Register(Role::Publisher, "/a".into()))
+    fn register_a() -> Option<MasterRequest> {
+        Some(MasterRequest::Register(Role::Publisher, "/a".into()))
     }
 
     fn known() -> Registrar {
         let mut registrar = Registrar::new();
         registrar.want(Role::Publisher, "/a");
-        assert_eq!(registrar.next_ask(NOW), register_a());
+        assert_eq!(registrar.next_request(NOW), register_a());
         assert!(registrar.registered(Role::Publisher, "/a", true));
-        assert_eq!(registrar.next_ask(NOW), None);
+        assert_eq!(registrar.next_request(NOW), None);
         registrar
     }
 
@@ -304,34 +306,40 @@ mod tests {
     fn new_master_is_asked_twice_then_gets_everything() {
         let mut registrar = known();
         assert!(registrar.connection_lost());
-        assert!(!registrar.owner_is(NOW, &Owner::Nobody), "a newer node may be about to register");
-        assert_eq!((registrar.next_ask(NOW), registrar.poll_timeout()), (None, Some(NOW + DOUBT)));
-        let later = NOW + DOUBT;
-        assert_eq!(registrar.next_ask(later), Some(Ask::Owner));
-        assert!(registrar.owner_is(later, &Owner::Nobody));
-        assert_eq!(registrar.next_ask(later), register_a());
-        assert!(registrar.lists_only_add(later));
-        assert!(!registrar.lists_only_add(later + ADDITIVE));
+        assert!(!registrar.on_owner(NOW, &NameOwner::Nobody), "a newer node may be about to register");
+        assert_eq!(
+            (registrar.next_request(NOW), registrar.poll_timeout()),
+            (None, Some(NOW + OWNER_CONFIRM_DELAY))
+        );
+        let later = NOW + OWNER_CONFIRM_DELAY;
+        assert_eq!(registrar.next_request(later), Some(MasterRequest::NameOwner));
+        assert!(registrar.on_owner(later, &NameOwner::Nobody));
+        assert_eq!(registrar.next_request(later), register_a());
+        assert!(registrar.is_list_additive(later));
+        assert!(!registrar.is_list_additive(later + ADDITIVE_PERIOD));
     }
 
     #[test]
     fn master_that_knows_node_gets_everything_again() {
         let mut registrar = known();
         assert!(registrar.connection_lost());
-        assert!(registrar.owner_is(NOW, &Owner::Us));
-        assert_eq!(registrar.next_ask(NOW), register_a());
+        assert!(registrar.on_owner(NOW, &NameOwner::Us));
+        assert_eq!(registrar.next_request(NOW), register_a());
     }
 
     #[test]
     fn silent_master_is_retried_until_it_answers() {
         let mut registrar = known();
         registrar.connection_lost();
-        assert!(registrar.unanswered(NOW));
-        assert_eq!(registrar.poll_timeout(), Some(NOW + RETRY));
-        assert_eq!(registrar.next_ask(NOW), None);
-        assert_eq!(registrar.next_ask(NOW + RETRY), Some(Ask::Owner));
-        assert!(!registrar.unanswered(NOW + RETRY), "no news the second time");
-        assert_eq!(registrar.next_ask(NOW + RETRY + RETRY), Some(Ask::Owner));
+        assert!(registrar.on_no_answer(NOW));
+        assert_eq!(registrar.poll_timeout(), Some(NOW + RETRY_INTERVAL));
+        assert_eq!(registrar.next_request(NOW), None);
+        assert_eq!(registrar.next_request(NOW + RETRY_INTERVAL), Some(MasterRequest::NameOwner));
+        assert!(!registrar.on_no_answer(NOW + RETRY_INTERVAL), "no news the second time");
+        assert_eq!(
+            registrar.next_request(NOW + RETRY_INTERVAL + RETRY_INTERVAL),
+            Some(MasterRequest::NameOwner)
+        );
     }
 
     #[test]
@@ -340,12 +348,12 @@ mod tests {
             let mut registrar = known();
             registrar.connection_lost();
             if doubts {
-                registrar.owner_is(NOW, &Owner::Nobody);
-                registrar.next_ask(NOW + DOUBT);
+                registrar.on_owner(NOW, &NameOwner::Nobody);
+                registrar.next_request(NOW + OWNER_CONFIRM_DELAY);
             }
-            assert!(!registrar.owner_is(NOW, &Owner::Another));
+            assert!(!registrar.on_owner(NOW, &NameOwner::Another));
             registrar.want(Role::Subscriber, "/b");
-            assert_eq!((registrar.next_ask(NOW), registrar.end()), (None, Some(Vec::new())));
+            assert_eq!((registrar.next_request(NOW), registrar.end()), (None, Some(Vec::new())));
         }
     }
 
@@ -353,9 +361,12 @@ mod tests {
     fn unknown_node_registers_at_once() {
         let mut registrar = Registrar::new();
         registrar.want(Role::Subscriber, "/a");
-        registrar.next_ask(NOW);
-        assert!(registrar.unanswered(NOW));
-        assert_eq!(registrar.next_ask(NOW + RETRY), Some(Ask::Register(Role::Subscriber, "/a".into())));
+        registrar.next_request(NOW);
+        assert!(registrar.on_no_answer(NOW));
+        assert_eq!(
+            registrar.next_request(NOW + RETRY_INTERVAL),
+            Some(MasterRequest::Register(Role::Subscriber, "/a".into()))
+        );
     }
 
     #[test]
@@ -363,13 +374,19 @@ mod tests {
         let mut registrar = known();
         registrar.connection_lost();
         registrar.forget(Role::Publisher, "/a");
-        assert_eq!(registrar.next_ask(NOW), None);
-        registrar.owner_is(NOW, &Owner::Us);
-        assert_eq!(registrar.next_ask(NOW), Some(Ask::Unregister(Role::Publisher, "/a".into())));
-        registrar.unanswered(NOW);
-        registrar.next_ask(NOW + RETRY);
-        registrar.owner_is(NOW + RETRY, &Owner::Us);
-        assert_eq!(registrar.next_ask(NOW + RETRY), Some(Ask::Unregister(Role::Publisher, "/a".into())));
+        assert_eq!(registrar.next_request(NOW), None);
+        registrar.on_owner(NOW, &NameOwner::Us);
+        assert_eq!(
+            registrar.next_request(NOW),
+            Some(MasterRequest::Unregister(Role::Publisher, "/a".into()))
+        );
+        registrar.on_no_answer(NOW);
+        registrar.next_request(NOW + RETRY_INTERVAL);
+        registrar.on_owner(NOW + RETRY_INTERVAL, &NameOwner::Us);
+        assert_eq!(
+            registrar.next_request(NOW + RETRY_INTERVAL),
+            Some(MasterRequest::Unregister(Role::Publisher, "/a".into()))
+        );
         registrar.unregistered(Role::Publisher, "/a");
         assert_eq!(registrar.end(), Some(Vec::new()));
     }
@@ -379,16 +396,19 @@ mod tests {
         let mut registrar = Registrar::new();
         registrar.want(Role::Publisher, "/a");
         registrar.forget(Role::Publisher, "/a");
-        assert_eq!((registrar.next_ask(NOW), registrar.end()), (None, Some(Vec::new())));
+        assert_eq!((registrar.next_request(NOW), registrar.end()), (None, Some(Vec::new())));
     }
 
     #[test]
     fn entry_wanted_again_is_registered_again() {
         let mut registrar = known();
         registrar.forget(Role::Publisher, "/a");
-        assert_eq!(registrar.next_ask(NOW), Some(Ask::Unregister(Role::Publisher, "/a".into())));
+        assert_eq!(
+            registrar.next_request(NOW),
+            Some(MasterRequest::Unregister(Role::Publisher, "/a".into()))
+        );
         registrar.want(Role::Publisher, "/a");
-        assert_eq!(registrar.next_ask(NOW), register_a());
+        assert_eq!(registrar.next_request(NOW), register_a());
         registrar.unregistered(Role::Publisher, "/a");
         assert!(registrar.registered(Role::Publisher, "/a", true));
         assert_eq!(registrar.end(), Some(vec![(Role::Publisher, "/a".into())]));

@@ -83,7 +83,7 @@ impl fmt::Display for ServiceFailure {
                 write!(f, "the master did not answer the lookup of its provider: {why}")
             }
             Self::Unreachable { at, why } => write!(f, "cannot connect to its node at {at}: {why}"),
-            Self::Refused { at, why: HandshakeFault::RefusesUs(why) } => {
+            Self::Refused { at, why: HandshakeFault::Rejected(why) } => {
                 write!(f, "its node at {at} refused the connection: {}", told(why))
             }
             Self::Refused { at, why } => {
@@ -286,7 +286,7 @@ impl Node {
 fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHeader, HandshakeFault> {
     let header = ConnectionHeader::parse(bytes)?;
     if let Some(why) = header.get("error") {
-        return Err(HandshakeFault::RefusesUs(told(why)));
+        return Err(HandshakeFault::Rejected(told(why)));
     }
     let md5 = header.require("md5sum")?;
     for kept in ["callerid", "type"] {

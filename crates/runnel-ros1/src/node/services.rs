@@ -83,7 +83,7 @@ impl Node {
         ]);
         let same_host = self.answer_process(asked, &mut reply);
         self.send(conn, reply.emit());
-        self.no_longer_incoming(conn);
+        self.count_as_linked(conn);
         self.conns.insert(conn, Conn::ServiceClient);
         let rest = rest.to_vec();
         let link = ServiceClientLink { service, conn, client: name, persistent, same_host, rest };

@@ -7,7 +7,7 @@ use runnel_core::time::Instant;
 use super::config::TopicSpec;
 use super::event::NodeEvent;
 use super::fault::PeerFault;
-use super::incoming::datagrams::Asking;
+use super::incoming::datagrams::DatagramRequest;
 use super::{Caller, Conn, Linked, Node};
 use crate::answer::{ERROR, FAILURE, SUCCESS, answer};
 use crate::told::told;
@@ -58,7 +58,7 @@ impl Node {
                 [_, reason] => self.shut_down(reason.as_str().unwrap_or_default()),
                 _ => bad_arguments(method),
             },
-            _ => match (self.inquired(method), params) {
+            _ => match (self.read_only_answer(method), params) {
                 (Some(answer), [_]) => answer,
                 (Some(_), _) => bad_arguments(method),
                 (None, _) => {
@@ -72,7 +72,7 @@ impl Node {
 
     /// The answer to a method without side effects whose only argument is the caller's name; `None` for an unknown
     /// method.
-    fn inquired(&self, method: &str) -> Option<Value> {
+    fn read_only_answer(&self, method: &str) -> Option<Value> {
         let Self { config, publications, subscriptions, .. } = self;
         Some(match method {
             "getPid" => answer(SUCCESS, "", config.pid),
@@ -109,7 +109,7 @@ impl Node {
     fn param_update(&mut self, params: &[Value]) -> Result<Value, Fault> {
         let key = params.get(1).map(|key| key.as_str().ok_or_else(type_error)).transpose()?;
         if let (Some(key), Some(value)) = (key, params.get(2)) {
-            self.parameter_told(key, value);
+            self.on_parameter_changed(key, value);
         }
         Ok(answer(SUCCESS, "", 0))
     }
@@ -146,23 +146,23 @@ impl Node {
     }
 
     /// No socket can be opened for a UDPROS subscriber: it gets its other offer instead, unless the topic has ended.
-    pub(super) fn answer_without_datagrams(&mut self, now: Instant, asking: Asking, why: &str) {
-        let (to, subscriber, why_not) = (asking.to, asking.subscriber.clone(), why.to_owned());
-        self.tell_trouble(PeerFault::NoDatagramSocket { to, subscriber, why: why_not });
-        let is_published = self.publications.contains_key(&asking.topic);
-        let answer = if asking.takes_tcpros && is_published {
+    pub(super) fn answer_without_datagrams(&mut self, now: Instant, request: DatagramRequest, why: &str) {
+        let (to, subscriber, why_not) = (request.to, request.subscriber.clone(), why.to_owned());
+        self.report_fault(PeerFault::NoDatagramSocket { to, subscriber, why: why_not });
+        let is_published = self.publications.contains_key(&request.topic);
+        let answer = if request.takes_tcpros && is_published {
             self.tcpros_address()
         } else {
             answer(FAILURE, &format!("no datagram socket: {why}"), Vec::new())
         };
-        self.rpc.reply(now, asking.caller, Ok(answer));
+        self.rpc.reply(now, request.caller, Ok(answer));
     }
 
     /// Answers a UDPROS subscriber with an accepted offer.
-    pub(super) fn answer_with_datagrams(&mut self, now: Instant, asking: &Asking, port: u16) {
-        let Some(link) = self.datagram_answer(asking, port) else { return };
+    pub(super) fn answer_with_datagrams(&mut self, now: Instant, request: &DatagramRequest, port: u16) {
+        let Some(link) = self.datagram_answer(request, port) else { return };
         let text = format!("datagrams come from port {port}");
-        self.rpc.reply(now, asking.caller, Ok(answer(SUCCESS, &text, link)));
+        self.rpc.reply(now, request.caller, Ok(answer(SUCCESS, &text, link)));
     }
 
     fn shut_down(&mut self, reason: &str) -> Value {

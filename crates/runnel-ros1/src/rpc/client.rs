@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use litemap::LiteMap;
 use runnel_core::time::Instant;
 
-use super::shared::{Alarm, Shared};
+use super::shared::{Deadline, Shared};
 use super::{AnswerFault, CallError, CallId, CallOptions, CallTarget, RpcEvent};
 use crate::http::{self, Response, ResponseParser};
 use crate::net::{ConnId, Endpoint};
@@ -17,8 +17,8 @@ use crate::xmlrpc::{self, Value};
 pub(super) struct Client {
     calls: LiteMap<CallId, Call>,
     conns: LiteMap<ConnId, Link>,
-    lines: LiteMap<Endpoint, Line>,
-    queues: LiteMap<Endpoint, Queue>,
+    shared_queues: LiteMap<Endpoint, SharedQueue>,
+    dedicated_queues: LiteMap<Endpoint, DedicatedQueue>,
     made: u64,
 }
 
@@ -61,7 +61,7 @@ enum Phase {
 
 /// Queue of calls that share a kept connection to one server.
 #[derive(Debug, Default)]
-struct Line {
+struct SharedQueue {
     /// `None` only inside a method.
     conn: Option<ConnId>,
     /// Waiting calls, in the order in which they were made.
@@ -70,7 +70,7 @@ struct Line {
 
 /// Queue of calls to one server that have a connection each.
 #[derive(Debug, Default)]
-struct Queue {
+struct DedicatedQueue {
     /// Connections that are open or being opened.
     open: usize,
     /// Waiting calls, in the order in which they were made.
@@ -87,7 +87,7 @@ impl Client {
     }
 
     /// Bytes that each connection buffers.
-    pub fn holdings(&self) -> impl Iterator<Item = (usize, ConnId)> {
+    pub fn buffered_per_connection(&self) -> impl Iterator<Item = (usize, ConnId)> {
         self.conns.iter().map(|(conn, link)| (link.parser.buffered(), *conn))
     }
 
@@ -100,15 +100,15 @@ impl Client {
     ) -> CallId {
         self.made += 1;
         let call = CallId(self.made);
-        let keep = options.keep_open && self.may_keep(&target.uri.endpoint, shared);
-        match self.written(&target, params, keep, shared) {
+        let keep = options.keep_open && self.can_keep_open(&target.uri.endpoint, shared);
+        match self.encode_request(&target, params, keep, shared) {
             Ok(request) => {
                 let CallOptions { timeout, total_timeout, .. } = options;
                 let deadline = shared.now + total_timeout;
-                shared.timers.schedule(Alarm::Called(call), deadline);
+                shared.timers.schedule(Deadline::Answer(call), deadline);
                 self.start(call, Call { target, request, timeout, deadline, conn: None }, keep, shared);
             }
-            Err(error) => shared.tell(RpcEvent::Answered { call, result: Err(error) }),
+            Err(error) => shared.push_event(RpcEvent::Answered { call, result: Err(error) }),
         }
         call
     }
@@ -117,7 +117,7 @@ impl Client {
         let of_call =
             |event: &RpcEvent| matches!(event, RpcEvent::Answered { call: over, .. } if *over == call);
         shared.events.retain(|event| !of_call(event));
-        self.give_up(call, shared);
+        self.abort(call, shared);
     }
 
     pub fn handle_connected(&mut self, conn: ConnId, shared: &mut Shared) {
@@ -129,11 +129,11 @@ impl Client {
     pub fn handle_data(&mut self, conn: ConnId, bytes: &[u8], shared: &mut Shared) {
         let Some(link) = self.conns.get_mut(&conn) else { return };
         link.parser.push(bytes);
-        let Phase::ExpectAnswer(call) = link.phase else { return self.unsolicited(conn, shared) };
+        let Phase::ExpectAnswer(call) = link.phase else { return self.on_unsolicited(conn, shared) };
         match link.parser.step() {
             Ok(None) => {}
-            Ok(Some(response)) => self.answered(conn, call, &response, shared),
-            Err(error) => self.bad_answer(conn, call, AnswerFault::Http(error), shared),
+            Ok(Some(response)) => self.on_answer(conn, call, &response, shared),
+            Err(error) => self.fail_answer(conn, call, AnswerFault::Http(error), shared),
         }
     }
 
@@ -150,7 +150,7 @@ impl Client {
         let Some(mut link) = self.conns.remove(&conn) else { return };
         let rest = link.parser.finish();
         if !matches!(rest, Ok(Some(_))) {
-            link.tell_lost(shared);
+            link.report_lost(shared);
         }
         let why = why.map(str::to_owned);
         match (link.phase, rest) {
@@ -158,7 +158,7 @@ impl Client {
             (Phase::ExpectOpen(call), _) => {
                 self.fail(call, |call| CallError::Unreachable { call, why, is_tried: true }, shared);
             }
-            (Phase::ExpectAnswer(call), Ok(Some(response))) => self.deliver(call, &response, shared),
+            (Phase::ExpectAnswer(call), Ok(Some(response))) => self.complete(call, &response, shared),
             (Phase::ExpectAnswer(call), Ok(None)) if link.proven => self.retry(&link, call),
             (Phase::ExpectAnswer(call), Ok(None)) => {
                 self.fail(call, |call| CallError::Closed { call, why }, shared);
@@ -168,30 +168,30 @@ impl Client {
                 self.fail(call, |call| CallError::Closed { call, why }, shared);
             }
         }
-        self.leave_line(&link, shared);
+        self.release_connection(&link, shared);
     }
 
     /// The deadline of a call has passed.
     pub fn handle_timeout(&mut self, call: CallId, shared: &mut Shared) {
-        if let Some(Call { target, .. }) = self.give_up(call, shared) {
+        if let Some(Call { target, .. }) = self.abort(call, shared) {
             let result = Err(CallError::TimedOut { call: target });
-            shared.tell(RpcEvent::Answered { call, result });
+            shared.push_event(RpcEvent::Answered { call, result });
         }
     }
 
     /// The buffers of all connections exceed the limit, and this connection's is the largest.
     pub fn handle_overflow(&mut self, conn: ConnId, shared: &mut Shared) {
         if let Some(Phase::ExpectAnswer(call)) = self.conns.get(&conn).map(|link| link.phase) {
-            self.bad_answer(conn, call, AnswerFault::BeyondBuffers, shared);
+            self.fail_answer(conn, call, AnswerFault::BufferLimit, shared);
         }
     }
 
-    fn may_keep(&self, to: &Endpoint, shared: &Shared) -> bool {
-        self.lines.contains_key(to) || self.lines.len() < shared.config.max_kept_connections
+    fn can_keep_open(&self, to: &Endpoint, shared: &Shared) -> bool {
+        self.shared_queues.contains_key(to) || self.shared_queues.len() < shared.config.max_kept_connections
     }
 
     /// The HTTP request of a call.
-    fn written(
+    fn encode_request(
         &self,
         target: &CallTarget,
         params: &[Value],
@@ -212,25 +212,25 @@ impl Client {
         let to = call.target.uri.endpoint.clone();
         self.calls.insert(id, call);
         if keep {
-            self.lines.entry(to.clone()).or_default().waiting.insert(id);
+            self.shared_queues.entry(to.clone()).or_default().waiting.insert(id);
             self.advance(&to, shared);
         } else {
-            self.queues.entry(to.clone()).or_default().waiting.insert(id);
-            self.open_next(&to, shared);
+            self.dedicated_queues.entry(to.clone()).or_default().waiting.insert(id);
+            self.open_dedicated(&to, shared);
         }
     }
 
     /// Opens a connection for the next waiting call to this server, unless there are enough. Removes a queue without
     /// calls.
-    fn open_next(&mut self, to: &Endpoint, shared: &mut Shared) {
-        let Some(queue) = self.queues.get_mut(to) else { return };
+    fn open_dedicated(&mut self, to: &Endpoint, shared: &mut Shared) {
+        let Some(queue) = self.dedicated_queues.get_mut(to) else { return };
         if queue.open < shared.config.max_connections_per_server.max(1)
             && let Some(call) = queue.waiting.pop_first()
         {
             queue.open += 1;
             self.connect(call, to.clone(), false, shared);
         } else if queue.open == 0 {
-            self.queues.remove(to);
+            self.dedicated_queues.remove(to);
         }
     }
 
@@ -239,15 +239,15 @@ impl Client {
         let conn = shared.connect(to.clone());
         let parser = ResponseParser::new(shared.config.max_body);
         self.conns.insert(conn, Link { to, kept, proven: false, phase: Phase::ExpectOpen(call), parser });
-        self.begin_turn(call, conn, shared);
+        self.assign_connection(call, conn, shared);
         conn
     }
 
     /// Assigns a connection to a call and starts the time for its answer.
-    fn begin_turn(&mut self, id: CallId, conn: ConnId, shared: &mut Shared) {
+    fn assign_connection(&mut self, id: CallId, conn: ConnId, shared: &mut Shared) {
         let Some(call) = self.calls.get_mut(&id) else { return };
         call.conn = Some(conn);
-        shared.timers.schedule(Alarm::Called(id), call.deadline.min(shared.now + call.timeout));
+        shared.timers.schedule(Deadline::Answer(id), call.deadline.min(shared.now + call.timeout));
     }
 
     /// Sends a call over an open, idle connection.
@@ -260,37 +260,37 @@ impl Client {
 
     /// Assigns the kept connection to the next waiting call, if it is idle.
     fn advance(&mut self, to: &Endpoint, shared: &mut Shared) {
-        let Some(line) = self.lines.get_mut(to) else { return };
-        let phase = line.conn.and_then(|conn| self.conns.get(&conn)).map(|link| link.phase);
-        match (line.conn, phase) {
+        let Some(queue) = self.shared_queues.get_mut(to) else { return };
+        let phase = queue.conn.and_then(|conn| self.conns.get(&conn)).map(|link| link.phase);
+        match (queue.conn, phase) {
             (Some(conn), Some(Phase::Idle)) => {
-                if let Some(call) = line.waiting.pop_first() {
-                    self.begin_turn(call, conn, shared);
+                if let Some(call) = queue.waiting.pop_first() {
+                    self.assign_connection(call, conn, shared);
                     self.send(conn, call, shared);
                 }
             }
             (Some(_), Some(_)) => {}
-            _ => self.open_line(to, shared),
+            _ => self.open_shared(to, shared),
         }
     }
 
     /// Opens the kept connection for the next call; removes a queue without calls.
-    fn open_line(&mut self, to: &Endpoint, shared: &mut Shared) {
-        let next = self.lines.get_mut(to).and_then(|line| line.waiting.pop_first());
+    fn open_shared(&mut self, to: &Endpoint, shared: &mut Shared) {
+        let next = self.shared_queues.get_mut(to).and_then(|queue| queue.waiting.pop_first());
         match next {
             Some(call) => {
                 let conn = Some(self.connect(call, to.clone(), true, shared));
-                self.lines.entry(to.clone()).and_modify(|line| line.conn = conn);
+                self.shared_queues.entry(to.clone()).and_modify(|queue| queue.conn = conn);
             }
             None => {
-                self.lines.remove(to);
+                self.shared_queues.remove(to);
             }
         }
     }
 
     /// A complete answer has arrived.
-    fn answered(&mut self, conn: ConnId, call: CallId, response: &Response, shared: &mut Shared) {
-        self.deliver(call, response, shared);
+    fn on_answer(&mut self, conn: ConnId, call: CallId, response: &Response, shared: &mut Shared) {
+        self.complete(call, response, shared);
         match self.conns.get_mut(&conn) {
             Some(link) if link.kept && response.keep_open && link.parser.is_idle() => {
                 link.phase = Phase::Idle;
@@ -303,60 +303,61 @@ impl Client {
     }
 
     /// Bytes arrived that no call waits for.
-    fn unsolicited(&mut self, conn: ConnId, shared: &mut Shared) {
+    fn on_unsolicited(&mut self, conn: ConnId, shared: &mut Shared) {
         match self.conns.get(&conn).map(|link| link.phase) {
             Some(Phase::ExpectOpen(call)) => {
-                self.bad_answer(conn, call, AnswerFault::BeforeRequest, shared);
+                self.fail_answer(conn, call, AnswerFault::BeforeRequest, shared);
             }
             _ => {
                 if let Some(link) = self.conns.get(&conn) {
-                    link.tell_lost(shared);
+                    link.report_lost(shared);
                 }
                 self.close(conn, shared);
             }
         }
     }
 
-    fn bad_answer(&mut self, conn: ConnId, call: CallId, why: AnswerFault, shared: &mut Shared) {
+    fn fail_answer(&mut self, conn: ConnId, call: CallId, why: AnswerFault, shared: &mut Shared) {
         self.fail(call, |call| CallError::BadResponse { call, why }, shared);
         self.close(conn, shared);
     }
 
     /// Puts a call back into its queue, which opens another connection for it. It is the oldest and so comes first.
     fn retry(&mut self, link: &Link, id: CallId) {
-        if let (Some(call), Some(line)) = (self.calls.get_mut(&id), self.lines.get_mut(&link.to)) {
+        if let (Some(call), Some(queue)) = (self.calls.get_mut(&id), self.shared_queues.get_mut(&link.to)) {
             call.conn = None;
-            line.waiting.insert(id);
+            queue.waiting.insert(id);
         }
     }
 
     /// Ends a call with its answer.
-    fn deliver(&mut self, id: CallId, response: &Response, shared: &mut Shared) {
+    fn complete(&mut self, id: CallId, response: &Response, shared: &mut Shared) {
         let Some(Call { target: call, .. }) = self.finish(id, shared) else { return };
         let result = match xmlrpc::decode_response(&response.body) {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(fault)) => Err(CallError::Fault { call, fault }),
             Err(error) => Err(CallError::BadResponse { call, why: AnswerFault::Body(Box::new(error)) }),
         };
-        shared.tell(RpcEvent::Answered { call: id, result });
+        shared.push_event(RpcEvent::Answered { call: id, result });
     }
 
     /// Ends a call with an error.
     fn fail(&mut self, id: CallId, error: impl FnOnce(CallTarget) -> CallError, shared: &mut Shared) {
         if let Some(Call { target, .. }) = self.finish(id, shared) {
-            shared.tell(RpcEvent::Answered { call: id, result: Err(error(target)) });
+            shared.push_event(RpcEvent::Answered { call: id, result: Err(error(target)) });
         }
     }
 
     /// Ends a call without an event, and closes its connection.
-    fn give_up(&mut self, id: CallId, shared: &mut Shared) -> Option<Call> {
+    fn abort(&mut self, id: CallId, shared: &mut Shared) -> Option<Call> {
         let call = self.finish(id, shared)?;
         match call.conn {
             Some(conn) => self.close(conn, shared),
             None => {
                 let to = &call.target.uri.endpoint;
-                let in_line = self.lines.get_mut(to).is_some_and(|line| line.waiting.remove(&id));
-                if !in_line && let Some(queue) = self.queues.get_mut(to) {
+                let is_in_shared_queue =
+                    self.shared_queues.get_mut(to).is_some_and(|queue| queue.waiting.remove(&id));
+                if !is_in_shared_queue && let Some(queue) = self.dedicated_queues.get_mut(to) {
                     queue.waiting.remove(&id);
                 }
             }
@@ -365,7 +366,7 @@ impl Client {
     }
 
     fn finish(&mut self, call: CallId, shared: &mut Shared) -> Option<Call> {
-        shared.timers.cancel(&Alarm::Called(call));
+        shared.timers.cancel(&Deadline::Answer(call));
         self.calls.remove(&call)
     }
 
@@ -373,27 +374,27 @@ impl Client {
     fn close(&mut self, conn: ConnId, shared: &mut Shared) {
         if let Some(link) = self.conns.remove(&conn) {
             shared.close(conn);
-            self.leave_line(&link, shared);
+            self.release_connection(&link, shared);
         }
     }
 
     /// Releases a connection that has ended, so that its queue goes on with another.
-    fn leave_line(&mut self, link: &Link, shared: &mut Shared) {
+    fn release_connection(&mut self, link: &Link, shared: &mut Shared) {
         if link.kept {
-            self.lines.entry(link.to.clone()).and_modify(|line| line.conn = None);
+            self.shared_queues.entry(link.to.clone()).and_modify(|queue| queue.conn = None);
             self.advance(&link.to, shared);
         } else {
-            self.queues.entry(link.to.clone()).and_modify(|queue| queue.open -= 1);
-            self.open_next(&link.to, shared);
+            self.dedicated_queues.entry(link.to.clone()).and_modify(|queue| queue.open -= 1);
+            self.open_dedicated(&link.to, shared);
         }
     }
 }
 
 impl Link {
     /// Reports that the server has closed a kept connection.
-    fn tell_lost(&self, shared: &mut Shared) {
+    fn report_lost(&self, shared: &mut Shared) {
         if self.proven {
-            shared.tell(RpcEvent::KeptLost);
+            shared.push_event(RpcEvent::KeptLost);
         }
     }
 }

@@ -15,16 +15,16 @@ pub enum ClientFault {
         open: usize,
     },
     /// It sent no whole request, and was evicted for another client.
-    DisplacedUnproven,
+    EvictedWithoutRequest,
     /// It was idle the longest, and was evicted for another client.
-    DisplacedIdle,
+    EvictedIdle,
     /// Its request was not complete in time.
     RequestTimedOut {
         /// Time allowed.
         within: Duration,
     },
     /// The buffers of all connections together exceed the limit, and its buffer is the largest.
-    BeyondBuffers {
+    BufferLimit {
         /// Bytes of its request that have arrived.
         bytes: usize,
     },
@@ -47,12 +47,12 @@ impl fmt::Display for ClientFault {
             Self::TooManyConnections { open } => {
                 write!(f, "{open} connections are open, none of them idle")
             }
-            Self::DisplacedUnproven => {
+            Self::EvictedWithoutRequest => {
                 f.write_str("closed before it sent a whole request, to accept another client")
             }
-            Self::DisplacedIdle => f.write_str("closed while idle, to accept another client"),
+            Self::EvictedIdle => f.write_str("closed while idle, to accept another client"),
             Self::RequestTimedOut { within } => write!(f, "no whole request arrived within {within:?}"),
-            Self::BeyondBuffers { bytes } => {
+            Self::BufferLimit { bytes } => {
                 write!(
                     f,
                     "closed {bytes} bytes into its request: all requests together exceed the buffer limit"
@@ -76,7 +76,7 @@ pub enum AnswerFault {
     /// It arrived before the request was sent.
     BeforeRequest,
     /// The buffers of all connections together exceed the limit, and this one is the largest.
-    BeyondBuffers,
+    BufferLimit,
     /// It is not HTTP, or exceeds a bound.
     Http(ResponseError),
     /// Its body is not XML-RPC.
@@ -87,7 +87,7 @@ impl fmt::Display for AnswerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BeforeRequest => f.write_str("it arrived before the request was sent"),
-            Self::BeyondBuffers => f.write_str("closed: all answers together exceed the buffer limit"),
+            Self::BufferLimit => f.write_str("closed: all answers together exceed the buffer limit"),
             Self::Http(error) => error.fmt(f),
             Self::Body(error) => error.fmt(f),
         }

@@ -33,10 +33,10 @@ use crate::net::{ConnId, Transmit};
 use crate::xmlrpc::{Fault, Value};
 use client::Client;
 use server::Server;
-use shared::{Alarm, Shared};
+use shared::{Deadline, Shared};
 
 /// Bytes received, over all connections, between two checks of [`RpcConfig::max_buffered`].
-const UNCOUNTED: usize = 64 * 1024;
+const BUFFER_CHECK_INTERVAL: usize = 64 * 1024;
 
 /// The XML-RPC server and client of one process.
 #[derive(Debug)]
@@ -45,14 +45,14 @@ pub struct RpcPeer {
     client: Client,
     shared: Shared,
     /// Bytes received since the last check of the buffered total.
-    uncounted: usize,
+    bytes_since_check: usize,
 }
 
 impl RpcPeer {
     /// A peer without connections.
     pub fn new(config: RpcConfig) -> Self {
         let (server, client) = (Server::default(), Client::default());
-        Self { server, client, shared: Shared::new(config), uncounted: 0 }
+        Self { server, client, shared: Shared::new(config), bytes_since_check: 0 }
     }
 
     /// Allocates a connection id. A driver that has connections of its own takes their ids here too.
@@ -90,10 +90,10 @@ impl RpcPeer {
         self.shared.now = now;
         self.server.handle_data(now, conn, bytes, &mut self.shared);
         self.client.handle_data(conn, bytes, &mut self.shared);
-        self.uncounted += bytes.len();
-        if self.uncounted >= UNCOUNTED {
-            self.uncounted = 0;
-            self.bound_buffers();
+        self.bytes_since_check += bytes.len();
+        if self.bytes_since_check >= BUFFER_CHECK_INTERVAL {
+            self.bytes_since_check = 0;
+            self.enforce_buffer_limit();
         }
     }
 
@@ -113,10 +113,10 @@ impl RpcPeer {
     /// Does the work that is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.shared.now = now;
-        while let Some((_, alarm)) = self.shared.timers.pop_due(now) {
-            match alarm {
-                Alarm::Served(conn) => self.server.handle_timeout(conn, &mut self.shared),
-                Alarm::Called(call) => self.client.handle_timeout(call, &mut self.shared),
+        while let Some((_, deadline)) = self.shared.timers.pop_due(now) {
+            match deadline {
+                Deadline::Request(conn) => self.server.handle_timeout(conn, &mut self.shared),
+                Deadline::Answer(call) => self.client.handle_timeout(call, &mut self.shared),
             }
         }
     }
@@ -169,13 +169,14 @@ impl RpcPeer {
     }
 
     /// Closes the connections that buffer the most until the total is within the limit.
-    fn bound_buffers(&mut self) {
-        let holdings = || self.server.holdings().chain(self.client.holdings());
-        let mut total: usize = holdings().map(|(bytes, _)| bytes).sum();
+    fn enforce_buffer_limit(&mut self) {
+        let buffered_per_connection =
+            || self.server.buffered_per_connection().chain(self.client.buffered_per_connection());
+        let mut total: usize = buffered_per_connection().map(|(bytes, _)| bytes).sum();
         if total <= self.shared.config.max_buffered {
             return;
         }
-        let mut held: Vec<(usize, ConnId)> = holdings().collect();
+        let mut held: Vec<(usize, ConnId)> = buffered_per_connection().collect();
         held.sort_unstable();
         while total > self.shared.config.max_buffered {
             let Some((bytes, conn)) = held.pop() else { break };

@@ -14,7 +14,7 @@ pub(super) struct Shared {
     pub config: RpcConfig,
     pub transmits: VecDeque<Transmit>,
     pub events: VecDeque<RpcEvent>,
-    pub timers: Timers<Alarm>,
+    pub timers: Timers<Deadline>,
     /// The latest time that the driver passed in.
     pub now: Instant,
     conns: u64,
@@ -22,11 +22,11 @@ pub(super) struct Shared {
 
 /// A deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Alarm {
+pub(super) enum Deadline {
     /// For a whole request of a client.
-    Served(ConnId),
+    Request(ConnId),
     /// For the answer to a call.
-    Called(CallId),
+    Answer(CallId),
 }
 
 impl Shared {
@@ -60,7 +60,7 @@ impl Shared {
         self.transmits.push_back(Transmit::Close { conn });
     }
 
-    pub fn tell(&mut self, event: RpcEvent) {
+    pub fn push_event(&mut self, event: RpcEvent) {
         self.events.push_back(event);
     }
 }

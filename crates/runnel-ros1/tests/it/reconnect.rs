@@ -1,4 +1,4 @@
-//! Links that end by themselves are made again.
+//! Links that end unexpectedly are made again.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn linked_pair(seed: u64) -> (Net, App, App, App) {
     (net, master, talker, listener)
 }
 
-/// A listener that has been told of a scripted publisher, and the listener's first connection to it.
+/// A listener with a scripted publisher, and the listener's first connection to it.
 fn scripted() -> (Net, App, FakePublisher, App) {
     let mut net = Net::new(1);
     let master = net.fake_master();
@@ -37,7 +37,7 @@ fn welcome(net: &mut Net, publisher: &FakePublisher) -> Socket {
     socket
 }
 
-/// How long it takes from now until the publisher is asked for its address once more.
+/// Time until the publisher is asked for its address again.
 fn until_asked(net: &mut Net, publisher: &FakePublisher) -> Duration {
     let (before, app) = (net.calls(publisher.app).len(), publisher.app);
     net.run_until("it is asked again", secs(25), |net| net.calls(app).len() > before)
@@ -48,7 +48,7 @@ fn close_to(time: Duration, expected: Duration) -> bool {
 }
 
 #[test]
-fn a_link_that_broke_is_made_again_after_a_tenth_of_a_second() {
+fn broken_link_reconnects_after_100_ms() {
     let (mut net, _, talker, listener) = linked_pair(1);
     assert_eq!(net.break_links(talker, listener, Port::Tcpros), 1);
     assert_eq!(net.publishers(listener, TOPIC), Vec::<String>::new());
@@ -61,10 +61,10 @@ fn a_link_that_broke_is_made_again_after_a_tenth_of_a_second() {
 }
 
 #[test]
-fn a_publisher_that_is_gone_is_tried_ever_more_slowly_up_to_twenty_seconds() {
+fn retry_pauses_grow_to_twenty_seconds() {
     let (mut net, _, publisher, _) = scripted();
     let socket = welcome(&mut net, &publisher);
-    // From now on it tells an address where nobody listens.
+    // From now on it announces an address where no process listens.
     net.close_door(publisher.app, publisher.tcpros_port);
     net.hang_up(socket);
     let mut pause = millis(100);
@@ -76,7 +76,7 @@ fn a_publisher_that_is_gone_is_tried_ever_more_slowly_up_to_twenty_seconds() {
 }
 
 #[test]
-fn a_publisher_that_left_in_good_order_is_named_when_the_master_lists_it_still_a_second_later() {
+fn closed_link_is_reported_after_one_second() {
     let (mut net, listener, publisher, _) = scripted();
     let socket = welcome(&mut net, &publisher);
     net.close_door(publisher.app, publisher.tcpros_port);
@@ -92,7 +92,7 @@ fn a_publisher_that_left_in_good_order_is_named_when_the_master_lists_it_still_a
 }
 
 #[test]
-fn a_good_header_makes_the_pause_short_again() {
+fn accepted_header_resets_retry_pause() {
     let (mut net, _, publisher, _) = scripted();
     let socket = welcome(&mut net, &publisher);
     net.close_door(publisher.app, publisher.tcpros_port);
@@ -108,7 +108,7 @@ fn a_good_header_makes_the_pause_short_again() {
 }
 
 #[test]
-fn a_publisher_that_closes_before_its_header_is_tried_ever_more_slowly() {
+fn closing_publisher_is_retried_with_growing_pauses() {
     let (mut net, listener, publisher, _) = scripted();
     for pause in [100, 200, 400, 800] {
         let socket = net.accept_socket(publisher.app);
@@ -122,7 +122,7 @@ fn a_publisher_that_closes_before_its_header_is_tried_ever_more_slowly() {
 }
 
 #[test]
-fn a_publisher_that_moves_to_another_port_is_found_there_when_its_link_ends() {
+fn publisher_at_new_port_is_found() {
     let (mut net, listener, publisher, _) = scripted();
     let socket = welcome(&mut net, &publisher);
     let port = net.free_port("p");
@@ -136,7 +136,7 @@ fn a_publisher_that_moves_to_another_port_is_found_there_when_its_link_ends() {
 }
 
 #[test]
-fn a_publisher_that_starts_again_elsewhere_is_linked_once() {
+fn publisher_restarted_at_new_address_is_linked_once() {
     for seed in 0..40 {
         let (mut net, master, talker, listener) = linked_pair(seed);
         net.weather = Weather::rough();
@@ -154,7 +154,7 @@ fn a_publisher_that_starts_again_elsewhere_is_linked_once() {
 }
 
 #[test]
-fn a_publisher_that_starts_again_at_the_same_ports_is_linked_once() {
+fn publisher_restarted_at_same_ports_is_linked_once() {
     for seed in 0..40 {
         let mut net = Net::new(seed);
         net.weather = Weather::rough();
@@ -178,11 +178,11 @@ fn a_publisher_that_starts_again_at_the_same_ports_is_linked_once() {
 }
 
 #[test]
-fn a_publisher_that_died_is_forgotten_when_the_master_notices() {
+fn dead_publisher_is_dropped_when_unlisted() {
     let (mut net, master, talker, listener) = linked_pair(1);
     net.kill(talker);
     net.run_until("the master notices", secs(30), |net| net.master_of(master).node_count() == 1);
-    // Deadlines of steps that are over may still run out.
+    // Deadlines of steps that have ended may still run out.
     net.run_for(secs(30));
     let wakes = net.wakes(listener);
     net.run_for(secs(3600));
@@ -190,7 +190,7 @@ fn a_publisher_that_died_is_forgotten_when_the_master_notices() {
 }
 
 #[test]
-fn a_publisher_that_is_stopped_is_waited_for_and_heard_when_it_goes_on() {
+fn stopped_publisher_is_received_after_resuming() {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
@@ -209,7 +209,7 @@ fn a_publisher_that_is_stopped_is_waited_for_and_heard_when_it_goes_on() {
 }
 
 #[test]
-fn a_link_survives_a_host_that_is_cut_off_for_a_while() {
+fn link_survives_network_outage() {
     let (mut net, _, talker, listener) = linked_pair(1);
     net.cut("a");
     net.publish(talker, TOPIC, "meanwhile");
@@ -222,7 +222,7 @@ fn a_link_survives_a_host_that_is_cut_off_for_a_while() {
 }
 
 #[test]
-fn a_link_that_is_being_made_when_its_host_is_cut_off_is_made_when_it_is_back() {
+fn pending_link_completes_after_network_outage() {
     for steps in 0..60 {
         let mut net = Net::new(1);
         net.master("hub");
@@ -243,7 +243,7 @@ fn a_link_that_is_being_made_when_its_host_is_cut_off_is_made_when_it_is_back() 
 }
 
 #[test]
-fn the_end_of_one_link_is_no_other_links_end() {
+fn end_of_one_link_affects_no_other() {
     let mut net = Net::new(1);
     net.master("hub");
     let talkers = ["/a", "/b"].map(|name| net.node(name, "t"));

@@ -26,7 +26,7 @@ const ETHERNET: usize = 1500;
 
 /// A UDPROS subscriber whose offer is accepted.
 #[derive(Debug)]
-pub(in crate::node) struct Asking {
+pub(in crate::node) struct DatagramRequest {
     /// The call to answer.
     pub(in crate::node) caller: ConnId,
     /// Destination of its datagrams.
@@ -54,18 +54,18 @@ impl Node {
         offer: &[Value],
         offers: &[Value],
     ) -> Result<(), OfferFault> {
-        let asking = self.check_offer(caller, topic, offer, offers);
-        let asking = asking.inspect_err(|fault| {
+        let request = self.check_offer(caller, topic, offer, offers);
+        let request = request.inspect_err(|fault| {
             let (topic, fault) = (topic.to_owned(), fault.clone());
-            self.tell_trouble(PeerFault::DatagramOffer { peer: caller.peer, topic, fault });
+            self.report_fault(PeerFault::DatagramOffer { peer: caller.peer, topic, fault });
         })?;
-        match asking.former {
+        match request.former {
             Some(former) => self.end_datagrams(former, topic),
-            None => self.make_room_for(asking.to.ip())?,
+            None => self.evict_for(request.to.ip())?,
         }
         let conn = self.rpc.new_conn_id();
-        self.transmits.push_back(Transmit::OpenDatagram { conn, to: Some(asking.to) });
-        self.conns.insert(conn, Conn::SubscriberDatagrams(Box::new(asking)));
+        self.transmits.push_back(Transmit::OpenDatagram { conn, to: Some(request.to) });
+        self.conns.insert(conn, Conn::SubscriberDatagrams(Box::new(request)));
         self.linked_count += 1;
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Node {
         topic: &str,
         offer: &[Value],
         offers: &[Value],
-    ) -> Result<Asking, OfferFault> {
+    ) -> Result<DatagramRequest, OfferFault> {
         let [_, Value::Binary(header), Value::String(_), Value::Int(port), Value::Int(longest), ..] = offer
         else {
             return Err(OfferFault::NotAnOffer);
@@ -98,7 +98,7 @@ impl Node {
         let is_tcpros =
             |offer: &Value| offer.as_array().and_then(|offer| offer.first()?.as_str()) == Some("TCPROS");
         self.last_datagram_link = (self.last_datagram_link + 1) & 0x7fff_ffff;
-        Ok(Asking {
+        Ok(DatagramRequest {
             caller: caller.conn,
             to,
             topic: of,
@@ -125,13 +125,13 @@ impl Node {
     }
 
     /// Evicts the oldest UDPROS links at the limits. Such a link costs its subscriber nothing and may outlive it.
-    fn make_room_for(&mut self, ip: IpAddr) -> Result<(), OfferFault> {
+    fn evict_for(&mut self, ip: IpAddr) -> Result<(), OfferFault> {
         let Limits { datagram_subscribers, datagram_subscribers_per_ip, .. } = self.config.limits;
-        self.make_room_among(datagram_subscribers_per_ip, |of| of == ip)?;
-        self.make_room_among(datagram_subscribers, |_| true)
+        self.evict_oldest(datagram_subscribers_per_ip, |of| of == ip)?;
+        self.evict_oldest(datagram_subscribers, |_| true)
     }
 
-    fn make_room_among(&mut self, limit: usize, counts: impl Fn(IpAddr) -> bool) -> Result<(), OfferFault> {
+    fn evict_oldest(&mut self, limit: usize, counts: impl Fn(IpAddr) -> bool) -> Result<(), OfferFault> {
         let links = self.conns.iter().filter(|(_, role)| datagrams_to(role).is_some_and(&counts));
         if links.clone().count() < limit {
             return Ok(());
@@ -146,7 +146,7 @@ impl Node {
         let oldest = links.into_iter().find_map(standing);
         let (conn, topic, subscriber, address) = oldest.ok_or(OfferFault::TooManyAsking)?;
         self.end_datagrams(conn, &topic);
-        self.tell_trouble(PeerFault::DatagramLinkDisplaced { address, subscriber, topic, limit });
+        self.report_fault(PeerFault::DatagramLinkDisplaced { address, subscriber, topic, limit });
         Ok(())
     }
 
@@ -159,9 +159,9 @@ impl Node {
 
     /// The socket for a subscriber's datagrams is open: the link is established by the answer.
     pub(in crate::node) fn join_datagram_subscriber(&mut self, now: Instant, conn: ConnId, port: u16) {
-        let Some(Conn::SubscriberDatagrams(asking)) = self.conns.remove(&conn) else { return };
-        self.answer_with_datagrams(now, &asking, port);
-        let Asking { to, topic, subscriber, origin, longest, link, .. } = *asking;
+        let Some(Conn::SubscriberDatagrams(request)) = self.conns.remove(&conn) else { return };
+        self.answer_with_datagrams(now, &request, port);
+        let DatagramRequest { to, topic, subscriber, origin, longest, link, .. } = *request;
         let stats = Arc::new(LinkStats::default());
         let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
         let address = to.to_string();
@@ -176,14 +176,18 @@ impl Node {
     }
 
     /// The protocol part of the answer; `None` if the topic is no longer published.
-    pub(in crate::node) fn datagram_answer(&self, asking: &Asking, port: u16) -> Option<Vec<Value>> {
-        let header = self.publisher_header(&asking.topic)?;
+    pub(in crate::node) fn datagram_answer(
+        &self,
+        request: &DatagramRequest,
+        port: u16,
+    ) -> Option<Vec<Value>> {
+        let header = self.publisher_header(&request.topic)?;
         Some(vec![
             "UDPROS".into(),
             self.config.host.as_str().into(),
             i32::from(port).into(),
-            asking.link.cast_signed().into(),
-            (asking.longest as i32).into(),
+            request.link.cast_signed().into(),
+            (request.longest as i32).into(),
             Value::Binary(header.emit_fields()),
         ])
     }
@@ -195,7 +199,7 @@ fn datagrams_to(role: &Conn) -> Option<IpAddr> {
         Conn::Subscriber(Linked { datagram_port: Some(_), address, .. }) => {
             Some(address.parse::<SocketAddr>().ok()?.ip())
         }
-        Conn::SubscriberDatagrams(asking) => Some(asking.to.ip()),
+        Conn::SubscriberDatagrams(request) => Some(request.to.ip()),
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 
-use super::{Joining, Link};
+use super::{AcceptedHeader, Link};
 use crate::answer::Answer;
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::node::event::NodeEvent;
@@ -26,12 +26,12 @@ const SILENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(in crate::node) enum Address {
     Tcpros(Endpoint),
-    Udpros(Offered),
+    Udpros(DatagramOffer),
 }
 
 /// A publisher's agreement to send datagrams.
 #[derive(Debug)]
-pub(in crate::node) struct Offered {
+pub(in crate::node) struct DatagramOffer {
     /// The announced source; roscpp sends from another port.
     pub(in crate::node) from: Endpoint,
     /// The connection id of the datagrams.
@@ -52,7 +52,7 @@ impl Address {
         match (name.as_str(), rest) {
             (Some("TCPROS"), _) => Ok(Self::Tcpros(from)),
             (Some("UDPROS"), [Value::Int(link), Value::Int(_), Value::Binary(header), ..]) => {
-                Ok(Self::Udpros(Offered { from, link: link.cast_unsigned(), header: header.clone() }))
+                Ok(Self::Udpros(DatagramOffer { from, link: link.cast_unsigned(), header: header.clone() }))
             }
             _ => Err(bad()),
         }
@@ -103,7 +103,7 @@ impl Node {
     }
 
     /// Whether this is the datagram socket of a publisher.
-    pub(in crate::node) fn is_of_datagrams(&self, conn: ConnId) -> bool {
+    pub(in crate::node) fn is_datagram_socket(&self, conn: ConnId) -> bool {
         match self.conns.get(&conn) {
             Some(Conn::LinkedPublisher(link)) => link.datagram_port.is_some(),
             other => matches!(other, Some(Conn::PublisherDatagrams { .. })),
@@ -124,13 +124,13 @@ impl Node {
         conn: ConnId,
         topic: &str,
         uri: &str,
-        offer: Offered,
+        offer: DatagramOffer,
     ) {
         match self.check_publisher(topic, &offer.header) {
             Ok(header) => {
                 let (address, datagrams) = (offer.from.to_string(), Some(offer.link));
-                let joining = Joining { conn, address, datagrams, token: None, rest: &[] };
-                self.join_publisher(topic, uri, &header, joining);
+                let accepted = AcceptedHeader { conn, address, datagrams, token: None, rest: &[] };
+                self.join_publisher(topic, uri, &header, accepted);
             }
             Err(fault) => {
                 self.close_datagrams(conn);
@@ -155,24 +155,24 @@ impl Node {
         let Some(link) = self.link_mut(topic, uri) else { return };
         link.tcpros_only = true;
         self.ask_address(now, topic, uri);
-        self.tell_link_trouble(topic, uri, fault, NextStep::AskForTcpros);
+        self.report_link_fault(topic, uri, fault, NextStep::AskForTcpros);
     }
 
     /// A subscription of this node needs every message of a topic: its UDPROS links, current or pending, are made
     /// again with TCPROS.
-    pub(in crate::node) fn leave_datagrams(&mut self, now: Instant, topic: &str) {
+    pub(in crate::node) fn switch_to_tcpros(&mut self, now: Instant, topic: &str) {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         if !std::mem::replace(&mut subscription.spec.udpros, false) {
             return;
         }
         for uri in self.datagram_publishers(topic) {
-            self.ask_anew(now, topic, &uri);
+            self.renew_link(now, topic, &uri);
         }
     }
 
     /// The master has listed UDPROS publishers. One that ended and restarted its publication before the master
     /// reported it has lost its link, and only its silence shows that.
-    pub(in crate::node) fn listen_for_silence(&mut self, now: Instant, topic: &str, uris: &BTreeSet<String>) {
+    pub(in crate::node) fn watch_for_silence(&mut self, now: Instant, topic: &str, uris: &BTreeSet<String>) {
         let until = now + SILENCE;
         for uri in uris {
             let Some(heard) = self.datagram_messages(topic, uri) else { continue };
@@ -189,12 +189,12 @@ impl Node {
         let Some(link) = self.link_mut(topic, uri) else { return };
         let Some((_, before)) = link.silent.take_if(|(until, _)| *until <= now) else { return };
         if heard == Some(before) {
-            self.ask_anew(now, topic, uri);
+            self.renew_link(now, topic, uri);
         }
     }
 
     /// Ends a UDPROS link and makes it again.
-    fn ask_anew(&mut self, now: Instant, topic: &str, uri: &str) {
+    fn renew_link(&mut self, now: Instant, topic: &str, uri: &str) {
         let Some(conn) = self.link_mut(topic, uri).and_then(|link| link.state.conn()) else { return };
         self.close_datagrams(conn);
         self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
@@ -213,8 +213,9 @@ impl Node {
     /// Publishers of a topic with a current or pending UDPROS link.
     pub(in crate::node) fn datagram_publishers(&self, topic: &str) -> Vec<String> {
         let Some(subscription) = self.subscriptions.get(topic) else { return Vec::new() };
-        let is_of_datagrams = |link: &Link| link.state.conn().is_some_and(|conn| self.is_of_datagrams(conn));
-        let links = subscription.links.iter().filter(|(_, link)| is_of_datagrams(link));
+        let is_datagram_socket =
+            |link: &Link| link.state.conn().is_some_and(|conn| self.is_datagram_socket(conn));
+        let links = subscription.links.iter().filter(|(_, link)| is_datagram_socket(link));
         links.map(|(uri, _)| uri.clone()).collect()
     }
 }

@@ -54,7 +54,7 @@ pub(super) struct Link {
     /// The pause before the next attempt.
     pub(super) pause: Duration,
     /// The length of pause at which a failure is reported. It is reported once, until the link is established again.
-    pub(super) tell_at: Option<Duration>,
+    pub(super) report_at: Option<Duration>,
     /// The publisher has declined UDPROS since the link was last established.
     pub(super) tcpros_only: bool,
     /// When to check for silence, and the message count when the master listed the publisher.
@@ -63,8 +63,8 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new() -> Self {
-        let (state, tell_at) = (LinkState::Refused, Some(FIRST_PAUSE));
-        Self { state, pause: FIRST_PAUSE, tell_at, tcpros_only: false, silent: None }
+        let (state, report_at) = (LinkState::Refused, Some(FIRST_PAUSE));
+        Self { state, pause: FIRST_PAUSE, report_at, tcpros_only: false, silent: None }
     }
 }
 
@@ -75,7 +75,7 @@ pub(super) enum LinkState {
     /// The publisher's node has been asked for its address, or to send datagrams to this socket.
     ExpectAddress { call: CallId, datagrams: Option<ConnId> },
     /// Too many connection attempts to that address are in progress.
-    ExpectTurn { to: Endpoint },
+    ExpectSlot { to: Endpoint },
     /// The connection is being opened.
     ExpectConnection { conn: ConnId, until: Instant },
     /// The node's header is sent; the publisher's is expected.
@@ -96,7 +96,7 @@ impl LinkState {
             | Self::ExpectHeader { conn, .. }
             | Self::Linked { conn } => Some(*conn),
             Self::ExpectAddress { datagrams, .. } => *datagrams,
-            Self::ExpectTurn { .. } | Self::Waiting { .. } | Self::Refused => None,
+            Self::ExpectSlot { .. } | Self::Waiting { .. } | Self::Refused => None,
         }
     }
 

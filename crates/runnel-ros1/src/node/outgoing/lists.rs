@@ -25,7 +25,7 @@ impl Node {
     /// have overtaken this answer, and is newer.
     pub(in crate::node) fn publishers_answered(&mut self, now: Instant, topic: &str, uris: &[String]) {
         let overtaken = self.subscriptions.get(topic).is_none_or(|subscription| subscription.updated);
-        if !overtaken || self.registrar.lists_only_add(now) {
+        if !overtaken || self.registrar.is_list_additive(now) {
             self.publishers_listed(now, topic, uris);
         }
     }
@@ -35,16 +35,16 @@ impl Node {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         let gone: Vec<String> = subscription.known().filter(|uri| !listed.contains(*uri)).cloned().collect();
         let new: Vec<String> = listed.iter().filter(|uri| !subscription.knows(uri)).cloned().collect();
-        if !self.registrar.lists_only_add(now) {
+        if !self.registrar.is_list_additive(now) {
             gone.iter().for_each(|uri| self.publisher_gone(topic, uri));
         }
         self.ask_again_where_refused(now, topic, &listed);
-        self.listen_for_silence(now, topic, &listed);
+        self.watch_for_silence(now, topic, &listed);
         let excess: Vec<&String> = new.iter().filter(|uri| !self.publisher_new(now, topic, uri)).collect();
         if let [first, others @ ..] = excess.as_slice() {
             let (limit, others) = (self.config.limits.publishers_per_topic, others.len());
             let (topic, first) = (topic.to_owned(), first.to_string());
-            self.tell_trouble(PeerFault::TooManyPublishers { topic, first, others, limit });
+            self.report_fault(PeerFault::TooManyPublishers { topic, first, others, limit });
         }
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         subscription.listed = listed.into_iter().filter(|uri| subscription.knows(uri)).collect();
@@ -53,7 +53,7 @@ impl Node {
     /// Removes publishers of this process and UDPROS publishers that a returned master has not listed. A TCP
     /// connection proves that its publisher lives, and stays.
     pub(in crate::node) fn lists_count_again(&mut self, now: Instant) {
-        if self.registrar.lists_only_add(now) {
+        if self.registrar.is_list_additive(now) {
             return;
         }
         let mut gone = Vec::new();
@@ -77,7 +77,7 @@ impl Node {
             }
         }
         if !faults.is_empty() {
-            self.tell_trouble(PeerFault::PublisherUris { topic: topic.to_owned(), faults });
+            self.report_fault(PeerFault::PublisherUris { topic: topic.to_owned(), faults });
         }
         sound
     }
@@ -111,7 +111,7 @@ impl Node {
     /// Adds a link to a publisher. False if the limit is reached.
     fn publisher_new(&mut self, now: Instant, topic: &str, uri: &str) -> bool {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return false };
-        if self.locals.contains(uri) {
+        if self.local_nodes.contains(uri) {
             subscription.local.insert(uri.to_owned());
             let (topic, uri) = (topic.to_owned(), uri.to_owned());
             self.events.push_back(NodeEvent::LocalPublisherJoined { topic, uri });

@@ -15,7 +15,7 @@ pub(super) type LinkName = (String, String);
 
 /// Limits the connection attempts per address, and queues the links that must wait.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct ConnectLimiter {
     /// Addresses with connection attempts in progress.
     addresses: LiteMap<Endpoint, Address>,
     /// Addresses where an attempt has ended while links wait.
@@ -29,7 +29,7 @@ struct Address {
     waiting: VecDeque<LinkName>,
 }
 
-impl Turns {
+impl ConnectLimiter {
     /// Requests a connection for a link. False if it must wait until [`Self::next`] returns it.
     pub(super) fn begin(&mut self, to: &Endpoint, link: LinkName) -> bool {
         let address = self.addresses.entry(to.clone()).or_default();
@@ -87,49 +87,52 @@ mod tests {
 
     #[test]
     fn waiting_links_connect_in_order() {
-        let (mut turns, to) = (Turns::default(), address(1));
-        let begun = (0..7).filter(|number| turns.begin(&to, link(*number))).count();
-        assert_eq!((begun, turns.next()), (CONNECTIONS_IN_PROGRESS, None));
-        turns.end(&to);
-        assert_eq!(turns.next(), Some((to.clone(), link(4))));
+        let (mut connect_limit, to) = (ConnectLimiter::default(), address(1));
+        let begun = (0..7).filter(|number| connect_limit.begin(&to, link(*number))).count();
+        assert_eq!((begun, connect_limit.next()), (CONNECTIONS_IN_PROGRESS, None));
+        connect_limit.end(&to);
+        assert_eq!(connect_limit.next(), Some((to.clone(), link(4))));
         // The returned link no longer waits, so the next one gets the slot.
-        assert_eq!(turns.next(), Some((to.clone(), link(5))));
-        assert!(turns.begin(&to, link(5)));
-        assert_eq!(turns.next(), None);
-        turns.end(&to);
-        assert_eq!(turns.next(), Some((to, link(6))));
+        assert_eq!(connect_limit.next(), Some((to.clone(), link(5))));
+        assert!(connect_limit.begin(&to, link(5)));
+        assert_eq!(connect_limit.next(), None);
+        connect_limit.end(&to);
+        assert_eq!(connect_limit.next(), Some((to, link(6))));
     }
 
     #[test]
     fn repeated_request_waits_once() {
-        let (mut turns, to) = (Turns::default(), address(1));
-        (0..4).for_each(|number| _ = turns.begin(&to, link(number)));
-        (0..100).for_each(|_| assert!(!turns.begin(&to, link(4))));
-        turns.end(&to);
-        assert_eq!(turns.next(), Some((to, link(4))));
-        assert_eq!(turns.next(), None);
+        let (mut connect_limit, to) = (ConnectLimiter::default(), address(1));
+        (0..4).for_each(|number| _ = connect_limit.begin(&to, link(number)));
+        (0..100).for_each(|_| assert!(!connect_limit.begin(&to, link(4))));
+        connect_limit.end(&to);
+        assert_eq!(connect_limit.next(), Some((to, link(4))));
+        assert_eq!(connect_limit.next(), None);
     }
 
     #[test]
     fn freed_slot_is_used_at_its_address() {
-        let mut turns = Turns::default();
+        let mut connect_limit = ConnectLimiter::default();
         let [busy, free] = [1, 2].map(address);
         for to in [&busy, &free] {
-            (0..5).for_each(|number| _ = turns.begin(to, link(number)));
+            (0..5).for_each(|number| _ = connect_limit.begin(to, link(number)));
         }
-        turns.end(&free);
-        assert_eq!(turns.free, std::slice::from_ref(&free));
-        assert_eq!(turns.next(), Some((free.clone(), link(4))));
-        assert!(turns.begin(&free, link(4)));
-        assert_eq!((turns.next(), turns.free.len()), (None, 0));
+        connect_limit.end(&free);
+        assert_eq!(connect_limit.free, std::slice::from_ref(&free));
+        assert_eq!(connect_limit.next(), Some((free.clone(), link(4))));
+        assert!(connect_limit.begin(&free, link(4)));
+        assert_eq!((connect_limit.next(), connect_limit.free.len()), (None, 0));
     }
 
     #[test]
     fn idle_address_is_removed() {
-        let (mut turns, to) = (Turns::default(), address(1));
-        (0..5).for_each(|number| _ = turns.begin(&to, link(number)));
-        (0..4).for_each(|_| turns.end(&to));
-        assert_eq!(turns.next(), Some((to, link(4))));
-        assert_eq!((turns.next(), turns.addresses.len(), turns.free.len()), (None, 0, 0));
+        let (mut connect_limit, to) = (ConnectLimiter::default(), address(1));
+        (0..5).for_each(|number| _ = connect_limit.begin(&to, link(number)));
+        (0..4).for_each(|_| connect_limit.end(&to));
+        assert_eq!(connect_limit.next(), Some((to, link(4))));
+        assert_eq!(
+            (connect_limit.next(), connect_limit.addresses.len(), connect_limit.free.len()),
+            (None, 0, 0)
+        );
     }
 }
