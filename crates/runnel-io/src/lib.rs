@@ -1,8 +1,8 @@
 //! The crate with system calls: an epoll reactor, TCP, UDP and Unix sockets, network interfaces, shared memory, doorbells,
 //! clocks, signals, name look-up, CPU placement.
 //!
-//! It knows nothing of ROS. Each module wraps one thing of the operating system thinly; descriptors close when
-//! their owner drops.
+//! It knows nothing of ROS. Each module is a thin wrapper of one facility of the operating system. Descriptors close
+//! when their owner is dropped.
 
 pub mod bell;
 pub mod clock;

@@ -1,4 +1,4 @@
-//! What it sends.
+//! Construction of the messages that it sends.
 
 use std::net::Ipv4Addr;
 
@@ -7,7 +7,7 @@ use super::{
     SUBSCRIPTIONS_WRITER, Sent, Told,
 };
 
-/// What its user's buffers hold: of a message that goes whole, and of a fragment.
+/// Buffers of user data: a whole message, and a fragment.
 const WHOLE: usize = 100;
 const FRAGMENT: usize = 64;
 
@@ -42,7 +42,7 @@ impl EmbeddedRtps {
         out
     }
 
-    /// The second in which something is sent, whenever it was written.
+    /// The current second as a timestamp, whenever the message was written.
     fn stamp(&self) -> [u8; 8] {
         self.now.as_secs().to_le_bytes()
     }
@@ -85,7 +85,7 @@ impl EmbeddedRtps {
         list
     }
 
-    /// A heartbeat, if there is anything to tell.
+    /// Sends a heartbeat, if the writer has samples.
     pub(super) fn send_heartbeat(&mut self, index: usize) {
         let (reader, to) = (self.told[index].entity, self.told[index].address);
         let (writer, last) = self.history(reader);
@@ -98,7 +98,7 @@ impl EmbeddedRtps {
         self.out.push_back(Sent { from: Self::ports()[0], to, bytes });
     }
 
-    /// Which of its writers tells a reader of endpoints, and how many samples that has.
+    /// The discovery writer for a reader, and its number of samples.
     fn history(&self, reader: Entity) -> (Entity, u64) {
         match reader {
             PUBLICATIONS_READER => (PUBLICATIONS_WRITER, self.publications.len() as u64),
@@ -106,7 +106,7 @@ impl EmbeddedRtps {
         }
     }
 
-    /// Answers a heartbeat that is newer than those before: what it expects, and whether it lacks that.
+    /// Answers a heartbeat that is newer than earlier ones: the expected sample, and whether it is missing.
     pub(super) fn answer(
         &mut self,
         prefix: Prefix,
@@ -136,7 +136,7 @@ impl EmbeddedRtps {
         self.out.push_back(Sent { from: Self::ports()[0], to, bytes });
     }
 
-    /// Sends what is asked for, and all that comes behind.
+    /// Sends the requested sample and all later ones.
     pub(super) fn send_asked(
         &mut self,
         prefix: Prefix,
@@ -160,7 +160,7 @@ impl EmbeddedRtps {
         }
     }
 
-    /// A sample of its user, whole or in fragments of which each says how long it is itself.
+    /// A user sample, whole or in fragments of which each announces its own size.
     pub(super) fn sample(&self, ends: (Entity, Entity), of: u64, payload: &[u8]) -> Vec<Vec<u8>> {
         if payload.len() <= WHOLE {
             return vec![self.data(ends, of, payload)];
@@ -171,7 +171,7 @@ impl EmbeddedRtps {
         let fragment = |(index, bytes): (usize, &[u8])| {
             let mut out = self.message();
             submessage(&mut out, 9, 1, &self.stamp());
-            // A length of 0: up to the end of the message.
+            // Length 0: up to the end of the message.
             out.extend([0x16, 1, 0, 0, 0, 0, 28, 0]);
             out.extend(ends.0);
             out.extend(ends.1);

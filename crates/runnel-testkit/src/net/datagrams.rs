@@ -1,5 +1,5 @@
-//! Datagram sockets: what is sent arrives once and alone, or is lost where a host is cut off. Where nobody takes it,
-//! the sender is told, as ICMP does.
+//! Datagram sockets. A datagram arrives once, or is lost where a host is disconnected. Without a receiver, the sender
+//! gets an error, as by ICMP.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,10 +9,10 @@ use super::notice::Notice;
 use super::wire::Happening;
 use super::{App, Net, Socket};
 
-/// What a system says when nobody takes a datagram.
+/// The system's error when no socket receives a datagram.
 const UNREACHABLE: &str = "Connection refused (os error 111)";
 
-/// What a system says when there are no sockets to be had.
+/// The system's error when no socket can be opened.
 const EXHAUSTED: &str = "Too many open files (os error 24)";
 
 /// One socket.
@@ -23,17 +23,17 @@ pub(super) struct DatagramSocket {
 }
 
 impl Net {
-    /// Lets programs of a host open no datagram sockets from now on, or again.
+    /// Sets whether programs of a host can open datagram sockets.
     pub fn refuse_datagram_sockets(&mut self, host: &str, refuse: bool) {
         self.host(host).no_datagrams = refuse;
     }
 
-    /// How many datagram sockets a program has.
+    /// Number of datagram sockets of a program.
     pub fn datagram_sockets(&self, app: App) -> usize {
         self.datagrams.keys().filter(|(owner, _)| *owner == app).count()
     }
 
-    /// Opens a datagram socket for a scripted peer, that receives from anybody; and its port.
+    /// Opens an unconnected datagram socket for a scripted peer; returns it with its port.
     pub fn open_datagrams(&mut self, app: App) -> (Socket, u16) {
         let socket = self.raw_socket(app);
         let address = self.address(app);
@@ -62,7 +62,7 @@ impl Net {
         self.schedule(self.now, Happening::Bound { app, conn, port: address.port() });
     }
 
-    /// Sends on a connected datagram socket; false if it is none.
+    /// Sends on a connected datagram socket; false if it is not one.
     pub(super) fn send_on_datagrams(&mut self, app: App, conn: ConnId, bytes: &[u8]) -> bool {
         let Some(to) = self.datagrams.get(&(app, conn)).and_then(|socket| socket.to) else { return false };
         let at = self.now + self.latency();
@@ -76,7 +76,7 @@ impl Net {
         }
     }
 
-    /// A datagram reaches the host that it goes to.
+    /// Delivers a datagram at its destination host.
     pub(super) fn datagram_arrives(&mut self, app: App, conn: ConnId, to: SocketAddr, bytes: Vec<u8>) {
         let taker = self.datagrams.iter().find(|(_, socket)| socket.address == to).map(|(key, _)| *key);
         match taker {
@@ -89,7 +89,7 @@ impl Net {
         }
     }
 
-    /// The host that has an address.
+    /// The host with this address.
     pub(super) fn host_at(&self, ip: IpAddr) -> Option<&str> {
         let is_it = |(_, host): &(&String, &super::Host)| IpAddr::from([10, 0, 0, host.number]) == ip;
         self.hosts.iter().find(is_it).map(|(name, _)| name.as_str())

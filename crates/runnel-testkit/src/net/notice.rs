@@ -1,4 +1,4 @@
-//! What programs are told of their connections: at once, or when they go on.
+//! Connection events of programs, delivered at once or when a stopped program resumes.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use runnel_ros1::net::ConnId;
 use super::wire::{RESET, WireId};
 use super::{App, Net};
 
-/// What a program finds out about its connections.
+/// A connection event of a program.
 #[derive(Debug)]
 pub(super) enum Notice {
     Accept { wire: WireId },
@@ -18,7 +18,7 @@ pub(super) enum Notice {
 }
 
 impl Net {
-    /// Tells a program something, or keeps it for when the program goes on.
+    /// Delivers an event to a program, or queues it while the program is stopped.
     pub(super) fn notify(&mut self, app: App, notice: Notice) {
         let running = &mut self.running[app.0];
         if running.stalled {
@@ -28,7 +28,7 @@ impl Net {
         }
     }
 
-    /// Tells a program all that it has missed.
+    /// Delivers all queued events to a program.
     pub(super) fn tell_backlog(&mut self, app: App) {
         let backlog: VecDeque<Notice> = std::mem::take(&mut self.running[app.0].backlog);
         backlog.into_iter().for_each(|notice| self.notify(app, notice));

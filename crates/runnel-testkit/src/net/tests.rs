@@ -2,7 +2,7 @@ use runnel_ros1::node::Port;
 
 use super::*;
 
-/// A scripted peer that listens for raw bytes, and a socket of another to it.
+/// A listening scripted peer, and a raw connection to it.
 fn pair(net: &mut Net) -> (Socket, Socket) {
     let (client, server) = (net.fake("client", "a"), net.fake("server", "b"));
     net.open_door(server, 5, Port::Tcpros);
@@ -11,7 +11,7 @@ fn pair(net: &mut Net) -> (Socket, Socket) {
 }
 
 #[test]
-fn bytes_arrive_in_order_however_they_are_split_and_delayed() {
+fn bytes_arrive_in_order_under_any_conditions() {
     let text: Vec<u8> = (0..=255).collect();
     for seed in 0..50 {
         let mut net = Net::new(seed);
@@ -40,7 +40,7 @@ fn equal_seeds_give_equal_runs() {
 }
 
 #[test]
-fn who_connects_where_nobody_listens_is_refused_and_a_host_without_name_is_unknown() {
+fn closed_port_refuses_and_unknown_host_fails() {
     let mut net = Net::new(1);
     let caller = net.fake("caller", "a");
     net.fake("other", "b");
@@ -51,7 +51,7 @@ fn who_connects_where_nobody_listens_is_refused_and_a_host_without_name_is_unkno
 }
 
 #[test]
-fn a_socket_that_was_half_closed_still_reads() {
+fn half_closed_socket_still_receives() {
     let mut net = Net::new(1);
     let (out, back) = pair(&mut net);
     net.finish_writing(out);
@@ -65,7 +65,7 @@ fn a_socket_that_was_half_closed_still_reads() {
 }
 
 #[test]
-fn what_is_sent_before_the_end_arrives_before_it() {
+fn bytes_before_end_arrive_before_it() {
     let mut net = Net::new(1);
     let (out, back) = pair(&mut net);
     net.write(out, b"last words");
@@ -75,7 +75,7 @@ fn what_is_sent_before_the_end_arrives_before_it() {
 }
 
 #[test]
-fn a_host_that_is_cut_off_gets_everything_when_it_is_mended() {
+fn reconnected_host_gets_everything() {
     let mut net = Net::new(1);
     let (out, back) = pair(&mut net);
     net.cut("b");
@@ -90,7 +90,7 @@ fn a_host_that_is_cut_off_gets_everything_when_it_is_mended() {
 }
 
 #[test]
-fn a_stopped_program_finds_everything_when_it_goes_on() {
+fn resumed_program_gets_everything() {
     let mut net = Net::new(1);
     let (client, server) = (net.fake("client", "a"), net.fake("server", "b"));
     net.open_door(server, 5, Port::Tcpros);
@@ -106,7 +106,7 @@ fn a_stopped_program_finds_everything_when_it_goes_on() {
 }
 
 #[test]
-fn the_connections_of_a_killed_program_end_also_those_it_never_accepted() {
+fn connections_of_killed_program_end() {
     let mut net = Net::new(1);
     let (client, server) = (net.fake("client", "a"), net.fake("server", "b"));
     net.open_door(server, 5, Port::Tcpros);
@@ -123,6 +123,6 @@ fn the_connections_of_a_killed_program_end_also_those_it_never_accepted() {
 
 #[test]
 #[should_panic(expected = "not within 3s: pigs fly")]
-fn what_does_not_happen_in_time_ends_the_test() {
+fn unmet_condition_fails_the_test() {
     Net::new(1).run_until("pigs fly", secs(3), |_| false);
 }

@@ -1,43 +1,43 @@
-//! How a network carries what it is given.
+//! Delay and segmentation of a network.
 
 use std::time::Duration;
 
-/// What happens to every segment on its way between two programs.
+/// Delay and segmentation of the bytes between two programs.
 #[derive(Clone, Debug)]
 pub struct Weather {
-    /// The shortest and the longest time that a segment is under way. Those of one connection stay in order.
+    /// Shortest and longest delay of a segment. Segments of one connection stay in order.
     pub latency: (Duration, Duration),
-    /// How what is sent at once is cut into segments.
+    /// How bytes sent at once are split into segments.
     pub split: Split,
-    /// How many of a hundred segments are held back until the one behind them has arrived, and read with it.
+    /// Percentage of segments that are held back until the next one has arrived, and read together with it.
     pub merged: u32,
 }
 
-/// How what is sent at once is cut into segments.
+/// How bytes sent at once are split into segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// Not at all.
+    /// Not split.
     Whole,
-    /// Every byte comes alone.
+    /// One byte per segment.
     Bytes,
     /// At up to three random places.
     Random,
 }
 
 impl Weather {
-    /// A millisecond for everything, nothing split or merged.
+    /// One millisecond of delay, no splitting or merging.
     pub fn calm() -> Self {
         let latency = Duration::from_millis(1);
         Self { latency: (latency, latency), split: Split::Whole, merged: 0 }
     }
 
-    /// From 0.1 to 30 ms, split at random, a third of the segments merged.
+    /// 0.1 to 30 ms of delay, random splitting, a third of the segments merged.
     pub fn rough() -> Self {
         let latency = (Duration::from_micros(100), Duration::from_millis(30));
         Self { latency, split: Split::Random, merged: 33 }
     }
 
-    /// As calm as can be, but every byte comes alone.
+    /// As [`calm`](Self::calm), but one byte per segment.
     pub fn byte_by_byte() -> Self {
         Self { split: Split::Bytes, ..Self::calm() }
     }

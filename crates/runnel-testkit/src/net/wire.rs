@@ -1,7 +1,7 @@
-//! Connections, and what happens on them.
+//! Connections of the network.
 //!
-//! A connection is two pipes. What goes into a pipe (the wish to connect, segments, the end) comes out in order.
-//! Programs are told what came out ([`Notice`]) at once, or when they go on.
+//! A connection consists of two pipes. Events in a pipe (connection request, segments, end) come out in order.
+//! Programs get them as [`Notice`], at once or when they resume.
 
 use std::net::SocketAddr;
 
@@ -14,16 +14,16 @@ use super::trace::brief;
 use super::weather::Split;
 use super::{App, Net};
 
-/// What a system says of a connection that the other side broke off.
+/// The system's error for a connection that the peer broke.
 pub(super) const RESET: &str = "Connection reset by peer (os error 104)";
 
-/// What a system says when nobody listens.
+/// The system's error when no program listens.
 const REFUSED: &str = "Connection refused (os error 111)";
 
-/// What a system says of a name that no host has.
+/// The system's error for an unknown host name.
 const UNKNOWN: &str = "failed to lookup address information: Name or service not known";
 
-/// One connection.
+/// Id of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct WireId(u64);
 
@@ -43,7 +43,7 @@ impl Side {
     }
 }
 
-/// A connection, its opener's end first.
+/// A connection, with its opener's end first.
 #[derive(Debug)]
 pub(super) struct Wire {
     ends: [End; 2],
@@ -55,28 +55,28 @@ pub(super) struct Wire {
 #[derive(Debug)]
 pub(super) struct End {
     pub(super) app: App,
-    /// The program's name for it; none until it has accepted.
+    /// The program's id for it; `None` until it has accepted.
     pub(super) conn: Option<ConnId>,
-    /// The program has not closed it.
+    /// Whether the program has not closed it.
     pub(super) open: bool,
-    /// This end has said that it sends nothing more.
+    /// Whether this end has finished sending.
     finished: bool,
     inbound: Pipe,
 }
 
 #[derive(Debug, Default)]
 struct Pipe {
-    /// When the last thing in it comes out.
+    /// When its last event comes out.
     last: Instant,
-    /// Segments in it.
+    /// Segments in transit.
     under_way: usize,
-    /// Arrived, and held back to be read with the next segment or when the program accepts.
+    /// Bytes that have arrived, and are held until the next segment or until the program accepts.
     arrived: Vec<u8>,
-    /// Nothing more comes.
+    /// Whether the end has come out.
     over: bool,
 }
 
-/// Something that comes out of a pipe.
+/// An event that comes out of a pipe.
 #[derive(Debug)]
 pub(super) enum Happening {
     Knock { app: App, conn: ConnId, to: Endpoint },
@@ -104,7 +104,7 @@ impl Wire {
         self.ends.iter().any(|end| end.app == app && end.conn.is_none())
     }
 
-    /// Lets nothing that is sent from now on arrive before that.
+    /// Delays all later events until `at`.
     pub(super) fn nothing_before(&mut self, at: Instant) {
         self.ends.iter_mut().for_each(|end| end.inbound.last = end.inbound.last.max(at));
     }
@@ -121,7 +121,7 @@ impl End {
 }
 
 impl Net {
-    /// Does one thing that a program asks for.
+    /// Carries out one socket operation of a program.
     pub(super) fn transmit(&mut self, app: App, transmit: Transmit) {
         match transmit {
             Transmit::Connect { conn, to } => self.connect(app, conn, &to),
@@ -131,7 +131,7 @@ impl Net {
         }
     }
 
-    /// Opens a connection, or finds that it cannot be.
+    /// Opens a connection, or reports that it cannot be opened.
     pub(super) fn connect(&mut self, app: App, conn: ConnId, to: &Endpoint) {
         self.note(format!("{} ─► {to}: connects", self.running[app.0].name));
         self.opening.insert((app, conn));
@@ -142,7 +142,7 @@ impl Net {
         self.schedule(at, Happening::Knock { app, conn, to: to.clone() });
     }
 
-    /// Sends bytes, in the pieces of the weather.
+    /// Sends bytes, in pieces that the conditions specify.
     pub(super) fn send(&mut self, app: App, conn: ConnId, bytes: Vec<u8>) {
         if self.send_on_datagrams(app, conn, &bytes) {
             return;
@@ -184,7 +184,7 @@ impl Net {
             .collect()
     }
 
-    /// A program closes its end: what it sent before still arrives.
+    /// A program closes its end. Bytes sent before still arrive.
     pub(super) fn close(&mut self, app: App, conn: ConnId) {
         self.opening.remove(&(app, conn));
         self.datagrams.remove(&(app, conn));
@@ -196,7 +196,7 @@ impl Net {
         self.forget_if_over(wire);
     }
 
-    /// One end sends nothing more; what it is sent still arrives.
+    /// One end finishes sending. It still receives.
     pub(super) fn finish(&mut self, wire: WireId, side: Side) {
         let Some(line) = self.wires.get_mut(&wire) else { return };
         if std::mem::replace(&mut line.end_mut(side).finished, true) || !line.end(side.other()).open {
@@ -211,7 +211,7 @@ impl Net {
         }
     }
 
-    /// A connection is no more, at once and whatever was under way; its programs are told why.
+    /// Removes a connection at once, with everything in transit; its programs get the reason.
     pub(super) fn break_wire(&mut self, wire: WireId, why: &str) {
         let Some(line) = self.wires.remove(&wire) else { return };
         for end in line.ends {
@@ -226,7 +226,7 @@ impl Net {
         self.rng.between(least, most)
     }
 
-    /// Puts something into the pipe that leads to one end of a connection.
+    /// Adds an event to the pipe that leads to one end of a connection.
     pub(super) fn enter_pipe(&mut self, wire: WireId, to: Side, happening: Happening) {
         let arrival = self.now + self.latency();
         let Some(line) = self.wires.get_mut(&wire) else { return };
@@ -241,10 +241,10 @@ impl Net {
         self.agenda.insert((at, self.happenings), happening);
     }
 
-    /// Something comes out of a pipe, unless a host that is cut off holds it up.
+    /// Processes an event that comes out of a pipe, unless a disconnected host holds it.
     pub(super) fn happen(&mut self, happening: Happening) {
         if self.is_held_up(&happening) {
-            // Nobody holds a datagram for a host that is cut off.
+            // Datagrams to a disconnected host are lost, not held.
             if !matches!(happening, Happening::Datagram { .. }) {
                 self.held.push(happening);
             }
@@ -294,7 +294,7 @@ impl Net {
         a != b && (self.is_dark(a) || self.is_dark(b))
     }
 
-    /// A wish to connect reaches the listener's host: the system there answers, and the program is told.
+    /// A connection request reaches the listener's host: the system there answers, and the program gets the result.
     fn knock(&mut self, app: App, conn: ConnId, to: Endpoint) {
         if !self.opening.contains(&(app, conn)) {
             return;
@@ -327,7 +327,7 @@ impl Net {
         }
     }
 
-    /// The program at one end reads what has arrived.
+    /// The program at one end reads the bytes that have arrived.
     fn read(&mut self, wire: WireId, to: Side) {
         let Some(line) = self.wires.get_mut(&wire) else { return };
         let bytes = std::mem::take(&mut line.end_mut(to).inbound.arrived);
@@ -336,7 +336,7 @@ impl Net {
         }
         match self.receiver(wire, to) {
             Some((app, conn)) => self.notify(app, Notice::Data { conn, bytes }),
-            // Not accepted yet: it stays where it is until then.
+            // Not accepted yet: the bytes stay until then.
             None => {
                 if let Some(line) = self.wires.get_mut(&wire) {
                     line.end_mut(to).inbound.arrived = bytes;
@@ -345,7 +345,7 @@ impl Net {
         }
     }
 
-    /// The other end sends nothing more.
+    /// The other end has finished sending.
     fn finished(&mut self, wire: WireId, to: Side) {
         self.read(wire, to);
         if let Some(line) = self.wires.get_mut(&wire) {
@@ -364,7 +364,7 @@ impl Net {
         self.notify(app, Notice::Closed { conn, why: Some(RESET.to_owned()) });
     }
 
-    /// The listener's program has accepted, and finds what has arrived since.
+    /// The listener's program has accepted, and gets the bytes that have arrived since.
     pub(super) fn was_accepted(&mut self, wire: WireId, app: App, conn: ConnId) {
         let Some(line) = self.wires.get_mut(&wire) else { return };
         let end = line.end_mut(Side::Listener);
@@ -377,7 +377,7 @@ impl Net {
         }
     }
 
-    /// The program at one end and its name for it, if it holds it open.
+    /// The program at one end and its id for the connection, if it has it open.
     fn receiver(&self, wire: WireId, side: Side) -> Option<(App, ConnId)> {
         let end = self.wires.get(&wire)?.end(side);
         end.conn.filter(|_| end.open).map(|conn| (end.app, conn))
