@@ -148,11 +148,11 @@ const AT_ONE_LOOK: usize = 256;
 
 /// Notification of the kernel that interfaces or addresses change. It is readable after a change.
 #[derive(Debug)]
-pub struct Changes {
+pub struct InterfaceMonitor {
     fd: OwnedFd,
 }
 
-impl Changes {
+impl InterfaceMonitor {
     /// Starts to watch. A call of [`interfaces`] afterwards misses no change.
     ///
     /// # Errors
@@ -185,7 +185,7 @@ impl Changes {
     }
 }
 
-impl AsFd for Changes {
+impl AsFd for InterfaceMonitor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }

@@ -41,7 +41,7 @@ impl Family {
 }
 
 /// The address of a host given as an address or as `localhost`; `None` if the resolver must be asked.
-pub fn at_once(host: &str, port: u16, family: Family) -> Option<SocketAddr> {
+pub fn resolve_immediately(host: &str, port: u16, family: Family) -> Option<SocketAddr> {
     if host.eq_ignore_ascii_case("localhost") {
         return Some(SocketAddr::new(family.loopback(), port));
     }
@@ -50,14 +50,14 @@ pub fn at_once(host: &str, port: u16, family: Family) -> Option<SocketAddr> {
 
 /// Whether a host, as written, is a loopback address or `localhost`.
 pub fn is_loopback(host: &str) -> bool {
-    at_once(host, 0, Family::V4).is_some_and(|address| address.ip().is_loopback())
+    resolve_immediately(host, 0, Family::V4).is_some_and(|address| address.ip().is_loopback())
 }
 
 /// Resolves `host` on a thread of its own and passes the result to `done`.
 ///
 /// # Errors
 /// When no thread can be started.
-pub fn in_background(
+pub fn resolve_in_background(
     host: String,
     family: Family,
     done: impl FnOnce(io::Result<IpAddr>) + Send + 'static,
@@ -82,11 +82,14 @@ mod tests {
 
     #[test]
     fn addresses_and_localhost_need_no_resolver() {
-        assert_eq!(at_once("127.0.0.1", 5, Family::V4), Some(([127, 0, 0, 1], 5).into()));
-        assert_eq!(at_once("LocalHost", 5, Family::V4), Some(([127, 0, 0, 1], 5).into()));
-        assert!(matches!(at_once("::1", 5, Family::V4), Some(SocketAddr::V6(_))));
-        assert_eq!(at_once("robot", 5, Family::V4), None);
-        assert_eq!(at_once("localhost", 5, Family::V6), Some(([0, 0, 0, 0, 0, 0, 0, 1], 5).into()));
+        assert_eq!(resolve_immediately("127.0.0.1", 5, Family::V4), Some(([127, 0, 0, 1], 5).into()));
+        assert_eq!(resolve_immediately("LocalHost", 5, Family::V4), Some(([127, 0, 0, 1], 5).into()));
+        assert!(matches!(resolve_immediately("::1", 5, Family::V4), Some(SocketAddr::V6(_))));
+        assert_eq!(resolve_immediately("robot", 5, Family::V4), None);
+        assert_eq!(
+            resolve_immediately("localhost", 5, Family::V6),
+            Some(([0, 0, 0, 0, 0, 0, 0, 1], 5).into())
+        );
     }
 
     #[test]
@@ -110,7 +113,7 @@ mod tests {
         // This calls the system's resolver.
         runnel_testkit::namespace::require_private_network();
         let (send, receive) = std::sync::mpsc::channel();
-        in_background("no-such-host.invalid".into(), Family::V4, move |result| {
+        resolve_in_background("no-such-host.invalid".into(), Family::V4, move |result| {
             send.send(result.is_err()).unwrap()
         })
         .unwrap();

@@ -3,9 +3,9 @@
 //! It is a memfd whose pages are all allocated before another process reads it, so that no access can fail. It is
 //! sealed once its owner has mapped it: no process can then map it writable, resize it or remove pages.
 
-mod room;
+mod available;
 
-pub use room::check_available;
+pub use available::check_available;
 use runnel_core::wire::Bytes;
 use rustix::fs::{self, MemfdFlags, SealFlags, SeekFrom};
 use rustix::io::Errno;

@@ -107,7 +107,7 @@ impl Datagrams {
     ///
     /// # Errors
     /// None in practice.
-    pub fn set_receive_room(&self, bytes: usize) -> io::Result<()> {
+    pub fn set_receive_buffer_size(&self, bytes: usize) -> io::Result<()> {
         Ok(sockopt::set_socket_recv_buffer_size(&self.fd, bytes)?)
     }
 
@@ -115,7 +115,7 @@ impl Datagrams {
     ///
     /// # Errors
     /// None in practice.
-    pub fn receive_room(&self) -> io::Result<usize> {
+    pub fn receive_buffer_size(&self) -> io::Result<usize> {
         Ok(sockopt::socket_recv_buffer_size(&self.fd)?)
     }
 
@@ -319,7 +319,7 @@ mod tests {
     fn larger_receive_buffer_holds_more() {
         let far = Datagrams::bind(HERE).unwrap();
         let before = sockopt::socket_recv_buffer_size(&far).unwrap();
-        far.set_receive_room(before / 2).unwrap();
+        far.set_receive_buffer_size(before / 2).unwrap();
         // The kernel adds its own overhead and grants twice the request.
         assert_eq!(sockopt::socket_recv_buffer_size(&far).unwrap(), before / 2 * 2);
     }

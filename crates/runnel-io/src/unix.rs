@@ -1,6 +1,6 @@
 //! Non-blocking Unix SEQPACKET sockets, which preserve packets and carry descriptors.
 
-use crate::closing::{self, ClosedApart};
+use crate::deferred_close::{self, DeferredClose};
 use crate::host;
 use crate::socket::FLAGS;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -32,14 +32,14 @@ pub const MAX_FDS: usize = 4;
 
 /// Address of a listener.
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
+pub enum UnixAddress<'a> {
     /// An abstract name, visible in one network namespace; it ends with its socket.
     Abstract(&'a [u8]),
     /// A file, for processes of the same user that can reach its folder.
     Path(&'a Path),
 }
 
-impl Place<'_> {
+impl UnixAddress<'_> {
     fn address(&self) -> io::Result<SocketAddrUnix> {
         let (bytes, shown) = match self {
             Self::Abstract(name) => (*name, format!("abstract name {}", name.escape_ascii())),
@@ -63,7 +63,7 @@ pub struct PacketListener {
     // Dropped before the socket, which keeps the inode number of its file from being reused.
     _file: Option<SocketFile>,
     // A client can send descriptors before it is accepted.
-    fd: ClosedApart,
+    fd: DeferredClose,
 }
 
 impl PacketListener {
@@ -73,14 +73,14 @@ impl PacketListener {
     /// # Errors
     /// When the name is empty or too long, is taken by a living socket or another file, its folder cannot be written,
     /// or descriptors run out.
-    pub fn bind(place: Place<'_>) -> io::Result<Self> {
+    pub fn bind(place: UnixAddress<'_>) -> io::Result<Self> {
         let address = place.address()?;
         let fd = socket()?;
         // The file inherits this mode, so that no other user can connect at any moment.
         fs::fchmod(&fd, Mode::RUSR | Mode::WUSR)?;
         let file = match place {
-            Place::Abstract(_) => net::bind(&fd, &address).map(|()| None)?,
-            Place::Path(path) => Some(bind_file(&fd, path, &address)?),
+            UnixAddress::Abstract(_) => net::bind(&fd, &address).map(|()| None)?,
+            UnixAddress::Path(path) => Some(bind_file(&fd, path, &address)?),
         };
         net::listen(&fd, BACKLOG)?;
         Ok(Self { _file: file, fd: fd.into() })
@@ -150,7 +150,7 @@ pub enum Received {
 #[derive(Debug)]
 pub struct Packets {
     // The peer may have queued descriptors.
-    fd: ClosedApart,
+    fd: DeferredClose,
 }
 
 impl Packets {
@@ -159,7 +159,7 @@ impl Packets {
     /// # Errors
     /// When no process listens there, or one of another user at a path; when its backlog is full (`WouldBlock`),
     /// descriptors run out, or too many closings are pending.
-    pub fn connect(place: Place<'_>) -> io::Result<Self> {
+    pub fn connect(place: UnixAddress<'_>) -> io::Result<Self> {
         let address = place.address()?;
         check_closing()?;
         let fd = socket()?;
@@ -249,7 +249,7 @@ impl Packets {
     /// As [`Packets::discard`], if `fds`, the copies, may be of any kind: another thread closes the packet's
     /// descriptors.
     pub fn discard_unknown(&self, fds: Vec<OwnedFd>) {
-        let copies: Vec<ClosedApart> = fds.into_iter().map(ClosedApart::from).collect();
+        let copies: Vec<DeferredClose> = fds.into_iter().map(DeferredClose::from).collect();
         self.discard();
         drop(copies);
     }
@@ -303,7 +303,7 @@ impl AsFd for Packets {
 
 /// Refuses a connection while too many closings are pending.
 fn check_closing() -> io::Result<()> {
-    if closing::is_behind() {
+    if deferred_close::is_behind() {
         let what = "too many connections are still being closed, since descriptors in their queues block it";
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, what));
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use runnel_io::memory::{ForeignWords, SharedWords};
 use runnel_io::segment::Segment;
-use runnel_io::unix::{MAX_FDS, PacketListener, Packets, Place, Received};
+use runnel_io::unix::{MAX_FDS, PacketListener, Packets, Received, UnixAddress};
 use runnel_io::{Doorbell, host};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -68,12 +68,12 @@ fn all_but(left: usize) -> Vec<File> {
 
 fn listener() -> (PacketListener, [u8; 8]) {
     let name = host::random().unwrap().to_ne_bytes();
-    (PacketListener::bind(Place::Abstract(&name)).unwrap(), name)
+    (PacketListener::bind(UnixAddress::Abstract(&name)).unwrap(), name)
 }
 
 fn pair() -> (Packets, Packets) {
     let (listener, name) = listener();
-    let near = Packets::connect(Place::Abstract(&name)).unwrap();
+    let near = Packets::connect(UnixAddress::Abstract(&name)).unwrap();
     (near, listener.accept().unwrap().unwrap())
 }
 
@@ -112,15 +112,15 @@ fn descriptors_beyond_limit_are_dropped() {
 fn exhausted_descriptors_are_reported() {
     let _alone = alone();
     let (listener, name) = listener();
-    let waiting = Packets::connect(Place::Abstract(&name)).unwrap();
+    let waiting = Packets::connect(UnixAddress::Abstract(&name)).unwrap();
     let changed = Changed::to(Resource::Nofile, descriptors() + 20);
     let files = all_but(0);
     let errors = [
         SharedWords::new("none", 1).map(drop),
         Segment::new(64, 1).map(drop),
         Doorbell::pair().map(drop),
-        Packets::connect(Place::Abstract(&name)).map(drop),
-        PacketListener::bind(Place::Abstract(b"runnel none")).map(drop),
+        Packets::connect(UnixAddress::Abstract(&name)).map(drop),
+        PacketListener::bind(UnixAddress::Abstract(b"runnel none")).map(drop),
         listener.accept().map(drop),
     ];
     drop((files, changed));
@@ -141,7 +141,7 @@ fn full_backlog_does_not_block_clients() {
     let (_listener, name) = listener();
     let mut connected = Vec::new();
     let error = loop {
-        match Packets::connect(Place::Abstract(&name)) {
+        match Packets::connect(UnixAddress::Abstract(&name)) {
             Ok(packets) => connected.push(packets),
             Err(error) => break error,
         }

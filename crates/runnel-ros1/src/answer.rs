@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::told::brief;
+use crate::peer_text::sanitize_value;
 use crate::xmlrpc::Value;
 
 /// Status of a call that failed because of its caller.
@@ -47,7 +47,7 @@ impl<'a> Answer<'a> {
             Some([Value::Int(status), message, value]) => {
                 Ok(Self { status: *status, message: message.as_str().unwrap_or_default(), value })
             }
-            _ => Err(NotAnAnswer(brief(answer))),
+            _ => Err(NotAnAnswer(sanitize_value(answer))),
         }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Answer<'a> {
     ///
     /// # Errors
     /// The reason that the peer gave for a failure.
-    pub fn granted(self) -> Result<&'a Value, &'a str> {
+    pub fn into_result(self) -> Result<&'a Value, &'a str> {
         match self {
             Self { status: SUCCESS, value, .. } => Ok(value),
             Self { message: "", .. } => Err("no reason given"),
@@ -75,15 +75,15 @@ mod tests {
 
     #[test]
     fn answer_gives_value_or_reason() {
-        let granted = |value: &Value| {
-            let granted = Answer::parse(value).map(Answer::granted);
-            granted.map(|granted| granted.cloned().map_err(str::to_owned))
+        let into_result = |value: &Value| {
+            let into_result = Answer::parse(value).map(Answer::into_result);
+            into_result.map(|into_result| into_result.cloned().map_err(str::to_owned))
         };
-        assert_eq!(granted(&answer(SUCCESS, "", 7)), Ok(Ok(7.into())));
-        assert_eq!(granted(&answer(ERROR, "no such node", 7)), Ok(Err("no such node".to_owned())));
+        assert_eq!(into_result(&answer(SUCCESS, "", 7)), Ok(Ok(7.into())));
+        assert_eq!(into_result(&answer(ERROR, "no such node", 7)), Ok(Err("no such node".to_owned())));
         for no_text in [Value::from(""), 5.into()] {
             let refusal = Value::Array(vec![FAILURE.into(), no_text, 0.into()]);
-            assert_eq!(granted(&refusal), Ok(Err("no reason given".to_owned())));
+            assert_eq!(into_result(&refusal), Ok(Err("no reason given".to_owned())));
         }
     }
 

@@ -10,9 +10,9 @@ mod response;
 mod send_queue;
 
 pub use frame::{
-    AcceptedLength, FrameError, FrameReader, IncompleteFrame, Part, frame, length_of, try_frame,
+    AcceptedLength, FrameError, FrameReader, IncompleteFrame, StreamItem, frame, length_prefix, try_frame,
 };
-pub use response::{Response, ResponseReader, response, response_head};
+pub use response::{Response, ResponseReader, append_response, response_prefix};
 pub use send_queue::SendQueue;
 
 /// Bytes of the length before a message.

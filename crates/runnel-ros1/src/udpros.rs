@@ -22,11 +22,11 @@
 
 use std::fmt;
 
-use crate::tcpros::{AcceptedLength, FrameReader, IncompleteFrame, LENGTH, length_of};
+use crate::tcpros::{AcceptedLength, FrameReader, IncompleteFrame, LENGTH, length_prefix};
 use runnel_core::bounds::MAX_MESSAGE;
 
 /// Bytes of the header.
-pub const HEADER: usize = 8;
+pub const HEADER_LEN: usize = 8;
 
 /// Longest datagram that a subscription requests over IPv4, in bytes. With the headers of UDP and IPv4 it fills one
 /// Ethernet packet. roscpp's 1500 needs two, and the loss of either loses both.
@@ -73,7 +73,7 @@ pub enum Op {
 impl DatagramHeader {
     /// Splits a datagram into its header and its part of the message; `None` if it is shorter than a header.
     pub fn parse(datagram: &[u8]) -> Option<(Self, &[u8])> {
-        let (header, part) = datagram.split_first_chunk::<HEADER>()?;
+        let (header, part) = datagram.split_first_chunk::<HEADER_LEN>()?;
         let [l0, l1, l2, l3, op, id, b0, b1] = *header;
         let op = match op {
             0 => Op::Data0,
@@ -85,7 +85,7 @@ impl DatagramHeader {
     }
 
     /// The header's bytes.
-    pub fn emit(&self) -> [u8; HEADER] {
+    pub fn emit(&self) -> [u8; HEADER_LEN] {
         let [l0, l1, l2, l3] = self.link.to_le_bytes();
         let [b0, b1] = self.block.to_le_bytes();
         let op = match self.op {
@@ -131,7 +131,7 @@ impl Fragmenter {
     /// A fragmenter for the link with this connection id and datagrams of at most `longest` bytes, clamped to
     /// [`MIN_DATAGRAM_LEN`] and [`MAX_DATAGRAM_LEN`].
     pub fn new(link: u32, longest: usize) -> Self {
-        Self { link, payload_len: longest.clamp(MIN_DATAGRAM_LEN, MAX_DATAGRAM_LEN) - HEADER, id: 0 }
+        Self { link, payload_len: longest.clamp(MIN_DATAGRAM_LEN, MAX_DATAGRAM_LEN) - HEADER_LEN, id: 0 }
     }
 
     /// The datagrams of the next message, each a header and a part. The message's length follows the header of the
@@ -139,7 +139,7 @@ impl Fragmenter {
     ///
     /// # Errors
     /// When the message is too long. It uses up an id all the same, so that the subscriber can count the loss.
-    pub fn cut<'a>(
+    pub fn fragment<'a>(
         &mut self,
         message: &'a [u8],
     ) -> Result<impl Iterator<Item = (DatagramHead, &'a [u8])> + use<'a>, TooLong> {
@@ -151,7 +151,7 @@ impl Fragmenter {
             return Err(TooLong { bytes, limit });
         };
         let (first, rest) = message.split_at(message.len().min(self.payload_len - LENGTH));
-        let length = length_of(message);
+        let length = length_prefix(message);
         let header = move |(block, part)| {
             let head = match block {
                 0 => DatagramHead::first(DatagramHeader { link, op: Op::Data0, id, block: blocks }, length),
@@ -167,22 +167,22 @@ impl Fragmenter {
 /// The bytes before a datagram's part of the message: the header, and in the first one the message's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramHead {
-    bytes: [u8; HEADER + LENGTH],
+    bytes: [u8; HEADER_LEN + LENGTH],
     len: usize,
 }
 
 impl DatagramHead {
     fn first(header: DatagramHeader, length: [u8; LENGTH]) -> Self {
         let mut head = Self::following(header);
-        head.bytes[HEADER..].copy_from_slice(&length);
+        head.bytes[HEADER_LEN..].copy_from_slice(&length);
         head.len += LENGTH;
         head
     }
 
     fn following(header: DatagramHeader) -> Self {
-        let mut bytes = [0; HEADER + LENGTH];
-        bytes[..HEADER].copy_from_slice(&header.emit());
-        Self { bytes, len: HEADER }
+        let mut bytes = [0; HEADER_LEN + LENGTH];
+        bytes[..HEADER_LEN].copy_from_slice(&header.emit());
+        Self { bytes, len: HEADER_LEN }
     }
 }
 
@@ -236,7 +236,7 @@ impl Reassembler {
 
     /// Drops messages of other lengths.
     #[must_use]
-    pub fn accepting(self, accepted: AcceptedLength) -> Self {
+    pub fn with_accepted_length(self, accepted: AcceptedLength) -> Self {
         Self { accepted, ..self }
     }
 
@@ -282,7 +282,7 @@ impl Reassembler {
         if header.block == 0 {
             return TakeResult { message: None, lost: lost + 1 };
         }
-        let reader = FrameReader::accepting(self.accepted);
+        let reader = FrameReader::with_accepted_length(self.accepted);
         self.partial = Some(PartialMessage { blocks: header.block, next: 0, reader });
         self.started_count += 1;
         let taken = self.append(part, spare);

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use runnel_core::bounds::{MAX_MESSAGE, QueueBound};
 use runnel_core::wire::{DecodeErrorKind, NoMemory, decode};
-use runnel_ros1::tcpros::{FrameError, FrameReader, ResponseReader, SendQueue, response_head, try_frame};
+use runnel_ros1::tcpros::{FrameError, FrameReader, ResponseReader, SendQueue, response_prefix, try_frame};
 
 /// Set in the process with limited memory.
 const LITTLE: &str = "RUNNEL_LITTLE_MEMORY";
@@ -63,9 +63,9 @@ fn receive_buffer_beyond_memory_is_refused() {
     }
     let mut reader = FrameReader::new(MAX_MESSAGE);
     reader.take(&mut &900_000_000u32.to_le_bytes()[..], Vec::new).unwrap();
-    while let Some(room) = reader.room() {
-        let count = room.len();
-        assert_eq!(reader.arrived(count), None);
+    while let Some(buffer) = reader.receive_buffer() {
+        let count = buffer.len();
+        assert_eq!(reader.advance(count), None);
     }
     let refused = reader.take(&mut &[0; 64][..], Vec::new);
     assert!(matches!(refused, Err(FrameError::NoMemory { length: 900_000_000, .. })), "{refused:?}");
@@ -107,9 +107,9 @@ fn preamble_beyond_memory_is_an_error() {
     }
     let mut queue = SendQueue::new(QueueBound { messages: 10, bytes: usize::MAX });
     queue.push(vec![7; 110_000_000], 5);
-    assert!(queue.put_first(&vec![7; 110_000_000]).is_err());
+    assert!(queue.insert_preamble(&vec![7; 110_000_000]).is_err());
     assert_eq!((queue.len(), queue.slices(9).map(<[u8]>::len).collect()), (1, vec![109_999_999]));
-    assert_eq!(queue.put_first(&[7; 5]), Ok(1));
+    assert_eq!(queue.insert_preamble(&[7; 5]), Ok(1));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn failure_reason_beyond_memory_is_an_error() {
     // Invalid UTF-8 takes three times as much as text.
     let reason = vec![0xff; 70_000_000];
     let mut reader = ResponseReader::new(MAX_MESSAGE);
-    assert_eq!(reader.take(&mut &response_head(false, reason.len())[..]), Ok(None));
+    assert_eq!(reader.take(&mut &response_prefix(false, reason.len())[..]), Ok(None));
     let refused = reader.take(&mut &reason[..]);
     assert!(matches!(refused, Err(FrameError::NoMemory { length: 70_000_000, .. })), "{refused:?}");
 }

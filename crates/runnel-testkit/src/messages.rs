@@ -10,7 +10,7 @@ use std::sync::Arc;
 ///
 /// # Panics
 /// When the schema has no message.
-pub fn filled(schema: &Arc<Schema>) -> DynamicMessage {
+pub fn distinct_message(schema: &Arc<Schema>) -> DynamicMessage {
     Filling { last: 0 }.message(schema)
 }
 

@@ -33,7 +33,7 @@ pub fn connected_packet_sockets(process: u32) -> io::Result<BTreeMap<u64, OwnedF
 ///
 /// # Errors
 /// When it has already ended.
-pub fn shut(socket: OwnedFd) -> io::Result<()> {
+pub fn shut_down(socket: OwnedFd) -> io::Result<()> {
     Ok(shutdown(socket, Shutdown::Both)?)
 }
 

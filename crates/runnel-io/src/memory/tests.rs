@@ -1,4 +1,4 @@
-use super::room::{available, left_to_groups};
+use super::available::{available, left_to_groups};
 use super::*;
 use std::fs::File;
 use std::os::fd::AsRawFd;

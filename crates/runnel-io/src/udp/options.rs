@@ -18,7 +18,7 @@ pub struct Options {
     pub shared: bool,
     /// Requested size of the receive buffer in bytes; the kernel grants at most `net.core.rmem_max`. `None` keeps the
     /// system's default.
-    pub receive_room: Option<usize>,
+    pub receive_buffer_size: Option<usize>,
     /// Index of the interface by which datagrams to groups leave; `None` leaves it to the routes.
     pub interface: Option<u32>,
     /// Hop limit of datagrams to groups: 1 is the local network, 0 this host.
@@ -30,7 +30,7 @@ pub struct Options {
 impl Options {
     /// An exclusive socket at `address`, whose datagrams to groups stay in the local network.
     pub fn at(address: SocketAddr) -> Self {
-        Self { address, shared: false, receive_room: None, interface: None, hops: 1, loopback: true }
+        Self { address, shared: false, receive_buffer_size: None, interface: None, hops: 1, loopback: true }
     }
 
     /// A socket that shares `address`, as receivers of a group's well-known port do.
@@ -44,7 +44,7 @@ impl Options {
             IpAddr::V4(_) => self.set_multicast_v4(&fd)?,
             IpAddr::V6(_) => self.set_multicast_v6(&fd)?,
         }
-        if let Some(bytes) = self.receive_room {
+        if let Some(bytes) = self.receive_buffer_size {
             sockopt::set_socket_recv_buffer_size(&fd, bytes)?;
         }
         if self.shared {

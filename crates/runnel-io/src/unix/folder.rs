@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::{Place, remove_dead};
+use super::{UnixAddress, remove_dead};
 use crate::host;
 
 /// Most files of a folder that are examined at a start.
@@ -52,7 +52,7 @@ pub fn remove_dead_sockets(folder: &Path, prefix: &str) -> io::Result<()> {
             continue;
         }
         let path = file.path();
-        if let Ok(address) = Place::Path(&path).address() {
+        if let Ok(address) = UnixAddress::Path(&path).address() {
             // Living sockets and other files stay.
             let _ = remove_dead(&path, &address);
         }
@@ -86,7 +86,7 @@ mod tests {
     fn only_dead_sockets_are_removed() {
         let folder = Folder::new();
         let path = |name: &str| folder.file(name);
-        let living = PacketListener::bind(Place::Path(&path("here-living"))).unwrap();
+        let living = PacketListener::bind(UnixAddress::Path(&path("here-living"))).unwrap();
         for name in ["here-dead", "other-dead"] {
             drop(std::os::unix::net::UnixListener::bind(path(name)).unwrap());
         }

@@ -38,8 +38,8 @@ fn random_name() -> Vec<u8> {
 
 fn pair() -> (Packets, Packets) {
     let name = random_name();
-    let listener = PacketListener::bind(Place::Abstract(&name)).unwrap();
-    let near = Packets::connect(Place::Abstract(&name)).unwrap();
+    let listener = PacketListener::bind(UnixAddress::Abstract(&name)).unwrap();
+    let near = Packets::connect(UnixAddress::Abstract(&name)).unwrap();
     (near, listener.accept().unwrap().unwrap())
 }
 
@@ -191,7 +191,7 @@ fn kernel_reports_peer_credentials() {
 #[test]
 fn abstract_name_is_freed_with_its_socket() {
     let name = random_name();
-    let place = Place::Abstract(&name);
+    let place = UnixAddress::Abstract(&name);
     assert_eq!(Packets::connect(place).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
     let listener = PacketListener::bind(place).unwrap();
     assert!(listener.accept().unwrap().is_none());
@@ -210,8 +210,8 @@ fn abstract_name_is_freed_with_its_socket() {
 #[test]
 fn descriptors_in_closed_queues_are_closed() {
     let name = random_name();
-    let listener = PacketListener::bind(Place::Abstract(&name)).unwrap();
-    let [accepted, waiting] = [(); 2].map(|()| Packets::connect(Place::Abstract(&name)).unwrap());
+    let listener = PacketListener::bind(UnixAddress::Abstract(&name)).unwrap();
+    let [accepted, waiting] = [(); 2].map(|()| Packets::connect(UnixAddress::Abstract(&name)).unwrap());
     let far = listener.accept().unwrap().unwrap();
     let (mut reader, writer) = io::pipe().unwrap();
     for packets in [&accepted, &waiting] {
@@ -245,11 +245,11 @@ fn peeked_packet_stays_until_discarded() {
 fn too_long_name_is_refused_with_limit() {
     let folder = Folder::new();
     let room = LONGEST - folder.0.as_os_str().len() - 1;
-    assert!(PacketListener::bind(Place::Path(&folder.file(&"n".repeat(room)))).is_ok());
+    assert!(PacketListener::bind(UnixAddress::Path(&folder.file(&"n".repeat(room)))).is_ok());
     let long = folder.file(&"n".repeat(room + 1));
     for error in [
-        PacketListener::bind(Place::Path(&long)).unwrap_err(),
-        Packets::connect(Place::Path(&long)).unwrap_err(),
+        PacketListener::bind(UnixAddress::Path(&long)).unwrap_err(),
+        Packets::connect(UnixAddress::Path(&long)).unwrap_err(),
     ] {
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         let text = error.to_string();
@@ -257,13 +257,13 @@ fn too_long_name_is_refused_with_limit() {
     }
     let mut name = random_name();
     name.resize(LONGEST, b'x');
-    assert!(PacketListener::bind(Place::Abstract(&name)).is_ok());
+    assert!(PacketListener::bind(UnixAddress::Abstract(&name)).is_ok());
     name.push(b'x');
     for place in [
-        Place::Abstract(&name),
-        Place::Abstract(b""),
-        Place::Path(Path::new("")),
-        Place::Path(Path::new("a\0b")),
+        UnixAddress::Abstract(&name),
+        UnixAddress::Abstract(b""),
+        UnixAddress::Path(Path::new("")),
+        UnixAddress::Path(Path::new("a\0b")),
     ] {
         assert_eq!(PacketListener::bind(place).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{place:?}");
     }
@@ -273,14 +273,14 @@ fn too_long_name_is_refused_with_limit() {
 fn socket_file_is_private_and_removed_with_listener() {
     let folder = Folder::new();
     let path = folder.file("socket");
-    let missing = Packets::connect(Place::Path(&path)).unwrap_err();
+    let missing = Packets::connect(UnixAddress::Path(&path)).unwrap_err();
     assert_eq!(missing.kind(), io::ErrorKind::NotFound);
-    let listener = PacketListener::bind(Place::Path(&path)).unwrap();
+    let listener = PacketListener::bind(UnixAddress::Path(&path)).unwrap();
     assert!(is_close_on_exec(&listener));
     let found = std::fs::symlink_metadata(&path).unwrap();
     assert!(found.file_type().is_socket());
     assert_eq!(found.permissions().mode() & 0o777, 0o600);
-    let near = Packets::connect(Place::Path(&path)).unwrap();
+    let near = Packets::connect(UnixAddress::Path(&path)).unwrap();
     let far = listener.accept().unwrap().unwrap();
     assert!(is_close_on_exec(&near) && is_close_on_exec(&far));
     drop(listener);
@@ -292,7 +292,7 @@ fn socket_file_is_private_and_removed_with_listener() {
 /// A dead socket file.
 fn leave_dead(path: &Path) {
     let fd = socket().unwrap();
-    net::bind(&fd, &Place::Path(path).address().unwrap()).unwrap();
+    net::bind(&fd, &UnixAddress::Path(path).address().unwrap()).unwrap();
 }
 
 #[test]
@@ -300,9 +300,12 @@ fn dead_socket_file_is_replaced() {
     let folder = Folder::new();
     let path = folder.file("socket");
     leave_dead(&path);
-    assert_eq!(Packets::connect(Place::Path(&path)).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
-    let _listener = PacketListener::bind(Place::Path(&path)).unwrap();
-    assert!(Packets::connect(Place::Path(&path)).is_ok());
+    assert_eq!(
+        Packets::connect(UnixAddress::Path(&path)).unwrap_err().kind(),
+        io::ErrorKind::ConnectionRefused
+    );
+    let _listener = PacketListener::bind(UnixAddress::Path(&path)).unwrap();
+    assert!(Packets::connect(UnixAddress::Path(&path)).is_ok());
 }
 
 #[test]
@@ -310,13 +313,13 @@ fn only_dead_socket_file_is_replaced() {
     let folder = Folder::new();
     let refused = |name: &str, why: &str| {
         let path = folder.file(name);
-        let error = PacketListener::bind(Place::Path(&path)).unwrap_err();
+        let error = PacketListener::bind(UnixAddress::Path(&path)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
         let text = error.to_string();
         assert!(text.contains(&path.display().to_string()) && text.contains(why), "{text}");
         assert!(std::fs::symlink_metadata(&path).is_ok(), "{name} is still there");
     };
-    let listener = PacketListener::bind(Place::Path(&folder.file("living"))).unwrap();
+    let listener = PacketListener::bind(UnixAddress::Path(&folder.file("living"))).unwrap();
     refused("living", "living socket");
     let _stream = std::os::unix::net::UnixListener::bind(folder.file("stream")).unwrap();
     refused("stream", "living socket");
@@ -329,7 +332,8 @@ fn only_dead_socket_file_is_replaced() {
     refused("link", "not a socket");
     // The living socket still works.
     assert!(
-        Packets::connect(Place::Path(&folder.file("living"))).is_ok() && listener.accept().unwrap().is_some()
+        Packets::connect(UnixAddress::Path(&folder.file("living"))).is_ok()
+            && listener.accept().unwrap().is_some()
     );
 }
 
@@ -337,11 +341,11 @@ fn only_dead_socket_file_is_replaced() {
 fn replaced_socket_file_is_not_removed() {
     let folder = Folder::new();
     let path = folder.file("socket");
-    let first = PacketListener::bind(Place::Path(&path)).unwrap();
+    let first = PacketListener::bind(UnixAddress::Path(&path)).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let second = PacketListener::bind(Place::Path(&path)).unwrap();
+    let second = PacketListener::bind(UnixAddress::Path(&path)).unwrap();
     drop(first);
-    assert!(Packets::connect(Place::Path(&path)).is_ok());
+    assert!(Packets::connect(UnixAddress::Path(&path)).is_ok());
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, "text").unwrap();
     drop(second);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runnel_io::interfaces::{Address, Changes, Interface, interfaces};
+use runnel_io::interfaces::{Address, Interface, InterfaceMonitor, interfaces};
 use runnel_io::{Events, Interest, Reactor, Token};
 use runnel_testkit::hosts::Host;
 use rustix::io::Errno;
@@ -22,7 +22,7 @@ fn address(ip: &str, prefix: u8) -> Address {
 }
 
 /// Waits for a notification.
-fn changed(changes: &Changes) {
+fn changed(changes: &InterfaceMonitor) {
     let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
     reactor.add(changes, Token(0), Interest::Read).unwrap();
     reactor.wait(&mut events, Some(Duration::from_secs(30))).unwrap();
@@ -66,7 +66,7 @@ fn address_changes_are_noticed() {
     let [near, far] = [Host::new(), Host::new()];
     near.join(&far, "cable");
     for (ip, prefix) in [("10.1.0.1", 24), ("fd01::1", 64)] {
-        let changes = near.run(Changes::watch).unwrap();
+        let changes = near.run(InterfaceMonitor::watch).unwrap();
         assert!(!changes.any().unwrap());
         near.address("cable", &format!("{ip}/{prefix}"));
         changed(&changes);
@@ -80,7 +80,7 @@ fn address_changes_are_noticed() {
 #[test]
 fn added_and_removed_interfaces_are_noticed() {
     let [near, far] = [Host::new(), Host::new()];
-    let changes = near.run(Changes::watch).unwrap();
+    let changes = near.run(InterfaceMonitor::watch).unwrap();
     near.join(&far, "cable");
     changed(&changes);
     assert_eq!(names(&near), ["lo", "cable"]);
@@ -92,7 +92,7 @@ fn added_and_removed_interfaces_are_noticed() {
 #[test]
 fn overflow_of_changes_is_a_change() {
     let host = Host::new();
-    let [changes, other] = [(); 2].map(|()| host.run(Changes::watch).unwrap());
+    let [changes, other] = [(); 2].map(|()| host.run(InterfaceMonitor::watch).unwrap());
     for watching in [&changes, &other] {
         // The kernel's smallest buffer, which some tens of addresses fill.
         set_socket_recv_buffer_size(watching, 1).unwrap();

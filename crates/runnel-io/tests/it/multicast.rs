@@ -373,9 +373,9 @@ fn too_long_datagram_is_marked_truncated() {
 #[test]
 fn receive_buffer_size_can_be_requested() {
     let host = Host::new();
-    let plain = open(&host, V4.sender()).receive_room().unwrap();
-    let asked = [plain / 4, 1 << 30].map(|bytes| Options { receive_room: Some(bytes), ..V4.sender() });
-    let [less, most] = asked.map(|options| open(&host, options).receive_room().unwrap());
+    let plain = open(&host, V4.sender()).receive_buffer_size().unwrap();
+    let asked = [plain / 4, 1 << 30].map(|bytes| Options { receive_buffer_size: Some(bytes), ..V4.sender() });
+    let [less, most] = asked.map(|options| open(&host, options).receive_buffer_size().unwrap());
     assert_eq!(less, plain / 4 * 2);
     assert!(most >= plain && most < 1 << 30);
 }

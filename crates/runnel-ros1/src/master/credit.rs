@@ -309,8 +309,8 @@ impl SendCredit {
 fn unsent(error: &CallError, cost: usize) -> usize {
     match error {
         CallError::BadRequest { .. } | CallError::TooManyCalls { .. } => cost,
-        CallError::Unreachable { is_tried: false, .. } => cost,
-        CallError::Unreachable { is_tried: true, .. } => cost.saturating_sub(CONNECTION),
+        CallError::Unreachable { is_attempted: false, .. } => cost,
+        CallError::Unreachable { is_attempted: true, .. } => cost.saturating_sub(CONNECTION),
         CallError::TimedOut { .. }
         | CallError::Closed { .. }
         | CallError::BadResponse { .. }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use super::registry::Role;
+use crate::peer_text::sanitize;
 use crate::rpc::{CallError, ClientFault, UriError};
-use crate::told::told;
 
 /// Most events that wait for the driver; past it the oldest are dropped.
 const WAITING: usize = 4096;
@@ -94,34 +94,41 @@ impl fmt::Display for MasterEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Registered { role, node, name } => {
-                write!(f, "{} registered as {role} {}", told(node), told(name))
+                write!(f, "{} registered as {role} {}", sanitize(node), sanitize(name))
             }
             Self::Unregistered { role, node, name } => {
-                write!(f, "{} is no longer registered as {role} {}", told(node), told(name))
+                write!(f, "{} is no longer registered as {role} {}", sanitize(node), sanitize(name))
             }
             Self::TakenOver { name, old_uri, new_uri } => {
-                let [name, old, new] = [name, old_uri, new_uri].map(|text| told(text));
+                let [name, old, new] = [name, old_uri, new_uri].map(|text| sanitize(text));
                 write!(f, "{name} at {old} is replaced by one at {new} and told to shut down")
             }
             Self::NodeLost { name, uri } => {
-                write!(f, "{} at {} is gone: its registrations are dropped", told(name), told(uri))
+                write!(f, "{} at {} is gone: its registrations are dropped", sanitize(name), sanitize(uri))
             }
             Self::UpdateFailed { uri, why } => {
-                write!(f, "cannot notify the node at {} of a change: {}", told(uri), told(&why.to_string()))
+                write!(
+                    f,
+                    "cannot notify the node at {} of a change: {}",
+                    sanitize(uri),
+                    sanitize(&why.to_string())
+                )
             }
             Self::Withheld { uri } => {
-                write!(f, "updates for the node at {} are withheld until it answers a call", told(uri))
+                write!(f, "updates for the node at {} are withheld until it answers a call", sanitize(uri))
             }
             Self::ParamNotStored { key, caller, why, count } => {
-                let [key, caller, why] = [key, caller, why].map(|text| told(text));
+                let [key, caller, why] = [key, caller, why].map(|text| sanitize(text));
                 write!(
                     f,
                     "parameter {key} is not changed for {caller} ({count} refused since the start): {why}"
                 )
             }
-            Self::Refused { peer, why } => write!(f, "peer {peer} is refused: {}", told(&why.to_string())),
+            Self::Refused { peer, why } => {
+                write!(f, "peer {peer} is refused: {}", sanitize(&why.to_string()))
+            }
             Self::ShutdownRequested { caller, reason } => {
-                write!(f, "{} requests a shutdown: {}", told(caller), told(reason))
+                write!(f, "{} requests a shutdown: {}", sanitize(caller), sanitize(reason))
             }
         }
     }

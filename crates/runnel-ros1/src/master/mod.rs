@@ -261,7 +261,7 @@ impl Master {
             }
             RpcEvent::Answered { call, result } => self.answered(now, call, result),
             RpcEvent::Refused { peer, why } => self.state.events.push(MasterEvent::Refused { peer, why }),
-            RpcEvent::KeptLost => {}
+            RpcEvent::KeptConnectionLost => {}
         }
     }
 
@@ -369,7 +369,7 @@ fn outcome_of(result: &Result<Value, CallError>) -> UpdateOutcome {
 /// The result of a liveness probe, from the result of `getPid`.
 fn probe_result_of(result: &Result<Value, CallError>) -> ProbeResult {
     match result {
-        Ok(reply) => match Answer::parse(reply).map(Answer::granted) {
+        Ok(reply) => match Answer::parse(reply).map(Answer::into_result) {
             Ok(Ok(Value::Int(pid))) => ProbeResult::Pid(*pid),
             Ok(_) | Err(_) => ProbeResult::NotANode,
         },

@@ -81,7 +81,7 @@ pub(super) fn update_key(key: &str) -> String {
 mod tests {
     use super::*;
 
-    fn told(param_subscribers: &ParamSubscribers, key: &str, setter: &str) -> Vec<(String, String)> {
+    fn affected_by(param_subscribers: &ParamSubscribers, key: &str, setter: &str) -> Vec<(String, String)> {
         let affected = param_subscribers.affected(key, Some(setter));
         affected.into_iter().map(|affected| (affected.node.to_string(), affected.key.to_string())).collect()
     }
@@ -101,18 +101,18 @@ mod tests {
         let param_subscribers =
             watching(&[("/a", "/n"), ("/b", "/n/x"), ("/d", "/"), ("/e", "/nx"), ("/f", "/n/x/y")]);
         let all = [("/a", "/n/x"), ("/b", "/n/x"), ("/d", "/n/x"), ("/f", "/n/x/y")];
-        assert_eq!(told(&param_subscribers, "/n/x", "/s"), pairs(&all));
+        assert_eq!(affected_by(&param_subscribers, "/n/x", "/s"), pairs(&all));
         let root = [("/a", "/n"), ("/b", "/n/x"), ("/d", "/"), ("/e", "/nx"), ("/f", "/n/x/y")];
-        assert_eq!(told(&param_subscribers, "/", "/s"), pairs(&root));
-        assert_eq!(told(&param_subscribers, "/other", "/s"), pairs(&[("/d", "/other")]));
+        assert_eq!(affected_by(&param_subscribers, "/", "/s"), pairs(&root));
+        assert_eq!(affected_by(&param_subscribers, "/other", "/s"), pairs(&[("/d", "/other")]));
     }
 
     #[test]
     fn setter_gets_only_keys_below() {
         let param_subscribers = watching(&[("/w", "/n"), ("/w", "/n/x"), ("/w", "/")]);
-        assert_eq!(told(&param_subscribers, "/n", "/w"), pairs(&[("/w", "/n/x")]));
-        assert_eq!(told(&param_subscribers, "/n/x", "/w"), []);
-        assert_eq!(told(&param_subscribers, "/", "/w"), pairs(&[("/w", "/n"), ("/w", "/n/x")]));
+        assert_eq!(affected_by(&param_subscribers, "/n", "/w"), pairs(&[("/w", "/n/x")]));
+        assert_eq!(affected_by(&param_subscribers, "/n/x", "/w"), []);
+        assert_eq!(affected_by(&param_subscribers, "/", "/w"), pairs(&[("/w", "/n"), ("/w", "/n/x")]));
     }
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
         param_subscribers.remove("/n", "/a");
         assert!(!param_subscribers.covers("/a", "/n/y") && param_subscribers.covers("/a", "/n/x/y"));
         param_subscribers.remove("/n/x", "/a");
-        assert_eq!(told(&param_subscribers, "/n", "/s"), []);
+        assert_eq!(affected_by(&param_subscribers, "/n", "/s"), []);
     }
 
     #[test]

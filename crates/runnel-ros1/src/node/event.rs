@@ -196,7 +196,7 @@ pub enum NodeEvent {
         why: MasterFault,
     },
     /// The master answers again, and the node registers everything again.
-    MasterBack,
+    MasterReconnected,
     /// A link to a publisher is established.
     PublisherJoined(PublisherLink),
     /// A link to a subscriber is established.
@@ -234,7 +234,7 @@ pub enum NodeEvent {
         uri: String,
     },
     /// A peer violated the protocol or did not do what was asked. Nothing else is affected.
-    PeerTrouble {
+    PeerFault {
         /// The peer and the fault.
         why: PeerFault,
     },

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::answer::NotAnAnswer;
 use crate::header::HeaderError;
+use crate::peer_text::sanitize;
 use crate::rpc::{CallError, ClientFault, UriError};
 use crate::tcpros::FrameError;
-use crate::told::told;
 use crate::udpros::MIN_DATAGRAM_LEN;
 
 /// Why a peer's connection header is not accepted.
@@ -287,7 +287,7 @@ impl fmt::Display for MasterFault {
             Self::NotAServiceAddress(answer) => format!("its answer is not the URI of a service: {answer}"),
             Self::ServiceUri(error) => error.to_string(),
         };
-        f.write_str(&told(&text))
+        f.write_str(&sanitize(&text))
     }
 }
 
@@ -387,22 +387,22 @@ pub enum PeerFault {
 impl fmt::Display for PeerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Client { peer, fault } => write!(f, "{peer}: {}", told(&fault.to_string())),
-            Self::Incoming { peer, fault } => write!(f, "{peer}: {}", told(&fault.to_string())),
+            Self::Client { peer, fault } => write!(f, "{peer}: {}", sanitize(&fault.to_string())),
+            Self::Incoming { peer, fault } => write!(f, "{peer}: {}", sanitize(&fault.to_string())),
             Self::DatagramOffer { peer, topic, fault } => {
-                write!(f, "{peer}: UDPROS subscriber of {topic}: {}", told(&fault.to_string()))
+                write!(f, "{peer}: UDPROS subscriber of {topic}: {}", sanitize(&fault.to_string()))
             }
             Self::DatagramLinkDisplaced { address, subscriber, topic, limit } => write!(
                 f,
                 "{address}: UDPROS link of subscriber [{}] of {topic} ended for a newer one: the limit is {limit}",
-                told(subscriber)
+                sanitize(subscriber)
             ),
             Self::NoDatagramSocket { to, subscriber, why } => {
-                write!(f, "{to}: no socket for the datagrams of subscriber [{}]: {why}", told(subscriber))
+                write!(f, "{to}: no socket for the datagrams of subscriber [{}]: {why}", sanitize(subscriber))
             }
             Self::PublisherUris { topic, faults } => {
                 let faults: Vec<String> = faults.iter().map(UriError::to_string).collect();
-                write!(f, "publishers of {topic}: {}", told(&faults.join("; ")))
+                write!(f, "publishers of {topic}: {}", sanitize(&faults.join("; ")))
             }
             Self::TooManyPublishers { topic, first, others: 0, limit } => {
                 write!(
@@ -416,7 +416,7 @@ impl fmt::Display for PeerFault {
             ),
             Self::PublisherUri { topic, fault } => write!(f, "publisher of {topic}: {fault}"),
             Self::Publisher { topic, uri, fault, next } => {
-                let fault = told(&fault.to_string());
+                let fault = sanitize(&fault.to_string());
                 write!(f, "publisher of {topic} at {uri}: ")?;
                 match next {
                     NextStep::Retry => write!(f, "{fault}; retrying"),

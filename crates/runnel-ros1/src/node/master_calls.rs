@@ -10,8 +10,8 @@ use super::registrar::{MasterRequest, NameOwner};
 use super::timer::Timer;
 use super::{Node, Purpose, strings};
 use crate::answer::Answer;
+use crate::peer_text::{sanitize, sanitize_value};
 use crate::rpc::{CallError, CallOptions};
-use crate::told::{brief, told};
 use crate::xmlrpc::Value;
 
 /// Time for the master to answer a call.
@@ -82,7 +82,7 @@ impl Node {
         topic: &str,
         answer: Result<Value, CallError>,
     ) {
-        match answer.map_err(Failure::from).and_then(|value| granted(&value)) {
+        match answer.map_err(Failure::from).and_then(|value| answer_value(&value)) {
             Ok(value) => {
                 if !self.registrar.registered(role, topic, true) {
                     return;
@@ -93,7 +93,7 @@ impl Node {
                         Some(uris) => self.publishers_answered(now, topic, &uris),
                         None => self.report_fault(PeerFault::NotAPublisherList {
                             topic: topic.to_owned(),
-                            answer: brief(&value),
+                            answer: sanitize_value(&value),
                         }),
                     },
                     Role::ParamSubscriber => self.on_parameter_changed(topic, &value),
@@ -128,7 +128,7 @@ impl Node {
     }
 
     pub(super) fn owner_answered(&mut self, now: Instant, answer: Result<Value, CallError>) {
-        let owner = match answer.map_err(Failure::from).and_then(|value| granted(&value)) {
+        let owner = match answer.map_err(Failure::from).and_then(|value| answer_value(&value)) {
             Ok(uri) if uri.as_str() == Some(&self.uri()) => NameOwner::Us,
             Ok(_) => NameOwner::Another,
             Err(Failure::Refused(_)) => NameOwner::Nobody,
@@ -136,7 +136,7 @@ impl Node {
         };
         if self.registrar.on_owner(now, &owner) {
             self.timers.schedule(Timer::Lists, self.registrar.additive_until());
-            self.events.push_back(NodeEvent::MasterBack);
+            self.events.push_back(NodeEvent::MasterReconnected);
         } else if owner == NameOwner::Another {
             let reason = "another node registered with the same name while the master was away".to_owned();
             self.events.push_back(NodeEvent::Stopped { reason });
@@ -195,9 +195,9 @@ impl From<CallError> for Failure {
 }
 
 /// The value of a successful answer.
-fn granted(answer: &Value) -> Result<Value, Failure> {
+fn answer_value(answer: &Value) -> Result<Value, Failure> {
     let answer = Answer::parse(answer).map_err(|error| Failure::Refused(error.into()))?;
-    answer.granted().cloned().map_err(|why| Failure::Refused(MasterFault::Declined(told(why))))
+    answer.into_result().cloned().map_err(|why| Failure::Refused(MasterFault::Declined(sanitize(why))))
 }
 
 /// One deadline for a call and its waiting time, so that calls queued behind an unanswered one fail together with it.

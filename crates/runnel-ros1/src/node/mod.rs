@@ -141,7 +141,7 @@ impl Node {
     }
 
     /// Sets the other nodes of this process, with which messages need no connection.
-    pub fn set_locals(&mut self, uris: impl IntoIterator<Item = String>) {
+    pub fn set_local_nodes(&mut self, uris: impl IntoIterator<Item = String>) {
         let same = |uri: String| canonical(&uri).unwrap_or(uri);
         self.local_nodes = uris.into_iter().chain([self.config.uri()]).map(same).collect();
     }
@@ -341,7 +341,7 @@ impl Node {
                     }
                 }
                 RpcEvent::Answered { call, result } => self.answered(now, call, result),
-                RpcEvent::KeptLost => {
+                RpcEvent::KeptConnectionLost => {
                     if self.registrar.connection_lost() {
                         self.ask_owner(now);
                     }
@@ -386,7 +386,7 @@ impl Node {
     }
 
     fn report_fault(&mut self, why: PeerFault) {
-        self.events.push_back(NodeEvent::PeerTrouble { why });
+        self.events.push_back(NodeEvent::PeerFault { why });
     }
 }
 

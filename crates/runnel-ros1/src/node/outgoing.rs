@@ -17,9 +17,9 @@ use super::{Conn, Linked, Node, Purpose};
 use super::{origin, same_host};
 use crate::header::{ConnectionHeader, MAX_HEADER};
 use crate::net::{ConnId, Endpoint, Transmit};
+use crate::peer_text::sanitize;
 use crate::rpc::{CallError, CallId, CallOptions, Uri};
 use crate::tcpros::FrameReader;
-use crate::told::told;
 use crate::xmlrpc::Value;
 use datagrams::Address;
 pub(super) use link::Subscription;
@@ -281,7 +281,7 @@ impl Node {
     fn check_publisher(&self, topic: &str, bytes: &[u8]) -> Result<ConnectionHeader, HandshakeFault> {
         let header = ConnectionHeader::parse(bytes)?;
         if let Some(why) = header.get("error") {
-            return Err(HandshakeFault::Rejected(told(why)));
+            return Err(HandshakeFault::Rejected(sanitize(why)));
         }
         let (md5, type_name) = (header.require("md5sum")?, header.require("type")?);
         header.bounded("callerid")?;

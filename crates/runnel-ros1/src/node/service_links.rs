@@ -13,9 +13,9 @@ use super::{Conn, Node, Purpose};
 use crate::answer::Answer;
 use crate::header::{ConnectionHeader, MAX_HEADER};
 use crate::net::{ConnId, Endpoint, Transmit};
+use crate::peer_text::{sanitize, sanitize_value};
 use crate::rpc::{CallError, Uri};
 use crate::tcpros::FrameReader;
-use crate::told::{brief, told};
 use crate::xmlrpc::Value;
 
 /// Id of a link to a service. A node never uses an id twice.
@@ -84,10 +84,10 @@ impl fmt::Display for ServiceFailure {
             }
             Self::Unreachable { at, why } => write!(f, "cannot connect to its node at {at}: {why}"),
             Self::Refused { at, why: HandshakeFault::Rejected(why) } => {
-                write!(f, "its node at {at} refused the connection: {}", told(why))
+                write!(f, "its node at {at} refused the connection: {}", sanitize(why))
             }
             Self::Refused { at, why } => {
-                write!(f, "its node at {at} refused the connection: {}", told(&why.to_string()))
+                write!(f, "its node at {at} refused the connection: {}", sanitize(&why.to_string()))
             }
             Self::Lost { at, why: Some(why) } => write!(f, "the connection to its node at {at} broke: {why}"),
             Self::Lost { at, why: None } => {
@@ -286,7 +286,7 @@ impl Node {
 fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHeader, HandshakeFault> {
     let header = ConnectionHeader::parse(bytes)?;
     if let Some(why) = header.get("error") {
-        return Err(HandshakeFault::Rejected(told(why)));
+        return Err(HandshakeFault::Rejected(sanitize(why)));
     }
     let md5 = header.require("md5sum")?;
     for kept in ["callerid", "type"] {
@@ -304,8 +304,8 @@ fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHead
 fn service_address(answer: &Value) -> Result<Endpoint, ServiceFailure> {
     let bad = |why| ServiceFailure::MasterSilent { why };
     let parsed = Answer::parse(answer).map_err(|error| bad(error.into()))?;
-    let uri = parsed.granted().map_err(|_| ServiceFailure::NotProvided)?;
-    let uri = uri.as_str().ok_or_else(|| bad(MasterFault::NotAServiceAddress(brief(uri))))?;
+    let uri = parsed.into_result().map_err(|_| ServiceFailure::NotProvided)?;
+    let uri = uri.as_str().ok_or_else(|| bad(MasterFault::NotAServiceAddress(sanitize_value(uri))))?;
     let uri = Uri::parse_scheme("rosrpc", uri).map_err(|error| bad(MasterFault::ServiceUri(error)))?;
     Ok(uri.endpoint)
 }

@@ -10,7 +10,7 @@ use super::fault::PeerFault;
 use super::incoming::datagrams::DatagramRequest;
 use super::{Caller, Conn, Linked, Node};
 use crate::answer::{ERROR, FAILURE, SUCCESS, answer};
-use crate::told::told;
+use crate::peer_text::sanitize;
 use crate::xmlrpc::{Fault, Value};
 
 /// Rows of `[topic, type]`.
@@ -100,7 +100,7 @@ impl Node {
         self.publishers_updated(now, topic, &uris);
         // The valid URIs of the list are used.
         Ok(match uris.iter().find(|uri| super::canonical(uri).is_err()) {
-            Some(uri) => answer(FAILURE, &format!("Bad xml-rpc URI: [{}]", told(uri)), 0),
+            Some(uri) => answer(FAILURE, &format!("Bad xml-rpc URI: [{}]", sanitize(uri)), 0),
             None => answer(SUCCESS, "", 0),
         })
     }
@@ -166,7 +166,7 @@ impl Node {
     }
 
     fn shut_down(&mut self, reason: &str) -> Value {
-        self.events.push_back(NodeEvent::Stopped { reason: told(reason) });
+        self.events.push_back(NodeEvent::Stopped { reason: sanitize(reason) });
         answer(SUCCESS, "shutdown", 0)
     }
 

@@ -46,7 +46,7 @@ pub enum CallError {
         /// The operating system's error, if there was one.
         why: Option<String>,
         /// Whether a connection was attempted. False if the host name has no address.
-        is_tried: bool,
+        is_attempted: bool,
     },
     /// No answer arrived in time.
     TimedOut {
@@ -130,7 +130,7 @@ mod tests {
         let uri = Uri::parse("http://robot:11311").expect("an address");
         let call = CallTarget { uri, method: "getPid".to_owned() };
         let why = Some("refused".to_owned());
-        let error = CallError::Unreachable { call: call.clone(), why, is_tried: true };
+        let error = CallError::Unreachable { call: call.clone(), why, is_attempted: true };
         assert_eq!(error.to_string(), "call of getPid of http://robot:11311/: cannot connect: refused");
         let fault = Fault { code: -1, message: "no".to_owned() };
         let error = CallError::Fault { call, fault };

@@ -141,7 +141,7 @@ impl Client {
     pub fn handle_unresolved(&mut self, conn: ConnId, why: &str, shared: &mut Shared) {
         if let Some(Phase::ExpectOpen(call)) = self.conns.get(&conn).map(|link| link.phase) {
             let why = Some(why.to_owned());
-            self.fail(call, |call| CallError::Unreachable { call, why, is_tried: false }, shared);
+            self.fail(call, |call| CallError::Unreachable { call, why, is_attempted: false }, shared);
         }
         self.handle_closed(conn, None, shared);
     }
@@ -156,7 +156,7 @@ impl Client {
         match (link.phase, rest) {
             (Phase::Idle, _) => {}
             (Phase::ExpectOpen(call), _) => {
-                self.fail(call, |call| CallError::Unreachable { call, why, is_tried: true }, shared);
+                self.fail(call, |call| CallError::Unreachable { call, why, is_attempted: true }, shared);
             }
             (Phase::ExpectAnswer(call), Ok(Some(response))) => self.complete(call, &response, shared),
             (Phase::ExpectAnswer(call), Ok(None)) if link.proven => self.retry(&link, call),
@@ -394,7 +394,7 @@ impl Link {
     /// Reports that the server has closed a kept connection.
     fn report_lost(&self, shared: &mut Shared) {
         if self.proven {
-            shared.push_event(RpcEvent::KeptLost);
+            shared.push_event(RpcEvent::KeptConnectionLost);
         }
     }
 }

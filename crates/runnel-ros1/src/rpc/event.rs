@@ -34,7 +34,7 @@ pub enum RpcEvent {
     ///
     /// It is reported once per connection. A call that had just been sent on it is repeated over a new connection, or
     /// fails, independently of this event.
-    KeptLost,
+    KeptConnectionLost,
     /// A client was refused. For the log.
     Refused {
         /// The client.

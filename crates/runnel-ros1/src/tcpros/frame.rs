@@ -106,7 +106,7 @@ pub struct FrameReader {
 
 /// The next item of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum StreamItem {
     /// A message.
     Message(Vec<u8>),
     /// A statement of the peer about the messages, undecoded.
@@ -137,11 +137,11 @@ const START: State = State::ExpectLength { have: [0; LENGTH], count: 0 };
 impl FrameReader {
     /// A reader at the start of a stream that refuses frames longer than `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self::accepting(AcceptedLength::AtMost(limit))
+        Self::with_accepted_length(AcceptedLength::AtMost(limit))
     }
 
     /// A reader at the start of a stream that refuses frames of other lengths.
-    pub fn accepting(accepted: AcceptedLength) -> Self {
+    pub fn with_accepted_length(accepted: AcceptedLength) -> Self {
         Self { accepted, completed: 0, delivered: 0, has_statements: false, state: START }
     }
 
@@ -161,13 +161,13 @@ impl FrameReader {
     ///
     /// # Errors
     /// When a length is not accepted, or memory is short. The stream cannot be read further.
-    pub fn take_part(
+    pub fn take_item(
         &mut self,
         input: &mut &[u8],
         spare: impl FnOnce() -> Vec<u8>,
-    ) -> Result<Option<Part>, FrameError> {
+    ) -> Result<Option<StreamItem>, FrameError> {
         let message = self.take(input, spare)?;
-        Ok(message.map(Part::Message).or_else(|| self.take_statement(input).map(Part::Statement)))
+        Ok(message.map(StreamItem::Message).or_else(|| self.take_statement(input).map(StreamItem::Statement)))
     }
 
     fn take_statement(&mut self, input: &mut &[u8]) -> Option<[u8; STATEMENT]> {
@@ -208,7 +208,7 @@ impl FrameReader {
         }
         body[*arrived..end].copy_from_slice(now);
         *input = later;
-        Ok(self.arrived(now.len()))
+        Ok(self.advance(now.len()))
     }
 
     /// Begins a frame of known length whose length is not in the stream. [`FrameReader::take`] then consumes its
@@ -232,15 +232,15 @@ impl FrameReader {
 
     /// Buffer for the next bytes of a long message, to receive into without a copy. `None` if no message is partly
     /// received, or if there is no memory for it, which [`FrameReader::take`] reports.
-    pub fn room(&mut self) -> Option<&mut [u8]> {
+    pub fn receive_buffer(&mut self) -> Option<&mut [u8]> {
         let State::ExpectBody { body, arrived, length } = &mut self.state else { return None };
         let end = (*length).min(*arrived + (*arrived).clamp(FIRST_STEP, LONGEST_STEP));
         if reserve(body, end, *length) { body.get_mut(*arrived..end) } else { None }
     }
 
-    /// Records that `count` bytes were received into [`FrameReader::room`], and returns the message if it is
+    /// Records that `count` bytes were received into [`FrameReader::receive_buffer`], and returns the message if it is
     /// complete.
-    pub fn arrived(&mut self, count: usize) -> Option<Vec<u8>> {
+    pub fn advance(&mut self, count: usize) -> Option<Vec<u8>> {
         let State::ExpectBody { body, arrived, length } = &mut self.state else { return None };
         *arrived = (*arrived + count).min(*length);
         if *arrived < *length {
@@ -255,7 +255,7 @@ impl FrameReader {
     }
 
     /// True if the next byte is the first of a frame.
-    pub fn is_between_pieces(&self) -> bool {
+    pub fn is_between_frames(&self) -> bool {
         matches!(self.state, State::ExpectLength { count: 0, .. })
     }
 
@@ -308,7 +308,7 @@ fn reserve(body: &mut Vec<u8>, end: usize, length: usize) -> bool {
 }
 
 /// The length that is sent before a message.
-pub fn length_of(message: &[u8]) -> [u8; LENGTH] {
+pub fn length_prefix(message: &[u8]) -> [u8; LENGTH] {
     (message.len() as u32).to_le_bytes()
 }
 
@@ -377,11 +377,11 @@ mod tests {
             let (mut reader, mut parts) = (fixed, Vec::new());
             for mut bytes in stream.chunks(step) {
                 while !bytes.is_empty() {
-                    parts.extend(reader.take_part(&mut bytes, Vec::new).unwrap());
+                    parts.extend(reader.take_item(&mut bytes, Vec::new).unwrap());
                 }
             }
             let (message, statement_part) =
-                (|text: &[u8]| Part::Message(text.to_vec()), Part::Statement([7; STATEMENT]));
+                (|text: &[u8]| StreamItem::Message(text.to_vec()), StreamItem::Statement([7; STATEMENT]));
             let expected = [
                 statement_part.clone(),
                 message(b"ab"),
@@ -396,7 +396,7 @@ mod tests {
     #[test]
     fn statement_without_agreement_is_refused() {
         let mut reader = FrameReader::new(100);
-        assert!(reader.take_part(&mut &STATEMENT_MARK.to_le_bytes()[..], Vec::new).is_err());
+        assert!(reader.take_item(&mut &STATEMENT_MARK.to_le_bytes()[..], Vec::new).is_err());
     }
 
     #[test]
@@ -409,12 +409,12 @@ mod tests {
     #[test]
     fn fixed_size_refuses_other_announced_lengths() {
         for announced in [0u32, 2, 900_000_000, u32::MAX] {
-            let mut reader = FrameReader::accepting(AcceptedLength::of_type(Some(1), MAX_MESSAGE));
+            let mut reader = FrameReader::with_accepted_length(AcceptedLength::of_type(Some(1), MAX_MESSAGE));
             let error = reader.take(&mut &announced.to_le_bytes()[..], Vec::new).unwrap_err();
             assert_eq!(error, FrameError::WrongLength { announced: announced as usize, fixed: 1 });
             assert_eq!(reader.reserved(), 0);
         }
-        let mut reader = FrameReader::accepting(AcceptedLength::of_type(Some(1), MAX_MESSAGE));
+        let mut reader = FrameReader::with_accepted_length(AcceptedLength::of_type(Some(1), MAX_MESSAGE));
         assert_eq!(reader.take(&mut &framed("x")[..], Vec::new).unwrap().unwrap(), b"x");
     }
 
@@ -424,7 +424,7 @@ mod tests {
         reader.take(&mut &900_000_000u32.to_le_bytes()[..], Vec::new).unwrap();
         for part in [1, 10_000, 100_000, 3_000_000, 20_000_000, 1] {
             reader.take(&mut &vec![0; part][..], Vec::new).unwrap();
-            reader.room().unwrap();
+            reader.receive_buffer().unwrap();
             let frame = reader.incomplete().unwrap();
             let most = frame.arrived + frame.arrived.clamp(FIRST_STEP, LONGEST_STEP) + LONGEST_STEP;
             assert!(frame.reserved <= most, "{frame:?}");
@@ -437,8 +437,8 @@ mod tests {
         reader.take(&mut &1_000_001u32.to_le_bytes()[..], Vec::new).unwrap();
         while reader.incomplete().is_some() {
             assert!(reader.reserved() <= 1_000_001);
-            let count = reader.room().unwrap().len();
-            reader.arrived(count);
+            let count = reader.receive_buffer().unwrap().len();
+            reader.advance(count);
         }
     }
 
@@ -460,7 +460,7 @@ mod tests {
     fn announced_length_reserves_little() {
         let mut reader = FrameReader::new(MAX_MESSAGE);
         reader.take(&mut &900_000_000u32.to_le_bytes()[..], Vec::new).unwrap();
-        assert_eq!(reader.room().unwrap().len(), FIRST_STEP);
+        assert_eq!(reader.receive_buffer().unwrap().len(), FIRST_STEP);
     }
 
     #[test]
@@ -470,13 +470,13 @@ mod tests {
         assert_eq!(reader.take(&mut &300_000u32.to_le_bytes()[..], || vec![1; 10]).unwrap(), None);
         let mut whole = None;
         while whole.is_none() {
-            let room = reader.room().unwrap();
-            room.fill(7);
-            let count = room.len();
-            whole = reader.arrived(count);
+            let buffer = reader.receive_buffer().unwrap();
+            buffer.fill(7);
+            let count = buffer.len();
+            whole = reader.advance(count);
         }
         assert_eq!(whole.unwrap(), message);
-        assert!(reader.room().is_none());
+        assert!(reader.receive_buffer().is_none());
     }
 
     #[test]
@@ -484,12 +484,12 @@ mod tests {
         let mut reader = FrameReader::new(5);
         let too_long = FrameError::BeyondLimit(LengthBeyondLimit { claimed: 6, limit: 5 });
         assert_eq!(reader.begin_unframed(6, Vec::new), Err(too_long));
-        assert!(reader.is_between_pieces());
+        assert!(reader.is_between_frames());
         for text in ["", "abcde"] {
             reader.begin_unframed(text.len(), Vec::new).unwrap();
             assert_eq!(reader.take(&mut text.as_bytes(), Vec::new), Ok(Some(text.as_bytes().to_vec())));
         }
-        assert!(reader.is_between_pieces());
+        assert!(reader.is_between_frames());
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use super::{AcceptedLength, FrameError, FrameReader, IncompleteFrame, LENGTH, frame};
 
 /// Appends a service response to `out`: the success byte, then the response or, on failure, the reason.
-pub fn response(out: &mut Vec<u8>, succeeded: bool, write: impl FnOnce(&mut Vec<u8>)) {
+pub fn append_response(out: &mut Vec<u8>, succeeded: bool, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(u8::from(succeeded));
     frame(out, write);
 }
 
 /// The bytes before a service response of `bytes` bytes, or before the reason of a failure.
-pub fn response_head(succeeded: bool, bytes: usize) -> [u8; 1 + LENGTH] {
+pub fn response_prefix(succeeded: bool, bytes: usize) -> [u8; 1 + LENGTH] {
     let [a, b, c, d] = (bytes as u32).to_le_bytes();
     [u8::from(succeeded), a, b, c, d]
 }
@@ -91,9 +91,9 @@ mod tests {
     #[test]
     fn fixed_size_applies_to_success_only() {
         let mut stream = Vec::new();
-        response(&mut stream, false, |out| out.extend_from_slice(b"longer than a byte"));
-        response(&mut stream, true, |out| out.push(1));
-        response(&mut stream, true, |out| out.extend_from_slice(b"no"));
+        append_response(&mut stream, false, |out| out.extend_from_slice(b"longer than a byte"));
+        append_response(&mut stream, true, |out| out.push(1));
+        append_response(&mut stream, true, |out| out.extend_from_slice(b"no"));
         let (mut reader, mut input) = (ResponseReader::of_type(Some(1), 100), &stream[..]);
         assert_eq!(reader.take(&mut input), Ok(Some(Err("longer than a byte".into()))));
         assert_eq!(reader.take(&mut input), Ok(Some(Ok(vec![1]))));
@@ -103,9 +103,9 @@ mod tests {
     #[test]
     fn responses_parse_in_any_pieces() {
         let mut stream = Vec::new();
-        response(&mut stream, true, |out| out.extend_from_slice(b"three"));
-        response(&mut stream, false, |out| out.extend_from_slice(b"no"));
-        response(&mut stream, true, |_| ());
+        append_response(&mut stream, true, |out| out.extend_from_slice(b"three"));
+        append_response(&mut stream, false, |out| out.extend_from_slice(b"no"));
+        append_response(&mut stream, true, |_| ());
         for step in 1..=stream.len() {
             let (mut reader, mut responses) = (ResponseReader::new(100), Vec::new());
             for mut part in stream.chunks(step) {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use runnel_core::bounds::QueueBound;
 use runnel_core::wire::{NoMemory, try_reserve};
 
-use super::{LENGTH, length_of};
+use super::{LENGTH, length_prefix};
 
 /// Messages that wait for one subscriber, in any type that holds their bytes. Each is sent after its length. The
 /// first may be partly sent.
@@ -32,7 +32,7 @@ struct Framed<M> {
 
 impl<M: AsRef<[u8]>> Framed<M> {
     fn new(message: M) -> Self {
-        Self { length: length_of(message.as_ref()), message }
+        Self { length: length_prefix(message.as_ref()), message }
     }
 
     fn len(&self) -> usize {
@@ -49,12 +49,12 @@ impl<M: AsRef<[u8]>> Framed<M> {
 impl<M: AsRef<[u8]>> SendQueue<M> {
     /// An empty queue.
     pub fn new(bound: QueueBound) -> Self {
-        Self::behind(Vec::new(), bound)
+        Self::with_preamble(Vec::new(), bound)
     }
 
     /// A queue with bytes to be sent before all messages: the rest of a connection header. They are never dropped and
     /// count as no message.
-    pub fn behind(preamble: Vec<u8>, bound: QueueBound) -> Self {
+    pub fn with_preamble(preamble: Vec<u8>, bound: QueueBound) -> Self {
         Self { bound, messages: VecDeque::new(), sent: 0, bytes: preamble.len(), preamble }
     }
 
@@ -74,7 +74,7 @@ impl<M: AsRef<[u8]>> SendQueue<M> {
     }
 
     /// True if the front is partly sent or is a preamble.
-    pub fn is_begun(&self) -> bool {
+    pub fn is_partly_sent(&self) -> bool {
         self.sent > 0 || !self.preamble.is_empty()
     }
 
@@ -118,7 +118,7 @@ impl<M: AsRef<[u8]>> SendQueue<M> {
     ///
     /// # Errors
     /// When there is no memory for these bytes and the rest of that message. The queue is then unchanged.
-    pub fn put_first(&mut self, bytes: &[u8]) -> Result<u64, NoMemory> {
+    pub fn insert_preamble(&mut self, bytes: &[u8]) -> Result<u64, NoMemory> {
         let partly_sent = self.messages.front().filter(|_| self.pinned_count() > 0);
         let [length, message] = partly_sent.map_or([&[][..]; 2], |partly_sent| partly_sent.parts(self.sent));
         let rest = self.preamble.get(self.sent..).unwrap_or(&[]);
@@ -150,7 +150,7 @@ impl<M: AsRef<[u8]>> SendQueue<M> {
     }
 
     /// Drops these messages: they are sent over an alternate path.
-    pub fn forget_unsent(&mut self) {
+    pub fn discard_unsent(&mut self) {
         self.messages.truncate(self.pinned_count());
         self.bytes = self.preamble.len() + self.messages.iter().map(Framed::len).sum::<usize>();
     }
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn preamble_precedes_messages_and_is_kept() {
-        let mut queue = SendQueue::behind(b"header".to_vec(), QueueBound { messages: 1, bytes: 10 });
+        let mut queue = SendQueue::with_preamble(b"header".to_vec(), QueueBound { messages: 1, bytes: 10 });
         let [a, b] = messages(["a", "b"]);
         assert_eq!((queue.push(a, 0), queue.push(b, 0)), (0, 1));
         assert_eq!(rest(&queue), [b"header", &framed("b")[..]].concat());
@@ -238,13 +238,13 @@ mod tests {
         let [a, b, c] = messages(["a", "b", "c"]);
         queue.push(a, 2);
         queue.push(b.clone(), 0);
-        assert_eq!((queue.unsent(), queue.put_first(b"xy")), (1, Ok(1)));
-        assert_eq!((queue.unsent(), queue.put_first(b"z"), queue.preamble_left()), (1, Ok(0), 6));
+        assert_eq!((queue.unsent(), queue.insert_preamble(b"xy")), (1, Ok(1)));
+        assert_eq!((queue.unsent(), queue.insert_preamble(b"z"), queue.preamble_left()), (1, Ok(0), 6));
         queue.push(c.clone(), 0);
         assert_eq!(rest(&queue), [&framed("a")[2..], b"xyz", &framed("b"), &framed("c")].concat());
         assert_eq!(queue.advance(4), 0);
         assert!(queue.iter_unsent().eq(&[b, c]));
-        queue.forget_unsent();
+        queue.discard_unsent();
         assert_eq!((queue.unsent(), queue.preamble_left()), (0, 2));
         assert_eq!((queue.advance(2), queue.is_empty()), (0, true));
     }
@@ -275,7 +275,8 @@ mod tests {
         let texts = ["abc", "", "d", "efghi"];
         let whole = [&b"head"[..], &texts.map(framed).concat()].concat();
         for step in 1..=whole.len() {
-            let mut queue = SendQueue::behind(b"head".to_vec(), QueueBound { messages: 10, bytes: 1000 });
+            let mut queue =
+                SendQueue::with_preamble(b"head".to_vec(), QueueBound { messages: 10, bytes: 1000 });
             messages(texts).into_iter().for_each(|message| {
                 queue.push(message, 0);
             });
@@ -300,7 +301,7 @@ mod tests {
                 queue.push(message, sent);
             });
             assert_eq!(rest(&queue), [&framed("abc")[sent..], &framed("new")].concat());
-            assert_eq!(queue.put_first(b"xy"), Ok(1));
+            assert_eq!(queue.insert_preamble(b"xy"), Ok(1));
             assert_eq!(rest(&queue), [&framed("abc")[sent..], b"xy", &framed("new")].concat());
         }
     }

@@ -8,8 +8,8 @@ fn message(length: usize) -> Vec<u8> {
 }
 
 fn datagrams(fragmenter: &mut Fragmenter, message: &[u8]) -> Vec<Vec<u8>> {
-    let cut = fragmenter.cut(message).expect("not too long");
-    cut.map(|(head, part)| [head.as_ref(), part].concat()).collect()
+    let fragment = fragmenter.fragment(message).expect("not too long");
+    fragment.map(|(head, part)| [head.as_ref(), part].concat()).collect()
 }
 
 fn header(op: Op, id: u8, block: u16) -> DatagramHeader {
@@ -43,7 +43,7 @@ fn take_all<'a>(datagrams: impl IntoIterator<Item = &'a Vec<u8>>) -> (Vec<Vec<u8
 
 #[test]
 fn headers_match_roscpp() {
-    let table: [(&[u8; HEADER], DatagramHeader); 4] = [
+    let table: [(&[u8; HEADER_LEN], DatagramHeader); 4] = [
         // Recorded from roscpp: a message of 5000 letters, and one of 150 000.
         (b"\0\0\0\0\0\x01\x04\0", DatagramHeader { link: 0, op: Op::Data0, id: 1, block: 4 }),
         (b"\0\0\0\0\x01\x02\x03\0", DatagramHeader { link: 0, op: Op::DataN, id: 2, block: 3 }),
@@ -56,52 +56,52 @@ fn headers_match_roscpp() {
         assert_eq!(DatagramHeader::parse(bytes), Some((header, &[][..])));
         assert_eq!(header.emit(), *bytes);
     }
-    for short in 0..HEADER {
-        assert_eq!(DatagramHeader::parse(&[0; HEADER][..short]), None);
+    for short in 0..HEADER_LEN {
+        assert_eq!(DatagramHeader::parse(&[0; HEADER_LEN][..short]), None);
     }
 }
 
 #[test]
 fn fragmentation_matches_roscpp() {
     // 5008 bytes in datagrams of 1500, of which 1492 carry the message.
-    let cut = datagrams(&mut Fragmenter::new(LINK, 1500), &message(5004));
-    let lengths: Vec<usize> = cut.iter().map(Vec::len).collect();
+    let fragment = datagrams(&mut Fragmenter::new(LINK, 1500), &message(5004));
+    let lengths: Vec<usize> = fragment.iter().map(Vec::len).collect();
     assert_eq!(lengths, [1500, 1500, 1500, 540]);
-    let headers: Vec<_> = cut.iter().map(|bytes| DatagramHeader::parse(bytes).unwrap().0).collect();
+    let headers: Vec<_> = fragment.iter().map(|bytes| DatagramHeader::parse(bytes).unwrap().0).collect();
     let following = |block| header(Op::DataN, 1, block);
     assert_eq!(headers, [header(Op::Data0, 1, 4), following(1), following(2), following(3)]);
 }
 
 #[test]
 fn fragments_reassemble_at_every_boundary_length() {
-    let payload_len = MIN_DATAGRAM_LEN - HEADER;
+    let payload_len = MIN_DATAGRAM_LEN - HEADER_LEN;
     for length in (0..4 * payload_len).chain([60_000]) {
         let mut fragmenter = Fragmenter::new(LINK, MIN_DATAGRAM_LEN);
         let message = message(length);
-        let cut = datagrams(&mut fragmenter, &message);
-        assert_eq!(cut.len(), (LENGTH + length).div_ceil(payload_len));
-        assert!(cut.iter().all(|datagram| datagram.len() <= MIN_DATAGRAM_LEN));
-        assert_eq!(take_all(&cut), (vec![message], 0), "{length} bytes");
+        let fragment = datagrams(&mut fragmenter, &message);
+        assert_eq!(fragment.len(), (LENGTH + length).div_ceil(payload_len));
+        assert!(fragment.iter().all(|datagram| datagram.len() <= MIN_DATAGRAM_LEN));
+        assert_eq!(take_all(&fragment), (vec![message], 0), "{length} bytes");
     }
 }
 
 #[test]
 fn ids_wrap_after_255() {
     let mut fragmenter = Fragmenter::new(LINK, DATAGRAM_LEN_IPV4);
-    let cut: Vec<_> = (0..600).flat_map(|_| datagrams(&mut fragmenter, &message(3))).collect();
-    let (messages, lost) = take_all(&cut);
+    let fragment: Vec<_> = (0..600).flat_map(|_| datagrams(&mut fragmenter, &message(3))).collect();
+    let (messages, lost) = take_all(&fragment);
     assert_eq!((messages.len(), lost), (600, 0));
 }
 
 #[test]
 fn too_long_message_is_refused_and_uses_id() {
     let mut fragmenter = Fragmenter::new(LINK, MIN_DATAGRAM_LEN);
-    let limit = (MIN_DATAGRAM_LEN - HEADER) * 65_535;
+    let limit = (MIN_DATAGRAM_LEN - HEADER_LEN) * 65_535;
     let before = datagrams(&mut fragmenter, &message(1));
     let longest = vec![0; limit - LENGTH];
-    assert_eq!(fragmenter.cut(&longest).expect("just short enough").count(), 65_535);
+    assert_eq!(fragmenter.fragment(&longest).expect("just short enough").count(), 65_535);
     let too_long = vec![0; limit - LENGTH + 1];
-    let refused = fragmenter.cut(&too_long).err();
+    let refused = fragmenter.fragment(&too_long).err();
     assert_eq!(refused, Some(TooLong { bytes: limit + 1, limit }));
     let after = datagrams(&mut fragmenter, &message(2));
     let (messages, lost) = take_all(before.iter().chain(&after));
@@ -116,8 +116,8 @@ fn datagram_limits_are_clamped() {
         (1000, 1000),
         (1 << 20, MAX_DATAGRAM_LEN),
     ] {
-        let cut = datagrams(&mut Fragmenter::new(LINK, asked), &message(200_000));
-        assert_eq!(cut[0].len(), longest);
+        let fragment = datagrams(&mut Fragmenter::new(LINK, asked), &message(200_000));
+        assert_eq!(fragment[0].len(), longest);
     }
 }
 
@@ -152,17 +152,18 @@ fn duplicate_and_late_datagrams_are_ignored() {
     assert_eq!(take_all(&[1, 1, 2, 2, 3].map(single)), ([1, 2, 3].map(|id| vec![id]).into(), 0));
     // Id 2 arrives after 3: it was counted as lost, and messages stay in order.
     assert_eq!(take_all(&[1, 3, 2, 4].map(single)), ([1, 3, 4].map(|id| vec![id]).into(), 1));
-    let cut = datagrams(&mut Fragmenter::new(LINK, MIN_DATAGRAM_LEN), &message(2 * MIN_DATAGRAM_LEN));
-    let doubled: Vec<_> = cut.iter().flat_map(|datagram| [datagram, datagram]).collect();
+    let fragment = datagrams(&mut Fragmenter::new(LINK, MIN_DATAGRAM_LEN), &message(2 * MIN_DATAGRAM_LEN));
+    let doubled: Vec<_> = fragment.iter().flat_map(|datagram| [datagram, datagram]).collect();
     let (messages, lost) = take_all(doubled);
     assert_eq!((messages.len(), lost), (1, 0));
 }
 
 #[test]
 fn reordered_datagrams_lose_their_message() {
-    let mut cut = datagrams(&mut Fragmenter::new(LINK, MIN_DATAGRAM_LEN), &message(3 * MIN_DATAGRAM_LEN));
-    cut.swap(1, 2);
-    assert_eq!(take_all(&cut), (Vec::new(), 1));
+    let mut fragment =
+        datagrams(&mut Fragmenter::new(LINK, MIN_DATAGRAM_LEN), &message(3 * MIN_DATAGRAM_LEN));
+    fragment.swap(1, 2);
+    assert_eq!(take_all(&fragment), (Vec::new(), 1));
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn foreign_and_empty_datagrams_are_ignored() {
     let other = DatagramHeader { link: LINK + 1, ..header(Op::Data0, 9, 1) }.emit();
     let passed_over: [&[u8]; 6] = [
         &[],
-        &[0; HEADER - 1],
+        &[0; HEADER_LEN - 1],
         &other,
         &header(Op::Other(2), 1, 1).emit(),
         &header(Op::Other(255), 1, 1).emit(),
@@ -231,7 +232,7 @@ fn announced_length_reserves_nothing() {
 #[test]
 fn message_of_other_fixed_size_is_lost() {
     let accepted = AcceptedLength::of_type(Some(1), MAX_MESSAGE);
-    let mut reassembler = Reassembler::new(LINK).accepting(accepted);
+    let mut reassembler = Reassembler::new(LINK).with_accepted_length(accepted);
     assert_eq!(take(&mut reassembler, &single(1)), (Some(vec![1]), 0));
     assert_eq!(take(&mut reassembler, &datagram(Op::Data0, 2, 9, &[0, 0, 0, 64])), (None, 1));
     assert_eq!(reassembler.incomplete(), None);

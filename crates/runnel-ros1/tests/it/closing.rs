@@ -2,7 +2,7 @@
 
 use runnel_ros1::node::NodeEvent;
 use runnel_ros1::xmlrpc::Value;
-use runnel_testkit::net::{App, Net, Weather, answer, millis, secs, text_topic};
+use runnel_testkit::net::{App, Conditions, Net, answer, millis, secs, text_topic};
 
 /// A node that publishes and subscribes to `topics` topics each.
 fn busy_node(net: &mut Net, topics: usize) -> App {
@@ -47,7 +47,7 @@ fn closing_unregisters_everything_in_one_call() {
 fn closed_node_leaves_no_registration() {
     for seed in 0..100 {
         let mut net = Net::new(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         let master = net.master("hub");
         let node = busy_node(&mut net, 12);
         let lives = net.rng.between(millis(0), millis(500));
@@ -89,7 +89,7 @@ fn closing_takes_at_most_one_second() {
         match trouble {
             "dies" => net.kill(master),
             "hangs" => net.stall(master),
-            "is cut off" => net.cut("hub"),
+            "is cut off" => net.disconnect_host("hub"),
             "was gone" => {
                 net.kill(master);
                 net.run_for(secs(5));

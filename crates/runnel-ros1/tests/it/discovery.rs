@@ -1,7 +1,7 @@
 //! Discovery of publishers and subscribers through the master.
 
 use runnel_ros1::node::{NodeEvent, Role, TopicSpec};
-use runnel_testkit::net::{App, Net, Weather, millis, secs, text_topic};
+use runnel_testkit::net::{App, Conditions, Net, millis, secs, text_topic};
 
 /// Seeds with random delays under which each order of events is tested.
 const SEEDS: u64 = 40;
@@ -14,7 +14,7 @@ fn pause(net: &mut Net) {
 
 fn rough(seed: u64) -> Net {
     let mut net = Net::new(seed);
-    net.weather = Weather::rough();
+    net.conditions = Conditions::rough();
     net
 }
 
@@ -40,7 +40,7 @@ fn check_delivery(seed: u64, talker_first: bool) {
     net.run_for(secs(5));
     assert!(linked(&net, talker, listener), "seed {seed}: the link stays, and is one");
     net.publish(talker, "/chatter", "hello");
-    net.run_until("hello arrives", secs(1), |net| net.heard(listener) == ["hello"]);
+    net.run_until("hello arrives", secs(1), |net| net.received_texts(listener) == ["hello"]);
     assert_eq!(net.leaks(), Vec::<String>::new(), "seed {seed}");
 }
 
@@ -65,7 +65,7 @@ fn link_is_established_within_few_round_trips() {
     net.subscribe(listener, "/chatter");
     // Connect to and call the master, then the publisher's node; connect and exchange headers: six round trips of 2
     // ms.
-    net.run_until("the kept message arrives", millis(13), |net| net.heard(listener) == ["kept"]);
+    net.run_until("the kept message arrives", millis(13), |net| net.received_texts(listener) == ["kept"]);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn late_joiner_gets_latched_message_once() {
         }
         net.run_for(secs(2));
         for listener in listeners {
-            assert_eq!(net.heard(listener), ["two"], "seed {seed}");
+            assert_eq!(net.received_texts(listener), ["two"], "seed {seed}");
             let joined = net.events(listener).iter().find_map(|event| match event {
                 NodeEvent::PublisherJoined(link) => Some((link.latching, link.definition.as_str())),
                 _ => None,
@@ -119,7 +119,7 @@ fn unlatched_topic_keeps_no_message() {
     net.subscribe(listener, "/chatter");
     net.run_until("they are linked", secs(1), |net| linked(net, talker, listener));
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener), Vec::<String>::new());
+    assert_eq!(net.received_texts(listener), Vec::<String>::new());
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn all_publishers_are_received_in_order() {
         }
         net.run_for(secs(1));
         for name in all {
-            let of_it = net.heard_messages(listener).iter().filter(|heard| heard.publisher == name);
+            let of_it = net.received_messages(listener).iter().filter(|heard| heard.publisher == name);
             let texts: Vec<u8> = of_it.flat_map(|heard| heard.message.clone()).collect();
             assert_eq!(texts, b"01234", "seed {seed}: {name}");
         }
@@ -162,7 +162,7 @@ fn topics_of_one_node_are_separate() {
     net.publish(talker, "/a", "not asked for");
     net.publish(talker, "/b", "asked for");
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener), ["asked for"]);
+    assert_eq!(net.received_texts(listener), ["asked for"]);
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn stopped_or_unreachable_node_is_kept() {
     let master = net.master("hub");
     let (stopped, _) = (registered(&mut net, "/stopped", "a"), registered(&mut net, "/cut", "b"));
     net.stall(stopped);
-    net.cut("b");
+    net.disconnect_host("b");
     net.run_for(secs(3600));
     assert_eq!(net.master_of(master).node_count(), 2);
 }
@@ -67,11 +67,11 @@ fn reconnected_subscriber_gets_missed_publishers() {
     let listener = net.node("/listener", "b");
     net.subscribe(listener, TOPIC);
     net.run_for(secs(5));
-    net.cut("b");
+    net.disconnect_host("b");
     let late = registered(&mut net, "/late", "c");
     net.run_for(secs(60));
-    net.mend("b");
+    net.reconnect_host("b");
     net.run_until("they are linked", secs(120), |net| net.publishers(listener, TOPIC) == ["/late"]);
     net.publish(late, TOPIC, "hello");
-    net.run_until("the message arrives", secs(1), |net| net.heard(listener) == ["hello"]);
+    net.run_until("the message arrives", secs(1), |net| net.received_texts(listener) == ["hello"]);
 }

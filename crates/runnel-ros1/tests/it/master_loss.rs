@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use runnel_ros1::node::{MasterFault, NodeEvent, Port};
 use runnel_ros1::xmlrpc::Value;
-use runnel_testkit::net::{App, Net, Weather, answer, millis, publisher_header, secs, text_topic, texts};
+use runnel_testkit::net::{App, Conditions, Net, answer, millis, publisher_header, secs, text_topic, texts};
 
 const TOPIC: &str = "/chatter";
 
@@ -31,7 +31,7 @@ fn unreachable(event: &NodeEvent) -> bool {
 fn registrations_return_and_links_stay() {
     for seed in 0..40 {
         let (mut net, master, talker, listener) = linked_pair(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         net.advertise(talker, "/other");
         net.run_for(secs(1));
         net.kill(master);
@@ -46,14 +46,14 @@ fn registrations_return_and_links_stay() {
             net.run_for(millis(100));
         }
         let expected: Vec<String> = (0..150).map(|number| number.to_string()).collect();
-        assert_eq!(net.heard(listener), expected, "seed {seed}");
+        assert_eq!(net.received_texts(listener), expected, "seed {seed}");
         assert_eq!(
             count(&net, listener, |event| matches!(event, NodeEvent::PublisherJoined(_))),
             1,
             "seed {seed}"
         );
         for app in [talker, listener] {
-            let told = [unreachable, |event: &NodeEvent| matches!(event, NodeEvent::MasterBack)];
+            let told = [unreachable, |event: &NodeEvent| matches!(event, NodeEvent::MasterReconnected)];
             let [lost, back] = told.map(|wanted| count(&net, app, wanted));
             assert!(lost <= 1 && back == 1, "seed {seed}: {lost} reports of the loss, {back} of the return");
         }
@@ -65,7 +65,7 @@ fn registrations_return_and_links_stay() {
 fn master_gets_everything_after_each_restart() {
     for seed in 0..20 {
         let (mut net, mut master, talker, listener) = linked_pair(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         for _ in 0..5 {
             net.kill(master);
             let away = net.rng.between(millis(0), millis(700));
@@ -159,13 +159,13 @@ fn node_without_master_reports_once_then_registers() {
         let mut net = Net::new(1);
         let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
         if hub == "is cut off" {
-            net.cut("hub");
+            net.disconnect_host("hub");
         }
         net.advertise(talker, TOPIC);
         net.subscribe(listener, TOPIC);
         net.run_for(secs(95));
         assert_eq!(count(&net, talker, unreachable), 1, "{hub}");
-        net.mend("hub");
+        net.reconnect_host("hub");
         net.master("hub");
         net.run_until("they are linked", secs(5), |net| net.publishers(listener, TOPIC) == ["/talker"]);
         net.run_for(secs(1));
@@ -195,7 +195,7 @@ fn hanging_master_is_replaced_by_answering_one() {
 fn stopped_master_continues_where_it_was() {
     for seed in 0..20 {
         let (mut net, master, talker, listener) = linked_pair(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         net.stall(master);
         net.subscribe(listener, "/late");
         net.advertise(talker, "/late");
@@ -214,7 +214,7 @@ fn stopped_master_continues_where_it_was() {
 fn changes_during_outage_reach_master() {
     for seed in 0..20 {
         let (mut net, master, talker, listener) = linked_pair(seed);
-        net.close_door(master, 11311);
+        net.stop_listening(master, 11311);
         net.break_links(talker, master, Port::Rpc);
         net.run_for(millis(300));
         net.with_node(talker, |node, now| node.unadvertise(now, TOPIC));
@@ -222,7 +222,7 @@ fn changes_during_outage_reach_master() {
         net.subscribe(listener, "/new");
         let away = net.rng.between(millis(0), secs(2));
         net.run_for(away);
-        net.open_door(master, 11311, Port::Rpc);
+        net.listen(master, 11311, Port::Rpc);
         net.run_until("they are linked", secs(5), |net| net.publishers(listener, "/new") == ["/talker"]);
         net.run_for(secs(5));
         // The listener's two subscriptions and the talker's new topic.
@@ -251,23 +251,23 @@ fn topic_ended_during_outage_is_not_registered() {
 fn new_master_gets_everything_after_new_topic() {
     let (mut net, master, talker, _) = linked_pair(1);
     // The talker does not notice the new master until it registers something.
-    net.cut("a");
+    net.disconnect_host("a");
     net.kill(master);
     let master = net.master("hub");
     net.advertise(talker, "/new");
-    net.mend("a");
+    net.reconnect_host("a");
     net.run_until("all is registered", secs(5), |net| net.master_of(master).registration_count() == 3);
 }
 
 #[test]
 fn subscriber_learns_publishers_after_outage() {
     let (mut net, master, _, listener) = linked_pair(1);
-    net.cut("b");
+    net.disconnect_host("b");
     let late = net.node("/late", "c");
     net.advertise(late, TOPIC);
     // Long enough for the master to give up notifying the listener.
     net.run_for(secs(60));
-    net.mend("b");
+    net.reconnect_host("b");
     net.run_for(secs(1));
     net.break_links(listener, master, Port::Rpc);
     net.run_until("both are linked", secs(5), |net| net.publishers(listener, TOPIC) == ["/late", "/talker"]);
@@ -309,7 +309,7 @@ fn malformed_master_answers_count_as_refusals() {
         assert_eq!(net.publishers(node, TOPIC), Vec::<String>::new());
         assert!(net.calls(master).len() < 5, "{odd:?}: {} calls", net.calls(master).len());
         let told = |event: &NodeEvent| {
-            matches!(event, NodeEvent::RegistrationRefused { .. } | NodeEvent::PeerTrouble { .. })
+            matches!(event, NodeEvent::RegistrationRefused { .. } | NodeEvent::PeerFault { .. })
         };
         assert_eq!(count(&net, node, told), 1, "{odd:?}: {:#?}", net.events(node));
     }
@@ -321,7 +321,7 @@ fn malformed_publisher_list_ends_no_link() {
     let master = net.fake_master();
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "a"));
     let uris = [talker, listener].map(|app| net.node_of(app).uri());
-    net.with_node(listener, |node, _| node.set_locals(uris.clone()));
+    net.with_node(listener, |node, _| node.set_local_nodes(uris.clone()));
     let list = Rc::new(RefCell::new(texts(&[&uris[0]])));
     let (answers, own) = (Rc::clone(&list), uris[1].clone());
     net.answer_with(master, move |method, _| {
@@ -335,6 +335,6 @@ fn malformed_publisher_list_ends_no_link() {
     *list.borrow_mut() = 7.into();
     assert_eq!(net.break_links(listener, master, Port::Rpc), 1);
     net.run_for(secs(60));
-    assert_eq!(count(&net, listener, |event| matches!(event, NodeEvent::MasterBack)), 1);
+    assert_eq!(count(&net, listener, |event| matches!(event, NodeEvent::MasterReconnected)), 1);
     assert_eq!(net.publishers(listener, TOPIC).len(), 1, "{:#?}", net.events(listener));
 }

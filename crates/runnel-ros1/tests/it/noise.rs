@@ -48,7 +48,7 @@ fn linked_nodes() -> (Net, App, App) {
 fn still_serves(net: &mut Net, talker: App, listener: App) {
     net.publish(talker, TOPIC, "still");
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener).last().map(String::as_str), Some("still"));
+    assert_eq!(net.received_texts(listener).last().map(String::as_str), Some("still"));
     let others: Vec<String> = net.leaks().into_iter().filter(|leak| leak.starts_with("/talker")).collect();
     assert_eq!(others, Vec::<String>::new());
 }
@@ -60,7 +60,7 @@ fn send(net: &mut Net, socket: Socket, pieces: &[Vec<u8>], end: usize) {
         net.run_for(millis(2));
     }
     match end {
-        0 => net.hang_up(socket),
+        0 => net.close_socket(socket),
         1 => net.finish_writing(socket),
         _ => {}
     }
@@ -75,7 +75,7 @@ proptest! {
         let (mut net, talker, listener) = linked_nodes();
         let (port, peer) = (net.node_of(talker).uri(), net.fake("peer", "c"));
         let rpc: u16 = port.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
-        let socket = if tcpros { net.dial_tcpros(peer, talker) } else { net.dial(peer, "a", rpc) };
+        let socket = if tcpros { net.dial_tcpros(peer, talker) } else { net.connect_socket(peer, "a", rpc) };
         send(&mut net, socket, &pieces, end);
         still_serves(&mut net, talker, listener);
     }
@@ -85,7 +85,7 @@ proptest! {
         let (mut net, talker, listener) = linked_nodes();
         let publisher = net.fake_publisher("/odd", "p");
         if slave {
-            net.open_door(publisher.app, publisher.rpc_port, Port::Tcpros);
+            net.listen(publisher.app, publisher.rpc_port, Port::Tcpros);
         }
         let uri = net.node_of(talker).uri();
         net.update(publisher.app, listener, TOPIC, &[&uri, &publisher.uri]);
@@ -98,7 +98,7 @@ proptest! {
     fn noise_from_master_ends_no_link(pieces in vec(noise(), 1..4), end in 0..3usize) {
         let (mut net, talker, listener) = linked_nodes();
         let noisy = net.fake("noisy", "hub");
-        net.open_door(noisy, 7, Port::Tcpros);
+        net.listen(noisy, 7, Port::Tcpros);
         let mut config = net.node_config("/third", "c");
         config.master.endpoint.port = 7;
         let third = net.start_node(config);

@@ -59,7 +59,7 @@ fn parameter_of_others_survives_reconnect() {
     set(&mut net, other, "/node/rate", 7);
     assert!(net.break_links(node, master, Port::Rpc) > 0);
     net.run_for(secs(30));
-    let back = net.events(node).iter().any(|event| matches!(event, NodeEvent::MasterBack));
+    let back = net.events(node).iter().any(|event| matches!(event, NodeEvent::MasterReconnected));
     assert!(back, "it has registered everything again");
     assert_eq!(ask(&mut net, other, "getParam", &["/node/rate".into()]), Value::Int(7));
 }

@@ -5,7 +5,7 @@ use runnel_ros1::node::{
     HandshakeFault, LinkFault, NextStep, NodeEvent, PeerFault, TopicSpec, TypeSum, TypesDiffer,
 };
 use runnel_ros1::tcpros::frame;
-use runnel_testkit::net::{App, FakePublisher, Net, Weather, publisher_header, secs, text_topic};
+use runnel_testkit::net::{App, Conditions, FakePublisher, Net, publisher_header, secs, text_topic};
 
 const TOPIC: &str = "/chatter";
 
@@ -27,7 +27,7 @@ fn scene(spec: TopicSpec) -> (Net, App, [FakePublisher; 2], App) {
 /// The fault of a publisher that is not retried.
 fn fault_of(net: &Net, listener: App, publisher: &FakePublisher) -> Option<HandshakeFault> {
     net.events(listener).iter().find_map(|event| match event {
-        NodeEvent::PeerTrouble {
+        NodeEvent::PeerFault {
             why: PeerFault::Publisher { uri, fault: LinkFault::Handshake(fault), next: NextStep::Nothing, .. },
         } => (*uri == publisher.uri).then(|| fault.clone()),
         _ => None,
@@ -70,7 +70,7 @@ fn error_header_closes_connection() {
     let refuses = HandshakeFault::Rejected("I do not like you".to_owned());
     assert_eq!(fault_of(&net, listener, &odd), Some(refuses));
     assert_eq!(
-        (net.publishers(listener, TOPIC), net.heard(listener)),
+        (net.publishers(listener, TOPIC), net.received_texts(listener)),
         (vec!["/good".to_owned()], Vec::new())
     );
     assert_eq!(net.leaks(), Vec::<String>::new());
@@ -135,14 +135,14 @@ fn subscriber_to_any_type_learns_type() {
 
 #[test]
 fn messages_may_arrive_with_header_or_bytewise() {
-    for weather in [Weather::calm(), Weather::byte_by_byte(), Weather::rough()] {
+    for conditions in [Conditions::calm(), Conditions::byte_by_byte(), Conditions::rough()] {
         let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
-        net.weather = weather;
+        net.conditions = conditions;
         let socket = net.accept_socket(odd.app);
         let header = runnel_ros1::header::ConnectionHeader::new(publisher_header("/odd", &text_topic(TOPIC)));
         net.write(socket, &[header.emit(), framed("one"), framed(""), framed("two")].concat());
         net.settle();
-        assert_eq!(net.heard(listener), ["one", "", "two"]);
+        assert_eq!(net.received_texts(listener), ["one", "", "two"]);
     }
 }
 
@@ -221,7 +221,7 @@ fn publisher_text_is_logged_on_one_line() {
     net.answer_subscriber(&odd, &[("error", &words)]);
     net.settle();
     let told = net.events(listener).iter().find_map(|event| match event {
-        NodeEvent::PeerTrouble { why: why @ PeerFault::Publisher { .. } } => Some(why.to_string()),
+        NodeEvent::PeerFault { why: why @ PeerFault::Publisher { .. } } => Some(why.to_string()),
         _ => None,
     });
     let told = told.expect("a line");

@@ -118,7 +118,7 @@ fn invalid_uri_is_skipped() {
     welcome(&mut net, &ps[0]);
     assert_eq!(net.publishers(listener, TOPIC), ["/p0"]);
     let told = net.events(listener).iter().filter_map(|event| match event {
-        NodeEvent::PeerTrouble { why: PeerFault::PublisherUris { faults, .. } } => Some(faults),
+        NodeEvent::PeerFault { why: PeerFault::PublisherUris { faults, .. } } => Some(faults),
         _ => None,
     });
     let texts: Vec<Vec<&str>> =
@@ -160,7 +160,7 @@ fn nodes_of_one_process_need_no_connection() {
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "a"));
     let uris = [talker, listener].map(|app| net.node_of(app).uri());
     for app in [talker, listener] {
-        net.with_node(app, |node, _| node.set_locals(uris.clone()));
+        net.with_node(app, |node, _| node.set_local_nodes(uris.clone()));
     }
     net.advertise(talker, TOPIC);
     net.subscribe(listener, TOPIC);
@@ -169,7 +169,7 @@ fn nodes_of_one_process_need_no_connection() {
     net.publish(talker, TOPIC, "hello");
     net.run_for(secs(1));
     assert_eq!(
-        (net.heard(listener), net.heard(talker)),
+        (net.received_texts(listener), net.received_texts(talker)),
         (vec!["hello".to_owned()], vec!["hello".to_owned()])
     );
     assert_eq!(net.count_links(talker, listener, Port::Tcpros), 0);
@@ -190,7 +190,7 @@ fn publishers_beyond_limit_wait_for_free_place() {
     net.run_for(secs(5));
     assert_eq!(net.publishers(listener, TOPIC), ["/p0", "/p1"]);
     let told = |event: &NodeEvent| match event {
-        NodeEvent::PeerTrouble { why: PeerFault::TooManyPublishers { first, others: 0, limit: 2, .. } } => {
+        NodeEvent::PeerFault { why: PeerFault::TooManyPublishers { first, others: 0, limit: 2, .. } } => {
             *first == ps[2].uri
         }
         _ => false,
@@ -213,7 +213,7 @@ fn unlinked_publishers_are_one_log_line() {
     assert_eq!(reply, answer(0, "Bad xml-rpc URI: [rosrpc://p:1]", 0), "as roscpp answers");
     net.settle();
     let told = |event: &&NodeEvent| match event {
-        NodeEvent::PeerTrouble { why } => !matches!(why, PeerFault::Publisher { .. }),
+        NodeEvent::PeerFault { why } => !matches!(why, PeerFault::Publisher { .. }),
         _ => false,
     };
     let told: Vec<&NodeEvent> = net.events(listener)[before..].iter().filter(told).collect();
@@ -221,8 +221,8 @@ fn unlinked_publishers_are_one_log_line() {
         matches!(
             told[..],
             [
-                NodeEvent::PeerTrouble { why: PeerFault::PublisherUris { .. } },
-                NodeEvent::PeerTrouble { why: PeerFault::TooManyPublishers { others: 4996, .. } },
+                NodeEvent::PeerFault { why: PeerFault::PublisherUris { .. } },
+                NodeEvent::PeerFault { why: PeerFault::TooManyPublishers { others: 4996, .. } },
             ]
         ),
         "{told:#?}"

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use runnel_ros1::node::{NextStep, Node, NodeEvent, PeerFault, Port};
 use runnel_testkit::net::{
-    App, FakePublisher, Net, Socket, Weather, millis, publisher_header, secs, text_topic,
+    App, Conditions, FakePublisher, Net, Socket, millis, publisher_header, secs, text_topic,
 };
 
 const TOPIC: &str = "/chatter";
@@ -57,7 +57,7 @@ fn broken_link_reconnects_after_100_ms() {
     assert!(close_to(took, millis(100)), "{took:?}");
     net.publish(talker, TOPIC, "hello");
     net.run_for(secs(1));
-    assert_eq!((net.heard(listener), net.leaks()), (vec!["hello".to_owned()], Vec::new()));
+    assert_eq!((net.received_texts(listener), net.leaks()), (vec!["hello".to_owned()], Vec::new()));
 }
 
 #[test]
@@ -65,8 +65,8 @@ fn retry_pauses_grow_to_twenty_seconds() {
     let (mut net, _, publisher, _) = scripted();
     let socket = welcome(&mut net, &publisher);
     // From now on it announces an address where no process listens.
-    net.close_door(publisher.app, publisher.tcpros_port);
-    net.hang_up(socket);
+    net.stop_listening(publisher.app, publisher.tcpros_port);
+    net.close_socket(socket);
     let mut pause = millis(100);
     for attempt in 0..12 {
         let took = until_asked(&mut net, &publisher);
@@ -79,11 +79,11 @@ fn retry_pauses_grow_to_twenty_seconds() {
 fn closed_link_is_reported_after_one_second() {
     let (mut net, listener, publisher, _) = scripted();
     let socket = welcome(&mut net, &publisher);
-    net.close_door(publisher.app, publisher.tcpros_port);
-    net.hang_up(socket);
+    net.stop_listening(publisher.app, publisher.tcpros_port);
+    net.close_socket(socket);
     let told = |event: &&NodeEvent| {
         let retry = NextStep::Retry;
-        matches!(event, NodeEvent::PeerTrouble { why: PeerFault::Publisher { next, .. } } if *next == retry)
+        matches!(event, NodeEvent::PeerFault { why: PeerFault::Publisher { next, .. } } if *next == retry)
     };
     net.run_for(secs(1));
     assert_eq!((net.calls(publisher.app).len(), net.events(listener).iter().filter(told).count()), (4, 0));
@@ -95,14 +95,14 @@ fn closed_link_is_reported_after_one_second() {
 fn accepted_header_resets_retry_pause() {
     let (mut net, _, publisher, _) = scripted();
     let socket = welcome(&mut net, &publisher);
-    net.close_door(publisher.app, publisher.tcpros_port);
-    net.hang_up(socket);
+    net.stop_listening(publisher.app, publisher.tcpros_port);
+    net.close_socket(socket);
     for _ in 0..5 {
         until_asked(&mut net, &publisher);
     }
-    net.open_door(publisher.app, publisher.tcpros_port, Port::Tcpros);
+    net.listen(publisher.app, publisher.tcpros_port, Port::Tcpros);
     let socket = welcome(&mut net, &publisher);
-    net.hang_up(socket);
+    net.close_socket(socket);
     let took = until_asked(&mut net, &publisher);
     assert!(close_to(took, millis(100)), "{took:?}");
 }
@@ -113,7 +113,7 @@ fn closing_publisher_is_retried_with_growing_pauses() {
     for pause in [100, 200, 400, 800] {
         let socket = net.accept_socket(publisher.app);
         net.write(socket, &[9, 0]);
-        net.hang_up(socket);
+        net.close_socket(socket);
         let took = until_asked(&mut net, &publisher);
         assert!(close_to(took, millis(pause)), "{took:?}");
     }
@@ -126,11 +126,11 @@ fn publisher_at_new_port_is_found() {
     let (mut net, listener, publisher, _) = scripted();
     let socket = welcome(&mut net, &publisher);
     let port = net.free_port("p");
-    net.open_door(publisher.app, port, Port::Tcpros);
-    net.close_door(publisher.app, publisher.tcpros_port);
+    net.listen(publisher.app, port, Port::Tcpros);
+    net.stop_listening(publisher.app, publisher.tcpros_port);
     let address = vec!["TCPROS".into(), "p".into(), i32::from(port).into()];
     net.answer_with(publisher.app, move |_, _| Some(Ok(runnel_testkit::net::answer(1, "", address.clone()))));
-    net.hang_up(socket);
+    net.close_socket(socket);
     welcome(&mut net, &publisher);
     assert_eq!(net.publishers(listener, TOPIC), ["/talker"]);
 }
@@ -139,7 +139,7 @@ fn publisher_at_new_port_is_found() {
 fn publisher_restarted_at_new_address_is_linked_once() {
     for seed in 0..40 {
         let (mut net, master, talker, listener) = linked_pair(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         net.kill(talker);
         let away = net.rng.between(millis(0), secs(12));
         net.run_for(away);
@@ -148,7 +148,7 @@ fn publisher_restarted_at_new_address_is_linked_once() {
         net.run_until("it is linked", secs(2), |net| net.publishers(listener, TOPIC) == ["/talker"]);
         net.publish(again, TOPIC, "back");
         net.run_for(secs(40));
-        assert_eq!(net.heard(listener), ["back"], "seed {seed}");
+        assert_eq!(net.received_texts(listener), ["back"], "seed {seed}");
         assert_eq!((net.leaks(), net.master_of(master).node_count()), (Vec::new(), 2), "seed {seed}");
     }
 }
@@ -157,7 +157,7 @@ fn publisher_restarted_at_new_address_is_linked_once() {
 fn publisher_restarted_at_same_ports_is_linked_once() {
     for seed in 0..40 {
         let mut net = Net::new(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         net.master("hub");
         let config = net.node_config("/talker", "a");
         let (mut talker, listener) = (net.start_node(config.clone()), net.node("/listener", "b"));
@@ -211,14 +211,14 @@ fn stopped_publisher_is_received_after_resuming() {
 #[test]
 fn link_survives_network_outage() {
     let (mut net, _, talker, listener) = linked_pair(1);
-    net.cut("a");
+    net.disconnect_host("a");
     net.publish(talker, TOPIC, "meanwhile");
     net.run_for(secs(30));
-    assert_eq!(net.heard(listener), Vec::<String>::new());
-    net.mend("a");
+    assert_eq!(net.received_texts(listener), Vec::<String>::new());
+    net.reconnect_host("a");
     net.publish(talker, TOPIC, "after");
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener), ["meanwhile", "after"]);
+    assert_eq!(net.received_texts(listener), ["meanwhile", "after"]);
 }
 
 #[test]
@@ -232,9 +232,9 @@ fn pending_link_completes_after_network_outage() {
         for _ in 0..steps {
             net.step();
         }
-        net.cut("b");
+        net.disconnect_host("b");
         net.run_for(secs(60));
-        net.mend("b");
+        net.reconnect_host("b");
         net.run_until("they are linked", secs(25), |net| net.publishers(listener, TOPIC) == ["/talker"]);
         net.run_for(secs(60));
         assert_eq!(net.publishers(listener, TOPIC), ["/talker"], "after {steps} steps");
@@ -255,6 +255,6 @@ fn end_of_one_link_affects_no_other() {
     assert_eq!(net.publishers(listener, TOPIC), ["/b"]);
     net.publish(talkers[1], TOPIC, "still");
     net.run_until("both are linked again", secs(1), |net| net.publishers(listener, TOPIC) == ["/a", "/b"]);
-    assert_eq!(net.heard(listener), ["still"]);
+    assert_eq!(net.received_texts(listener), ["still"]);
     assert_eq!(Node::connection_count(net.node_of(listener)), 3, "the master, and two links");
 }

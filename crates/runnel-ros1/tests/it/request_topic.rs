@@ -63,7 +63,7 @@ fn refusal_is_retried_until_publisher_is_ready() {
     net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     assert_eq!(net.calls(publisher.app).len(), 4);
     let told = |event: &NodeEvent| match event {
-        NodeEvent::PeerTrouble { why: PeerFault::Publisher { fault, .. } } => {
+        NodeEvent::PeerFault { why: PeerFault::Publisher { fault, .. } } => {
             *fault == LinkFault::RequestDeclined("Unknown Error".to_owned())
         }
         _ => false,
@@ -91,7 +91,7 @@ fn malformed_answers_are_reported_and_retried() {
         net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
         net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
         let told = |event: &NodeEvent| match event {
-            NodeEvent::PeerTrouble { why: PeerFault::Publisher { uri, next: NextStep::Retry, .. } } => {
+            NodeEvent::PeerFault { why: PeerFault::Publisher { uri, next: NextStep::Retry, .. } } => {
                 *uri == publisher.uri
             }
             _ => false,
@@ -152,7 +152,7 @@ fn node_answers_with_tcpros_after_unknown_offers() {
     let [Value::String(name), Value::String(host), Value::Int(port)] = protocol.as_slice() else { panic!() };
     assert_eq!((name.as_str(), host.as_str()), ("TCPROS", "a"));
     let spec = text_topic(TOPIC);
-    let socket = net.dial(caller, host, *port as u16);
+    let socket = net.connect_socket(caller, host, *port as u16);
     net.write_header(socket, &subscriber_header("/c", &spec));
     net.run_until("it is a subscriber", secs(1), |net| net.subscribers(talker, TOPIC) == ["/c"]);
 }
@@ -195,7 +195,7 @@ fn removed_publisher_is_not_asked_again() {
     net.run_for(secs(9));
     let told = |event: &NodeEvent| {
         let retry = NextStep::Retry;
-        matches!(event, NodeEvent::PeerTrouble { why: PeerFault::Publisher { next, .. } } if *next == retry)
+        matches!(event, NodeEvent::PeerFault { why: PeerFault::Publisher { next, .. } } if *next == retry)
     };
     assert!(!net.events(listener).iter().any(told), "{:#?}", net.events(listener));
 }
@@ -243,7 +243,7 @@ fn waiting_links_use_freed_slots() {
     net.run_for(secs(1));
     // Four links whose header never arrives end, with their topic or by closing.
     let first: Vec<_> = (0..4).map(|_| net.accept_socket(publisher.app)).collect();
-    net.hang_up(first[0]);
+    net.close_socket(first[0]);
     net.run_until("the next connects", secs(1), |net| net.accepted_count(publisher.app) == 1);
     for topic in &topics {
         net.with_node(listener, |node, now| node.unsubscribe(now, topic));

@@ -105,7 +105,7 @@ fn type_mismatch_is_refused_with_both_types() {
     let expected = HandshakeFault::ClientType(Box::new(AskedType { name, peer, node, types }));
     assert_eq!(why, HandshakeFault::Rejected(expected.to_string()));
     let told = |event: &NodeEvent| match event {
-        NodeEvent::PeerTrouble { why: PeerFault::Incoming { fault, .. } } => *fault == expected,
+        NodeEvent::PeerFault { why: PeerFault::Incoming { fault, .. } } => *fault == expected,
         _ => false,
     };
     assert!(net.events(server).iter().any(told), "the server reports it, too");
@@ -124,10 +124,10 @@ fn any_type_is_accepted_by_both_ends() {
 fn ended_service_is_refused_by_its_node() {
     let (mut net, server, client) = scene();
     // The master is unreachable when the service ends, and is notified later.
-    net.cut("hub");
+    net.disconnect_host("hub");
     net.with_node(server, |node, now| node.unadvertise_service(now, SERVICE));
     net.run_for(millis(10));
-    net.mend("hub");
+    net.reconnect_host("hub");
     let link = net.call_service(client, SERVICE, "hello", secs(5));
     net.run_for(secs(6));
     let answers = net.answers(client, link);
@@ -234,7 +234,7 @@ fn probe_is_answered_with_type() {
         ("type", "test/Echo"),
     ];
     expected.iter().for_each(|(key, value)| assert_eq!(header.get(key), Some(*value), "{key}"));
-    net.hang_up(socket);
+    net.close_socket(socket);
     net.settle();
     unharmed(&mut net, client);
 }

@@ -1,7 +1,7 @@
 //! Random faults; at the end every subscriber is linked to every living publisher exactly once.
 
 use runnel_ros1::node::{NodeConfig, TopicSpec};
-use runnel_testkit::net::{App, Net, Weather, millis, secs, text_topic};
+use runnel_testkit::net::{App, Conditions, Net, millis, secs, text_topic};
 
 const TOPICS: [&str; 2] = ["/x", "/y"];
 
@@ -24,7 +24,7 @@ struct Storm {
 impl Storm {
     fn new(seed: u64) -> Self {
         let mut net = Net::new(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         let master = Some(net.master("hub"));
         let mut places = Vec::new();
         for (name, host) in [("/a", "h1"), ("/b", "h2"), ("/c", "h3"), ("/d", "h3")] {
@@ -127,9 +127,9 @@ impl Storm {
     fn blackout(&mut self, index: usize) {
         let host = self.places[index].config.host.clone();
         let time = self.net.rng.between(millis(0), secs(5));
-        self.net.cut(&host);
+        self.net.disconnect_host(&host);
         self.net.run_for(time);
-        self.net.mend(&host);
+        self.net.reconnect_host(&host);
     }
 
     /// Resumes everything that was stopped, starts the master, and lets time pass.
@@ -172,7 +172,7 @@ impl Storm {
     fn check_messages(&mut self, seed: u64) {
         let living: Vec<usize> = (0..self.places.len()).filter(|index| self.places[*index].alive).collect();
         let before: Vec<usize> =
-            living.iter().map(|index| self.net.heard(self.places[*index].app).len()).collect();
+            living.iter().map(|index| self.net.received_texts(self.places[*index].app).len()).collect();
         for index in &living {
             let place = &self.places[*index];
             place.publishes.iter().for_each(|topic| self.net.publish(place.app, topic, &place.config.name));
@@ -182,7 +182,7 @@ impl Storm {
             let place = &self.places[*index];
             let expected: usize =
                 place.subscribes.iter().map(|topic| self.expected(place, topic).len()).sum();
-            let heard = self.net.heard(place.app).len() - before;
+            let heard = self.net.received_texts(place.app).len() - before;
             assert_eq!(heard, expected, "seed {seed}: {}", place.config.name);
         }
     }

@@ -3,7 +3,7 @@
 use runnel_core::time::Instant;
 use runnel_ros1::header::{ConnectionHeader, MAX_HEADER, MAX_VALUE};
 use runnel_ros1::node::{HandshakeFault, Limits, Node, NodeEvent, PeerFault, Port, TopicSpec};
-use runnel_testkit::net::{App, Net, Socket, Weather, millis, secs, subscriber_header, text_topic};
+use runnel_testkit::net::{App, Conditions, Net, Socket, millis, secs, subscriber_header, text_topic};
 
 const TOPIC: &str = "/chatter";
 
@@ -118,7 +118,7 @@ fn refused_subscriber_affects_no_other() {
     }
     net.publish(talker, TOPIC, "hello");
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener), ["hello"]);
+    assert_eq!(net.received_texts(listener), ["hello"]);
     assert_eq!(net.leaks(), Vec::<String>::new());
 }
 
@@ -147,9 +147,9 @@ fn malformed_header_is_refused_and_peer_named() {
         net.settle();
         refusal(&net, talker, socket);
         let told = |event: &NodeEvent| match event {
-            NodeEvent::PeerTrouble {
-                why: PeerFault::Incoming { peer, fault: HandshakeFault::Header(_) },
-            } => peer.to_string().starts_with("10.0.0."),
+            NodeEvent::PeerFault { why: PeerFault::Incoming { peer, fault: HandshakeFault::Header(_) } } => {
+                peer.to_string().starts_with("10.0.0.")
+            }
             _ => false,
         };
         assert!(net.events(talker).iter().any(told), "{bytes:?}");
@@ -159,7 +159,7 @@ fn malformed_header_is_refused_and_peer_named() {
 #[test]
 fn header_may_arrive_bytewise() {
     let (mut net, talker, peer) = scene();
-    net.weather = Weather::byte_by_byte();
+    net.conditions = Conditions::byte_by_byte();
     let socket = dial_with(&mut net, peer, talker, "", None);
     net.publish(talker, TOPIC, "hello");
     net.settle();
@@ -213,7 +213,7 @@ fn silent_connections_do_not_block_subscriber() {
     );
     net.publish(talker, TOPIC, "hello");
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener), ["hello"]);
+    assert_eq!(net.received_texts(listener), ["hello"]);
     net.run_for(secs(10));
     assert!(net.node_of(talker).connection_count() < 10);
     assert_eq!(net.leaks(), Vec::<String>::new());
@@ -226,7 +226,7 @@ fn silent_callers_do_not_block_slave_api() {
     let port: u16 =
         uri.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
     for _ in 0..1000 {
-        net.dial(peer, "a", port);
+        net.connect_socket(peer, "a", port);
     }
     assert!(net.node_of(talker).connection_count() <= 520, "{}", net.node_of(talker).connection_count());
     net.call(peer, &uri, "getPid", &["/c".into()]).expect("an answer");
@@ -244,7 +244,7 @@ fn subscriber_limit_holds_for_simultaneous_headers() {
     net.run_for(millis(100));
     assert_eq!(net.subscribers(talker, TOPIC), ["/peer", "/peer"]);
     assert_eq!(sockets.iter().filter(|socket| net.is_over(**socket)).count(), 3);
-    net.hang_up(sockets[0]);
+    net.close_socket(sockets[0]);
     net.run_for(millis(100));
     net.dial_node(peer, talker, &subscriber_header("/next", &spec));
     net.run_for(millis(100));
@@ -257,7 +257,7 @@ fn half_closed_subscriber_leaves_nothing() {
     let half = net.dial_tcpros(peer, talker);
     net.finish_writing(half);
     let whole = dial_with(&mut net, peer, talker, "", None);
-    net.hang_up(whole);
+    net.close_socket(whole);
     net.run_for(secs(1));
     assert!(net.is_over(half));
     assert_eq!((net.subscribers(talker, TOPIC).len(), net.leaks()), (0, Vec::new()));

@@ -1,7 +1,7 @@
 //! Two nodes of one name: the newer one stays.
 
 use runnel_ros1::node::{NodeEvent, Port};
-use runnel_testkit::net::{App, Net, Weather, millis, secs};
+use runnel_testkit::net::{App, Conditions, Net, millis, secs};
 
 const TOPIC: &str = "/chatter";
 
@@ -15,7 +15,7 @@ struct Scene {
 /// A linked listener and talker.
 fn scene(seed: u64) -> Scene {
     let mut net = Net::new(seed);
-    net.weather = Weather::rough();
+    net.conditions = Conditions::rough();
     let (master, listener, older) = (net.master("hub"), net.node("/listener", "l"), net.node("/talker", "a"));
     net.subscribe(listener, TOPIC);
     net.advertise(older, TOPIC);
@@ -40,7 +40,7 @@ fn newer_won(scene: &mut Scene, newer: App, seed: u64) {
     assert_eq!(net.publishers(scene.listener, TOPIC), ["/talker"], "seed {seed}");
     net.publish(newer, TOPIC, "mine");
     net.run_for(secs(60));
-    assert_eq!(net.heard(scene.listener), ["mine"], "seed {seed}");
+    assert_eq!(net.received_texts(scene.listener), ["mine"], "seed {seed}");
     assert_eq!(net.master_of(scene.master).registration_count(), 2, "seed {seed}");
     assert_eq!(net.leaks(), Vec::<String>::new(), "seed {seed}");
 }

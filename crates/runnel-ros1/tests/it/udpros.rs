@@ -34,7 +34,7 @@ fn two_nodes_agree_on_udpros() {
     for message in ["a", "", &long] {
         net.publish(talker, TOPIC, message);
     }
-    net.run_until("all messages arrive", secs(1), |net| net.heard(listener) == ["a", "", &long]);
+    net.run_until("all messages arrive", secs(1), |net| net.received_texts(listener) == ["a", "", &long]);
     let tool = net.fake("tool", "x");
     let uri = net.node_of(talker).uri();
     assert_eq!(bus(&mut net, tool, talker), [("UDPROS".into(), "o".into(), "/listener".into())]);
@@ -47,13 +47,15 @@ fn slave_api_counts_udpros_messages_and_losses() {
     let (mut net, talker, listener) = linked_nodes();
     let tool = net.fake("tool", "x");
     net.publish(talker, TOPIC, "one");
-    net.run_until("the first message arrives", secs(1), |net| net.heard(listener) == ["one"]);
-    net.cut("l");
+    net.run_until("the first message arrives", secs(1), |net| net.received_texts(listener) == ["one"]);
+    net.disconnect_host("l");
     net.publish(talker, TOPIC, "lost");
     net.run_for(millis(10));
-    net.mend("l");
+    net.reconnect_host("l");
     net.publish(talker, TOPIC, "three");
-    net.run_until("the third message arrives", secs(1), |net| net.heard(listener) == ["one", "three"]);
+    net.run_until("the third message arrives", secs(1), |net| {
+        net.received_texts(listener) == ["one", "three"]
+    });
     let uri = net.node_of(listener).uri();
     let reply = net.call(tool, &uri, "getBusStats", &["/tool".into()]).unwrap();
     let subscriptions = &reply.as_array().unwrap()[2].as_array().unwrap()[1];
@@ -73,7 +75,7 @@ fn latched_message_follows_answer() {
     net.advertise_as(talker, TopicSpec { latching: true, ..text_topic(TOPIC) });
     net.publish(talker, TOPIC, "kept");
     net.subscribe_as(listener, udpros_topic());
-    net.run_until("the message arrives", secs(1), |net| net.heard(listener) == ["kept"]);
+    net.run_until("the message arrives", secs(1), |net| net.received_texts(listener) == ["kept"]);
     assert_eq!(net.datagram_sockets(listener), 1);
 }
 
@@ -119,7 +121,7 @@ fn reliable_subscription_switches_link_to_tcpros() {
         net.datagram_sockets(listener) == 0 && net.publishers(listener, TOPIC) == ["/talker"]
     });
     net.publish(talker, TOPIC, "x");
-    net.run_until("the message arrives", secs(1), |net| net.heard(listener) == ["x"]);
+    net.run_until("the message arrives", secs(1), |net| net.received_texts(listener) == ["x"]);
     net.run_for(secs(1));
     assert_eq!((net.subscribers(talker, TOPIC).len(), net.datagram_sockets(talker)), (1, 0));
     net.subscribe_as(listener, udpros_topic());
@@ -135,12 +137,12 @@ fn udpros_link_returns_after_outage() {
     let (talker, listener) = (net.node("/talker", "t"), net.node("/listener", "l"));
     net.advertise(talker, TOPIC);
     net.run_for(secs(1));
-    net.cut("t");
+    net.disconnect_host("t");
     net.subscribe_as(listener, udpros_topic());
     let is_tried_again =
         |fault: &PeerFault| matches!(fault, PeerFault::Publisher { next: NextStep::Retry, .. });
     net.run_until("it fails", secs(60), |net| has_reported(net, listener, is_tried_again));
-    net.mend("t");
+    net.reconnect_host("t");
     net.run_until("they are linked", secs(60), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     assert_eq!((net.datagram_sockets(talker), net.datagram_sockets(listener)), (1, 1));
 }
@@ -162,7 +164,7 @@ fn only_silent_listed_publisher_is_asked_again() {
     assert_eq!(sockets(&net), 2);
     net.publish(talker, TOPIC, "once");
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener), ["speaks", "once"]);
+    assert_eq!(net.received_texts(listener), ["speaks", "once"]);
     assert_eq!((net.subscribers(talker, TOPIC).len(), net.leaks()), (1, Vec::new()));
 }
 

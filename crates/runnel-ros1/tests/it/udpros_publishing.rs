@@ -177,7 +177,7 @@ fn udpros_subscribers_count_towards_limit() {
         matches!(fault, PeerFault::DatagramOffer { fault, .. } if *fault == is_full)
     }));
     // A link that ended frees its place.
-    net.hang_up(asked[0].1);
+    net.close_socket(asked[0].1);
     net.publish(talker, TOPIC, "x");
     net.run_for(millis(10));
     assert_eq!(net.subscribers(talker, TOPIC), ["/b", "/tcp"]);
@@ -268,7 +268,7 @@ fn topic_end_answers_pending_udpros_request() {
         let offers = [Some(offer_of("/c", port)), also_tcpros.then(|| texts(&["TCPROS"]))];
         let offers: Value = offers.into_iter().flatten().collect::<Vec<_>>().into();
         let call = encode_call("requestTopic", &["/c".into(), TOPIC.into(), offers]).unwrap();
-        let socket = net.dial(caller, "t", uri.endpoint.port);
+        let socket = net.connect_socket(caller, "t", uri.endpoint.port);
         net.write(socket, &http::request("t", "/", &call, false));
         net.run_until("a socket is asked for", secs(1), |net| net.datagram_sockets(talker) == 1);
         net.with_node(talker, |node, now| node.unadvertise(now, TOPIC));

@@ -88,7 +88,7 @@ fn datagrams_are_accepted_by_connection_id() {
     {
         net.send_datagram(socket, "l", port, &datagram);
     }
-    net.run_until("both messages arrive", secs(1), |net| net.heard(listener) == ["a", "b"]);
+    net.run_until("both messages arrive", secs(1), |net| net.received_texts(listener) == ["a", "b"]);
 }
 
 /// Whether a fault is the expected one.
@@ -188,7 +188,7 @@ fn late_answer_to_cancelled_request_is_ignored() {
     let port = offers[0].as_array().unwrap()[3].as_int().unwrap() as u16;
     let (socket, _) = net.open_datagrams(publisher.app);
     net.send_datagram(socket, "l", port, &framed(2, 1, "a"));
-    net.run_until("the message arrives", secs(1), |net| net.heard(listener) == ["a"]);
+    net.run_until("the message arrives", secs(1), |net| net.received_texts(listener) == ["a"]);
     assert_eq!(net.leaks(), Vec::<String>::new());
 }
 

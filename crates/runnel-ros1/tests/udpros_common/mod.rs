@@ -16,7 +16,7 @@ pub fn udpros_topic() -> TopicSpec {
 
 /// Whether a node has reported this fault of a peer.
 pub fn has_reported(net: &Net, app: App, is_it: impl Fn(&PeerFault) -> bool) -> bool {
-    net.events(app).iter().any(|event| matches!(event, NodeEvent::PeerTrouble { why } if is_it(why)))
+    net.events(app).iter().any(|event| matches!(event, NodeEvent::PeerFault { why } if is_it(why)))
 }
 
 pub fn header(fields: &[(&str, &str)]) -> Value {

@@ -88,7 +88,7 @@ fn met_board(net: &mut Net) -> (Board, EntityId, EntityId) {
     let mut board = Board::new(net, Ipv4Addr::new(10, 0, 0, 99));
     let (writer, reader) = ends(net, 0);
     board.run_until(net, "they meet", |net, peer| {
-        peer.has_met() && net.is_matched(0, writer) && net.is_matched(0, reader)
+        peer.has_matched() && net.is_matched(0, writer) && net.is_matched(0, reader)
     });
     (board, writer, reader)
 }
@@ -109,7 +109,7 @@ fn embedded_peer_is_matched_and_exchanges_samples_both_ways() {
         assert_eq!(board.peer.received.last().unwrap(), &(TO_BOARD.to_owned(), bytes.clone()));
         assert_eq!(net.texts(0, reader).last().unwrap(), &bytes);
     }
-    assert_eq!((board.peer.truncated, board.peer.passed_over), (0, 0));
+    assert_eq!((board.peer.truncated, board.peer.ignored), (0, 0));
 }
 
 /// As of a vendor that is told numbers by which it proves its address: it would ask for number 1 for ever.
@@ -170,7 +170,7 @@ fn eight_interfaces_are_announced_in_what_an_embedded_peer_holds() {
     net.nodes[0].addresses.rotate_right(1);
     let (writer, reader) = ends(&mut net, 0);
     board.run_until(&mut net, "they meet", |net, peer| {
-        peer.has_met() && net.is_matched(0, writer) && net.is_matched(0, reader)
+        peer.has_matched() && net.is_matched(0, writer) && net.is_matched(0, reader)
     });
     net.write(0, writer, &sample(1, 300)).unwrap();
     board.run_until(&mut net, "it arrives", |_, peer| peer.received.len() == 1);
@@ -212,7 +212,7 @@ fn sample_that_an_embedded_peer_cannot_hold_goes_in_fragments_that_it_passes_ove
     net.write(0, writer, &sample(2, 20)).unwrap();
     board.run_until(&mut net, "the next arrives", |_, peer| !peer.received.is_empty());
     assert_eq!(board.peer.received.len(), 1);
-    assert!(board.peer.truncated == 0 && board.peer.passed_over > 0);
+    assert!(board.peer.truncated == 0 && board.peer.ignored > 0);
 }
 
 #[test]

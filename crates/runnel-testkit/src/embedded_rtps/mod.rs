@@ -13,7 +13,7 @@
 //! - Its GUID prefix may be the same after each start.
 
 mod parse;
-mod say;
+mod send;
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -63,12 +63,12 @@ struct Endpoint {
     topic: String,
     type_name: String,
     /// Matched writers or readers of other participants, and their addresses.
-    met: Vec<(Prefix, Entity, SocketAddrV4)>,
+    matched: Vec<(Prefix, Entity, SocketAddrV4)>,
     last: u64,
 }
 
 /// A discovery writer of another participant.
-struct Teller {
+struct DiscoveryWriter {
     prefix: Prefix,
     entity: Entity,
     address: SocketAddrV4,
@@ -78,7 +78,7 @@ struct Teller {
 }
 
 /// A discovery reader of another participant.
-struct Told {
+struct DiscoveryReader {
     prefix: Prefix,
     entity: Entity,
     address: SocketAddrV4,
@@ -91,8 +91,8 @@ pub struct EmbeddedRtps {
     ip: Ipv4Addr,
     mask: u32,
     participants: Vec<Prefix>,
-    tellers: Vec<Teller>,
-    told: Vec<Told>,
+    discovery_writers: Vec<DiscoveryWriter>,
+    discovery_readers: Vec<DiscoveryReader>,
     /// The discovery data of its endpoints, by discovery writer.
     publications: Vec<Vec<u8>>,
     subscriptions: Vec<Vec<u8>>,
@@ -108,7 +108,7 @@ pub struct EmbeddedRtps {
     /// Received messages: topic and payload, encapsulation header first.
     pub received: Vec<(String, Vec<u8>)>,
     /// Ignored fragments and other submessages.
-    pub passed_over: usize,
+    pub ignored: usize,
     /// Truncated datagrams.
     pub truncated: usize,
 }
@@ -121,8 +121,8 @@ impl EmbeddedRtps {
             ip,
             mask: u32::MAX << (32 - bits),
             participants: Vec::new(),
-            tellers: Vec::new(),
-            told: Vec::new(),
+            discovery_writers: Vec::new(),
+            discovery_readers: Vec::new(),
             publications: Vec::new(),
             subscriptions: Vec::new(),
             writers: Vec::new(),
@@ -134,7 +134,7 @@ impl EmbeddedRtps {
             out: VecDeque::new(),
             dropped: Vec::new(),
             received: Vec::new(),
-            passed_over: 0,
+            ignored: 0,
             truncated: 0,
         }
     }
@@ -164,8 +164,8 @@ impl EmbeddedRtps {
     }
 
     /// True if every writer has matched a reader, and every reader the writer of its topic.
-    pub fn has_met(&self) -> bool {
-        self.writers.iter().chain(&self.readers).all(|endpoint| !endpoint.met.is_empty())
+    pub fn has_matched(&self) -> bool {
+        self.writers.iter().chain(&self.readers).all(|endpoint| !endpoint.matched.is_empty())
     }
 
     /// Number of known participants.
@@ -188,7 +188,7 @@ impl EmbeddedRtps {
         }
         if self.heartbeat_at <= now {
             self.heartbeat_at = now + HEARTBEAT_EVERY;
-            for index in 0..self.told.len() {
+            for index in 0..self.discovery_readers.len() {
                 self.send_heartbeat(index);
             }
             self.heartbeats += 1;
@@ -219,7 +219,7 @@ impl EmbeddedRtps {
                     self.send_asked(prefix, (reader, writer), (base, asked), count);
                 }
                 Submessage::Passed => {}
-                Submessage::Unsupported => self.passed_over += 1,
+                Submessage::Unsupported => self.ignored += 1,
             }
         }
     }
@@ -228,15 +228,17 @@ impl EmbeddedRtps {
         if writer == PARTICIPANT_WRITER {
             return self.take_participant(payload);
         }
-        if let Some(teller) = self.tellers.iter_mut().find(|it| (it.prefix, it.entity) == (prefix, writer)) {
-            if teller.expected == number {
-                teller.expected += 1;
+        if let Some(found) =
+            self.discovery_writers.iter_mut().find(|it| (it.prefix, it.entity) == (prefix, writer))
+        {
+            if found.expected == number {
+                found.expected += 1;
                 self.take_endpoint(prefix, writer == PUBLICATIONS_WRITER, payload);
             }
             return;
         }
         let concerned = |of: &&Endpoint| match reader {
-            [0, 0, 0, 0] => of.met.iter().any(|met| (met.0, met.1) == (prefix, writer)),
+            [0, 0, 0, 0] => of.matched.iter().any(|matched| (matched.0, matched.1) == (prefix, writer)),
             reader => of.entity == reader,
         };
         if let Some(of) = self.readers.iter().find(concerned) {
@@ -261,7 +263,7 @@ impl EmbeddedRtps {
         for (entity, bit) in [(PUBLICATIONS_WRITER, 2), (SUBSCRIPTIONS_WRITER, 4)] {
             if found.builtin & (1 << bit) != 0 {
                 let (prefix, expected, heartbeats) = (found.prefix, 1, 0);
-                self.tellers.push(Teller {
+                self.discovery_writers.push(DiscoveryWriter {
                     prefix,
                     entity,
                     address,
@@ -273,7 +275,12 @@ impl EmbeddedRtps {
         }
         for (entity, bit) in [(PUBLICATIONS_READER, 3), (SUBSCRIPTIONS_READER, 5)] {
             if found.builtin & (1 << bit) != 0 {
-                self.told.push(Told { prefix: found.prefix, entity, address, acknowledgements: 0 });
+                self.discovery_readers.push(DiscoveryReader {
+                    prefix: found.prefix,
+                    entity,
+                    address,
+                    acknowledgements: 0,
+                });
             }
         }
     }
@@ -291,14 +298,14 @@ impl EmbeddedRtps {
         if let Some(own) = own.iter_mut().find(matches) {
             // Without one, the original uses this hard-coded address.
             let address = found.address.unwrap_or(SocketAddrV4::new(Ipv4Addr::new(192, 168, 0, 42), 7411));
-            own.met.push((prefix, found.entity, address));
+            own.matched.push((prefix, found.entity, address));
         }
     }
 
     /// Publishes a payload, encapsulation header first.
     pub fn publish(&mut self, writer: usize, payload: &[u8]) {
         self.writers[writer].last += 1;
-        for (_, reader, address) in self.writers[writer].met.clone() {
+        for (_, reader, address) in self.writers[writer].matched.clone() {
             let of = &self.writers[writer];
             let datagrams = self.sample((reader, of.entity), of.last, payload);
             let from = Self::ports()[1];
@@ -309,6 +316,6 @@ impl EmbeddedRtps {
 
 impl Endpoint {
     fn new(entity: Entity, topic: &str, type_name: &str) -> Self {
-        Self { entity, topic: topic.into(), type_name: type_name.into(), met: Vec::new(), last: 0 }
+        Self { entity, topic: topic.into(), type_name: type_name.into(), matched: Vec::new(), last: 0 }
     }
 }

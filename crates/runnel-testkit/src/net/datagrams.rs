@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use runnel_ros1::net::ConnId;
 
-use super::notice::Notice;
-use super::wire::Happening;
+use super::connection_event::ConnectionEvent;
+use super::wire::NetEvent;
 use super::{App, Net, Socket};
 
 /// The system's error when no socket receives a datagram.
@@ -47,32 +47,32 @@ impl Net {
         let (app, conn, bytes) = (from.app, from.conn, bytes.to_vec());
         let to = SocketAddr::new(ip, port);
         let at = self.now + self.latency();
-        self.schedule(at, Happening::Datagram { app, conn, to, bytes });
+        self.schedule(at, NetEvent::Datagram { app, conn, to, bytes });
     }
 
     pub(super) fn open_datagram(&mut self, app: App, conn: ConnId, to: Option<SocketAddr>) {
         let host = self.running[app.0].host.clone();
         if self.host(&host).no_datagrams {
             self.opening.insert((app, conn));
-            return self.schedule(self.now, Happening::NotOpened { app, conn, why: EXHAUSTED });
+            return self.schedule(self.now, NetEvent::NotOpened { app, conn, why: EXHAUSTED });
         }
         let address = self.address(app);
         self.note(format!("{} has a datagram socket at {address}", self.running[app.0].name));
         self.datagrams.insert((app, conn), DatagramSocket { address, to });
-        self.schedule(self.now, Happening::Bound { app, conn, port: address.port() });
+        self.schedule(self.now, NetEvent::Bound { app, conn, port: address.port() });
     }
 
     /// Sends on a connected datagram socket; false if it is not one.
     pub(super) fn send_on_datagrams(&mut self, app: App, conn: ConnId, bytes: &[u8]) -> bool {
         let Some(to) = self.datagrams.get(&(app, conn)).and_then(|socket| socket.to) else { return false };
         let at = self.now + self.latency();
-        self.schedule(at, Happening::Datagram { app, conn, to, bytes: bytes.to_vec() });
+        self.schedule(at, NetEvent::Datagram { app, conn, to, bytes: bytes.to_vec() });
         true
     }
 
     pub(super) fn bound(&mut self, app: App, conn: ConnId, port: u16) {
         if self.datagrams.contains_key(&(app, conn)) {
-            self.notify(app, Notice::Bound { conn, port });
+            self.notify(app, ConnectionEvent::Bound { conn, port });
         }
     }
 
@@ -80,9 +80,9 @@ impl Net {
     pub(super) fn datagram_arrives(&mut self, app: App, conn: ConnId, to: SocketAddr, bytes: Vec<u8>) {
         let taker = self.datagrams.iter().find(|(_, socket)| socket.address == to).map(|(key, _)| *key);
         match taker {
-            Some((app, conn)) => self.notify(app, Notice::Data { conn, bytes }),
+            Some((app, conn)) => self.notify(app, ConnectionEvent::Data { conn, bytes }),
             None if self.datagrams.contains_key(&(app, conn)) => {
-                self.notify(app, Notice::Closed { conn, why: Some(UNREACHABLE.to_owned()) });
+                self.notify(app, ConnectionEvent::Closed { conn, why: Some(UNREACHABLE.to_owned()) });
                 self.datagrams.remove(&(app, conn));
             }
             None => {}

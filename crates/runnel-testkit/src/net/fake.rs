@@ -112,14 +112,14 @@ impl Fake {
             RpcEvent::Answered { call, result } => {
                 self.replies.insert(call, result);
             }
-            RpcEvent::KeptLost | RpcEvent::Refused { .. } => {}
+            RpcEvent::KeptConnectionLost | RpcEvent::Refused { .. } => {}
         }
         true
     }
 }
 
 impl Net {
-    /// Starts a scripted peer on a host. It listens on no port (see [`Net::open_door`]: [`Port::Rpc`] for calls,
+    /// Starts a scripted peer on a host. It listens on no port (see [`Net::listen`]: [`Port::Rpc`] for calls,
     /// [`Port::Tcpros`] for raw bytes), and answers every call with `[1, '', 0]`.
     pub fn fake(&mut self, name: &str, host: &str) -> App {
         self.start(name, host, &[], Program::Fake(Box::new(Fake::new())))
@@ -157,8 +157,8 @@ impl Net {
     ///
     /// # Panics
     /// When it is not open within 10 s.
-    pub fn dial(&mut self, app: App, host: &str, port: u16) -> Socket {
-        let socket = self.begin_dial(app, host, port);
+    pub fn connect_socket(&mut self, app: App, host: &str, port: u16) -> Socket {
+        let socket = self.begin_connect(app, host, port);
         self.run_until("the socket is connected", secs(10), |net| {
             net.raw(socket).is_some_and(|raw| raw.connected)
         });
@@ -166,7 +166,7 @@ impl Net {
     }
 
     /// Starts to connect a scripted peer.
-    pub fn begin_dial(&mut self, app: App, host: &str, port: u16) -> Socket {
+    pub fn begin_connect(&mut self, app: App, host: &str, port: u16) -> Socket {
         let fake = self.fake_mut(app);
         let conn = fake.rpc.new_conn_id();
         fake.raw.insert(conn, Raw::default());
@@ -213,7 +213,7 @@ impl Net {
     }
 
     /// Closes a socket.
-    pub fn hang_up(&mut self, socket: Socket) {
+    pub fn close_socket(&mut self, socket: Socket) {
         self.close(socket.app, socket.conn);
         if let Some(raw) = self.fake_mut(socket.app).raw.get_mut(&socket.conn) {
             raw.over = true;

@@ -38,20 +38,20 @@ impl Net {
     pub fn resume(&mut self, app: App) {
         self.note(format!("{} goes on", self.running[app.0].name));
         self.running[app.0].stalled = false;
-        self.tell_backlog(app);
+        self.deliver_backlog(app);
         self.pump(app);
     }
 
-    /// Disconnects a host: segments from and to it are held until [`Net::mend`].
-    pub fn cut(&mut self, host: &str) {
+    /// Disconnects a host: segments from and to it are held until [`Net::reconnect_host`].
+    pub fn disconnect_host(&mut self, host: &str) {
         self.note(format!("{host} is cut off"));
-        self.host(host).dark = true;
+        self.host(host).is_disconnected = true;
     }
 
     /// Reconnects a host. Held segments arrive soon, in order on each connection.
-    pub fn mend(&mut self, host: &str) {
+    pub fn reconnect_host(&mut self, host: &str) {
         self.note(format!("{host} is joined again"));
-        self.host(host).dark = false;
+        self.host(host).is_disconnected = false;
         let mut at = self.now;
         for happening in std::mem::take(&mut self.held) {
             // One order for all segments preserves that of each connection.

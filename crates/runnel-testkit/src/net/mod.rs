@@ -2,7 +2,7 @@
 //!
 //! Programs run on named hosts: ROS 1 nodes with the data plane of a driver ([`Net::node`]), masters
 //! ([`Net::master`]), and scripted peers ([`Net::fake`]). Bytes arrive after the delay, and in the pieces, that
-//! [`Weather`] specifies. No real clock is read; equal seeds give equal runs. A failed test prints the last events.
+//! [`Conditions`] specifies. No real clock is read; equal seeds give equal runs. A failed test prints the last events.
 //!
 //! ```
 //! use runnel_testkit::net::{Net, secs};
@@ -13,23 +13,23 @@
 //! net.subscribe(listener, "/chatter");
 //! net.run_until("they are linked", secs(1), |net| net.publishers(listener, "/chatter") == ["/talker"]);
 //! net.publish(talker, "/chatter", "hello");
-//! net.run_until("the message arrives", secs(1), |net| net.heard(listener) == ["hello"]);
+//! net.run_until("the message arrives", secs(1), |net| net.received_texts(listener) == ["hello"]);
 //! ```
 //!
 //! Not modelled: TCP windows (the peers of a stopped program can send without end), kernel time-outs (bytes to a
 //! disconnected host arrive after any time), and lost host names.
 
+mod conditions;
+mod connection_event;
 mod datagrams;
 mod fake;
 mod faults;
 mod node;
-mod notice;
 mod peers;
 mod program;
 mod rng;
 mod service;
 mod trace;
-mod weather;
 mod wire;
 
 #[cfg(test)]
@@ -43,17 +43,17 @@ use runnel_core::time::Instant;
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::Port;
 
+pub use conditions::{Conditions, Split};
 pub use fake::{FakeCall, Socket};
-pub use node::{Heard, text_topic};
+pub use node::{ReceivedMessage, text_topic};
 pub use peers::{FakePublisher, answer, publisher_header, subscriber_header, texts};
 pub use rng::Rng;
 pub use service::{Answer, CallFailure, FAIL, SILENCE, text_service};
-pub use weather::{Split, Weather};
 
 use datagrams::DatagramSocket;
 use program::{Program, Running};
 use trace::Trace;
-use wire::{Happening, Side, Wire, WireId};
+use wire::{NetEvent, Side, Wire, WireId};
 
 /// The port of masters.
 pub const MASTER_PORT: u16 = 11311;
@@ -89,7 +89,7 @@ pub struct Net {
     /// Random numbers of the network and the test.
     pub rng: Rng,
     /// Conditions for later segments.
-    pub weather: Weather,
+    pub conditions: Conditions,
     hosts: BTreeMap<String, Host>,
     running: Vec<Running>,
     doors: BTreeMap<(String, u16), (App, Port)>,
@@ -98,10 +98,10 @@ pub struct Net {
     datagrams: BTreeMap<(App, ConnId), DatagramSocket>,
     /// Connections being opened.
     opening: BTreeSet<(App, ConnId)>,
-    agenda: BTreeMap<(Instant, u64), Happening>,
+    agenda: BTreeMap<(Instant, u64), NetEvent>,
     /// Events held for disconnected hosts.
-    held: Vec<Happening>,
-    happenings: u64,
+    held: Vec<NetEvent>,
+    event_count: u64,
     wakes_at_once: u32,
     trace: Trace,
 }
@@ -111,7 +111,7 @@ pub struct Net {
 struct Host {
     number: u8,
     next_port: u16,
-    dark: bool,
+    is_disconnected: bool,
     /// Datagram sockets cannot be opened.
     no_datagrams: bool,
 }
@@ -122,7 +122,7 @@ impl Net {
         Self {
             now: Instant(1_000_000_000),
             rng: Rng::new(seed),
-            weather: Weather::calm(),
+            conditions: Conditions::calm(),
             hosts: BTreeMap::new(),
             running: Vec::new(),
             doors: BTreeMap::new(),
@@ -132,7 +132,7 @@ impl Net {
             opening: BTreeSet::new(),
             agenda: BTreeMap::new(),
             held: Vec::new(),
-            happenings: 0,
+            event_count: 0,
             wakes_at_once: 0,
             trace: Trace::default(),
         }
@@ -150,7 +150,7 @@ impl Net {
         match self.agenda.first_entry().filter(|entry| entry.key().0 <= at) {
             Some(entry) => {
                 let happening = entry.remove();
-                self.happen(happening);
+                self.process_event(happening);
             }
             None => self.wake_programs(),
         }
@@ -187,7 +187,7 @@ impl Net {
             let at = entry.key().0;
             let happening = entry.remove();
             self.turn_clock(at);
-            self.happen(happening);
+            self.process_event(happening);
         }
     }
 
@@ -255,7 +255,7 @@ impl Net {
         self.host(host);
         let app = App(self.running.len());
         self.running.push(Running::new(name, host, program));
-        doors.iter().for_each(|(port, kind)| self.open_door(app, *port, *kind));
+        doors.iter().for_each(|(port, kind)| self.listen(app, *port, *kind));
         self.note(format!("{name} starts on {host}"));
         self.pump(app);
         app
@@ -265,14 +265,14 @@ impl Net {
     ///
     /// # Panics
     /// When another program listens there.
-    pub fn open_door(&mut self, app: App, port: u16, kind: Port) {
+    pub fn listen(&mut self, app: App, port: u16, kind: Port) {
         let host = self.running[app.0].host.clone();
         let before = self.doors.insert((host, port), (app, kind));
         assert!(before.is_none_or(|(owner, _)| owner == app), "port {port} is taken");
     }
 
     /// Stops listening at a port of a program's host: connections are refused.
-    pub fn close_door(&mut self, app: App, port: u16) {
+    pub fn stop_listening(&mut self, app: App, port: u16) {
         self.doors.remove(&(self.running[app.0].host.clone(), port));
     }
 
@@ -285,7 +285,7 @@ impl Net {
 
     fn host(&mut self, name: &str) -> &mut Host {
         let number = self.hosts.len() as u8 + 1;
-        let new = || Host { number, next_port: FIRST_PORT, dark: false, no_datagrams: false };
+        let new = || Host { number, next_port: FIRST_PORT, is_disconnected: false, no_datagrams: false };
         self.hosts.entry(name.to_owned()).or_insert_with(new)
     }
 
@@ -296,8 +296,8 @@ impl Net {
         SocketAddr::from(([10, 0, 0, self.host(&host).number], port))
     }
 
-    fn is_dark(&self, host: &str) -> bool {
-        self.hosts.get(host).is_some_and(|host| host.dark)
+    fn is_host_disconnected(&self, host: &str) -> bool {
+        self.hosts.get(host).is_some_and(|host| host.is_disconnected)
     }
 }
 

@@ -19,7 +19,7 @@ use super::{App, MASTER_PORT, Net};
 
 /// A message that a node received.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct ReceivedMessage {
     /// The topic.
     pub topic: String,
     /// The publisher's node name.
@@ -38,7 +38,7 @@ pub(super) struct NodeProgram {
     latching: BTreeSet<String>,
     /// The last message of each latched topic.
     latched: BTreeMap<String, Vec<u8>>,
-    heard: Vec<Heard>,
+    heard: Vec<ReceivedMessage>,
     events: Vec<NodeEvent>,
     services: Services,
     outbox: VecDeque<Transmit>,
@@ -189,7 +189,7 @@ impl NodeProgram {
         let Input { topic, publisher, reader, stats } = input;
         let mut hear = |message: Vec<u8>| {
             stats.count(1, message.len() as u64 + 4);
-            self.heard.push(Heard { topic: topic.clone(), publisher: publisher.clone(), message });
+            self.heard.push(ReceivedMessage { topic: topic.clone(), publisher: publisher.clone(), message });
         };
         let reader = match reader {
             Reader::Stream(reader) => reader,
@@ -225,7 +225,7 @@ impl NodeProgram {
         if let Some(output) = self.outputs.get_mut(&conn) {
             output.stats.count(1, bytes.len() as u64);
             if let Some(fragmenter) = &mut output.datagrams {
-                let cut = fragmenter.cut(message).expect("messages of tests are short");
+                let cut = fragmenter.fragment(message).expect("messages of tests are short");
                 let datagrams = cut.map(|(head, part)| [head.as_ref(), part].concat());
                 let send = |bytes| Transmit::Send { conn, bytes };
                 return self.outbox.extend(datagrams.map(send));
@@ -329,7 +329,7 @@ impl Net {
         self.pump(app);
         let (publisher, uri) = (self.node_of(app).name().to_owned(), self.node_of(app).uri());
         let key = (topic.to_owned(), uri);
-        let heard = Heard { topic: topic.to_owned(), publisher, message: message.into() };
+        let heard = ReceivedMessage { topic: topic.to_owned(), publisher, message: message.into() };
         for running in &mut self.running {
             if let Program::Node(program) = &mut running.program
                 && program.locals.contains(&key)
@@ -340,15 +340,15 @@ impl Net {
     }
 
     /// The texts that a node received, on all topics, in order of arrival.
-    pub fn heard(&self, app: App) -> Vec<String> {
-        self.heard_messages(app)
+    pub fn received_texts(&self, app: App) -> Vec<String> {
+        self.received_messages(app)
             .iter()
             .map(|heard| String::from_utf8_lossy(&heard.message).into_owned())
             .collect()
     }
 
     /// The messages that a node received, with topics and publishers.
-    pub fn heard_messages(&self, app: App) -> &[Heard] {
+    pub fn received_messages(&self, app: App) -> &[ReceivedMessage] {
         &self.node_program(app).heard
     }
 

@@ -58,8 +58,8 @@ impl Net {
     pub fn fake_publisher(&mut self, name: &str, host: &str) -> FakePublisher {
         let app = self.fake(name, host);
         let (rpc_port, tcpros_port) = (self.free_port(host), self.free_port(host));
-        self.open_door(app, rpc_port, Port::Rpc);
-        self.open_door(app, tcpros_port, Port::Tcpros);
+        self.listen(app, rpc_port, Port::Rpc);
+        self.listen(app, tcpros_port, Port::Tcpros);
         let address = vec!["TCPROS".into(), host.into(), i32::from(tcpros_port).into()];
         self.answer_with(app, move |method, _| match method {
             "requestTopic" => Some(Ok(answer(1, "ready", address.clone()))),
@@ -90,7 +90,7 @@ impl Net {
     /// Connects a scripted peer to the TCPROS port of a node.
     pub fn dial_tcpros(&mut self, app: App, node: App) -> Socket {
         let (host, port) = self.tcpros_door(node);
-        self.dial(app, &host, port)
+        self.connect_socket(app, &host, port)
     }
 
     /// Sends a node the publishers of a topic, as a master does. The node must answer with success.
@@ -108,7 +108,7 @@ impl Net {
     /// Starts a scripted master on the host `hub`, which answers `[1, '', 0]` to everything.
     pub fn fake_master(&mut self) -> App {
         let app = self.fake("master", "hub");
-        self.open_door(app, super::MASTER_PORT, Port::Rpc);
+        self.listen(app, super::MASTER_PORT, Port::Rpc);
         app
     }
 

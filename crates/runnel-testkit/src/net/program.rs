@@ -8,9 +8,9 @@ use runnel_ros1::master::{Master, MasterConfig};
 use runnel_ros1::net::{ConnId, Transmit};
 use runnel_ros1::node::Port;
 
+use super::connection_event::ConnectionEvent;
 use super::fake::Fake;
 use super::node::NodeProgram;
-use super::notice::Notice;
 use super::{App, MASTER_PORT, Net};
 
 /// A program and its state.
@@ -22,7 +22,7 @@ pub(super) struct Running {
     /// It is stopped, as by SIGSTOP.
     pub(super) stalled: bool,
     /// Events queued for its resumption.
-    pub(super) backlog: VecDeque<Notice>,
+    pub(super) backlog: VecDeque<ConnectionEvent>,
     pub(super) wakes: u64,
 }
 

@@ -10,7 +10,7 @@ use runnel_ros1::node::{
     NodeEvent, ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceServerLink, ServiceSpec,
     WantedService,
 };
-use runnel_ros1::tcpros::{FrameReader, ResponseReader, frame, response};
+use runnel_ros1::tcpros::{FrameReader, ResponseReader, append_response, frame};
 
 use super::{App, Net};
 
@@ -120,7 +120,7 @@ impl Services {
             }
             let mut bytes = Vec::new();
             let succeeded = request != FAIL.as_bytes();
-            response(&mut bytes, succeeded, |out| {
+            append_response(&mut bytes, succeeded, |out| {
                 out.extend_from_slice(if succeeded { &request } else { b"on purpose" });
             });
             transmits.push(Transmit::Send { conn, bytes });

@@ -5,8 +5,8 @@ use super::*;
 /// A listening scripted peer, and a raw connection to it.
 fn pair(net: &mut Net) -> (Socket, Socket) {
     let (client, server) = (net.fake("client", "a"), net.fake("server", "b"));
-    net.open_door(server, 5, Port::Tcpros);
-    let out = net.dial(client, "b", 5);
+    net.listen(server, 5, Port::Tcpros);
+    let out = net.connect_socket(client, "b", 5);
     (out, net.accept_socket(server))
 }
 
@@ -15,7 +15,7 @@ fn bytes_arrive_in_order_under_any_conditions() {
     let text: Vec<u8> = (0..=255).collect();
     for seed in 0..50 {
         let mut net = Net::new(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         let (out, back) = pair(&mut net);
         text.chunks(7).for_each(|part| net.write(out, part));
         net.settle();
@@ -27,7 +27,7 @@ fn bytes_arrive_in_order_under_any_conditions() {
 fn equal_seeds_give_equal_runs() {
     let run = |seed| {
         let mut net = Net::new(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         net.master("hub");
         let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
         net.advertise(talker, "/chatter");
@@ -59,7 +59,7 @@ fn half_closed_socket_still_receives() {
     net.write(back, b"still");
     net.settle();
     assert_eq!((net.is_over(back), net.received(out), net.is_over(out)), (true, &b"still"[..], false));
-    net.hang_up(back);
+    net.close_socket(back);
     net.settle();
     assert!(net.is_over(out));
 }
@@ -69,7 +69,7 @@ fn bytes_before_end_arrive_before_it() {
     let mut net = Net::new(1);
     let (out, back) = pair(&mut net);
     net.write(out, b"last words");
-    net.hang_up(out);
+    net.close_socket(out);
     net.settle();
     assert_eq!((net.received(back), net.is_over(back)), (&b"last words"[..], true));
 }
@@ -78,12 +78,12 @@ fn bytes_before_end_arrive_before_it() {
 fn reconnected_host_gets_everything() {
     let mut net = Net::new(1);
     let (out, back) = pair(&mut net);
-    net.cut("b");
+    net.disconnect_host("b");
     net.write(out, b"one ");
     net.run_for(secs(100));
     net.write(out, b"two");
     assert_eq!(net.received(back), b"");
-    net.mend("b");
+    net.reconnect_host("b");
     net.write(out, b" three");
     net.run_for(secs(2));
     assert_eq!(net.received(back), b"one two three");
@@ -93,9 +93,9 @@ fn reconnected_host_gets_everything() {
 fn resumed_program_gets_everything() {
     let mut net = Net::new(1);
     let (client, server) = (net.fake("client", "a"), net.fake("server", "b"));
-    net.open_door(server, 5, Port::Tcpros);
+    net.listen(server, 5, Port::Tcpros);
     net.stall(server);
-    let out = net.dial(client, "b", 5);
+    let out = net.connect_socket(client, "b", 5);
     net.write(out, b"hello");
     net.finish_writing(out);
     net.run_for(secs(1));
@@ -109,14 +109,14 @@ fn resumed_program_gets_everything() {
 fn connections_of_killed_program_end() {
     let mut net = Net::new(1);
     let (client, server) = (net.fake("client", "a"), net.fake("server", "b"));
-    net.open_door(server, 5, Port::Tcpros);
-    let first = net.dial(client, "b", 5);
+    net.listen(server, 5, Port::Tcpros);
+    let first = net.connect_socket(client, "b", 5);
     net.stall(server);
-    let second = net.dial(client, "b", 5);
+    let second = net.connect_socket(client, "b", 5);
     net.kill(server);
     net.settle();
     assert!(net.is_over(first) && net.is_over(second) && !net.is_running(server));
-    let third = net.begin_dial(client, "b", 5);
+    let third = net.begin_connect(client, "b", 5);
     net.settle();
     assert!(net.is_over(third), "nobody listens any more");
 }

@@ -246,8 +246,8 @@ fn ten_thousand_that_connect_and_leave_leave_nothing_behind() {
 }
 
 fn try_connect(process: u128) -> Option<Packets> {
-    use runnel::io::unix::Place;
-    Packets::connect(Place::Abstract(format!("runnel-{process:032x}").as_bytes())).ok()
+    use runnel::io::unix::UnixAddress;
+    Packets::connect(UnixAddress::Abstract(format!("runnel-{process:032x}").as_bytes())).ok()
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl FakeNode {
                 RpcEvent::Answered { call, result: Ok(reply) } => {
                     self.replies.insert(call, reply);
                 }
-                RpcEvent::Answered { .. } | RpcEvent::KeptLost | RpcEvent::Refused { .. } => {}
+                RpcEvent::Answered { .. } | RpcEvent::KeptConnectionLost | RpcEvent::Refused { .. } => {}
             }
         }
         any

@@ -153,7 +153,7 @@ fn unresolved_host_costs_no_credit() {
     net.pass(2 * AN_HOUR);
     assert_eq!(net.lookups, 9, "all probes before giving up");
     let [why] = &failures(&mut net)[..] else { panic!("one report") };
-    let untried = |last: &CallError| matches!(last, CallError::Unreachable { is_tried: false, .. });
+    let untried = |last: &CallError| matches!(last, CallError::Unreachable { is_attempted: false, .. });
     assert!(matches!(why, UpdateFault::NeverAnswered { last, .. } if untried(last)), "{why}");
     assert!(why.to_string().ends_with("cannot connect: unknown host"), "{why}");
 }

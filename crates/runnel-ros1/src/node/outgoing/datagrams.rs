@@ -15,7 +15,7 @@ use crate::node::event::NodeEvent;
 use crate::node::fault::{LinkFault, NextStep};
 use crate::node::timer::Timer;
 use crate::node::{Conn, Node};
-use crate::told::{brief, told};
+use crate::peer_text::{sanitize, sanitize_value};
 use crate::udpros::{DATAGRAM_LEN_IPV4, DATAGRAM_LEN_IPV6};
 use crate::xmlrpc::Value;
 
@@ -43,9 +43,9 @@ pub(in crate::node) struct DatagramOffer {
 impl Address {
     /// Parses the answer to `requestTopic`.
     pub(in crate::node) fn of(answer: &Value) -> Result<Self, LinkFault> {
-        let bad = || LinkFault::NotAnAddress(brief(answer));
-        let granted = Answer::parse(answer).map_err(|_| bad())?.granted();
-        let protocol = granted.map_err(|why| LinkFault::RequestDeclined(told(why)))?;
+        let bad = || LinkFault::NotAnAddress(sanitize_value(answer));
+        let answer_value = Answer::parse(answer).map_err(|_| bad())?.into_result();
+        let protocol = answer_value.map_err(|why| LinkFault::RequestDeclined(sanitize(why)))?;
         let [name, host, port, rest @ ..] = protocol.as_array().ok_or_else(bad)? else { return Err(bad()) };
         let port = port.as_int().and_then(|port| u16::try_from(port).ok()).ok_or_else(bad)?;
         let from = Endpoint { host: host.as_str().ok_or_else(bad)?.to_owned(), port };

@@ -121,7 +121,7 @@ fn other_calls_use_own_connections() {
 fn end_of_idle_kept_connection_is_reported() {
     let (mut peer, conn) = kept();
     peer.handle_closed(seconds(9), conn, None);
-    assert_eq!(events(&mut peer), [RpcEvent::KeptLost]);
+    assert_eq!(events(&mut peer), [RpcEvent::KeptConnectionLost]);
     assert_eq!((transmits(&mut peer), peer.poll_timeout()), (vec![], None));
     call(&mut peer, "again", true);
     opened(&mut peer);
@@ -133,7 +133,7 @@ fn call_on_stale_connection_is_repeated_once() {
     let (id, next) = (call(&mut peer, "a", true), call(&mut peer, "b", true));
     assert!(sent(&mut peer, stale).0.contains("<methodName>a<"));
     peer.handle_closed(seconds(1), stale, Some("reset"));
-    assert_eq!(events(&mut peer), [RpcEvent::KeptLost]);
+    assert_eq!(events(&mut peer), [RpcEvent::KeptConnectionLost]);
     let fresh = opened(&mut peer);
     assert!(sent(&mut peer, fresh).0.contains("<methodName>a<"));
     peer.handle_data(seconds(1), fresh, &answer(1));
@@ -167,7 +167,7 @@ fn call_with_partial_answer_is_not_repeated() {
     peer.handle_closed(seconds(1), conn, None);
     assert!(matches!(
         &events(&mut peer)[..],
-        [RpcEvent::KeptLost, RpcEvent::Answered { result: Err(CallError::Closed { .. }), .. }]
+        [RpcEvent::KeptConnectionLost, RpcEvent::Answered { result: Err(CallError::Closed { .. }), .. }]
     ));
     assert_eq!(transmits(&mut peer), []);
 }
@@ -314,7 +314,7 @@ fn malformed_answers_fail_call_with_reason() {
 fn unsolicited_bytes_close_kept_connection() {
     let (mut peer, conn) = kept();
     peer.handle_data(seconds(2), conn, b"HTTP/1.1 408 Request Timeout\r\n\r\n");
-    assert_eq!(events(&mut peer), [RpcEvent::KeptLost]);
+    assert_eq!(events(&mut peer), [RpcEvent::KeptConnectionLost]);
     assert_eq!(transmits(&mut peer), [Transmit::Close { conn }]);
     let (mut peer, conn) = kept();
     call(&mut peer, "a", true);

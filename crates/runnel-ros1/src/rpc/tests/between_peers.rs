@@ -18,7 +18,7 @@ struct Wire {
 struct Pump {
     peers: Vec<RpcPeer>,
     wires: BTreeMap<(usize, ConnId), Wire>,
-    told: Vec<(usize, RpcEvent)>,
+    events: Vec<(usize, RpcEvent)>,
     served: usize,
     seed: u64,
 }
@@ -26,7 +26,7 @@ struct Pump {
 impl Pump {
     fn new(peers: usize, seed: u64) -> Self {
         let peers = (0..peers).map(|_| RpcPeer::new(RpcConfig::default())).collect();
-        Self { peers, wires: BTreeMap::new(), told: Vec::new(), served: 0, seed }
+        Self { peers, wires: BTreeMap::new(), events: Vec::new(), served: 0, seed }
     }
 
     /// A number below `bound`, by a linear congruential generator.
@@ -65,7 +65,7 @@ impl Pump {
                     self.served += 1;
                     self.peers[at].reply(seconds(0), conn, Ok(Value::Array(params)));
                 }
-                event => self.told.push((at, event)),
+                event => self.events.push((at, event)),
             }
             acted = true;
         }
@@ -135,7 +135,7 @@ impl Pump {
             RpcEvent::Answered { call, result: Ok(value) } if *peer == at => Some((*call, value.clone())),
             _ => None,
         };
-        self.told.iter().filter_map(answer).collect()
+        self.events.iter().filter_map(answer).collect()
     }
 }
 
@@ -153,7 +153,7 @@ fn call_is_repeated_at_restarted_server() {
     pump.run();
     let values = [1, 2].map(|number| Value::Array(vec![number.into()]));
     assert_eq!(pump.answers(0), [first, second].into_iter().zip(values).collect::<Vec<_>>());
-    assert!(pump.told.contains(&(0, RpcEvent::KeptLost)));
+    assert!(pump.events.contains(&(0, RpcEvent::KeptConnectionLost)));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn refused_connection_is_reported_to_caller() {
     pump.call(0, 5, "a", &[], false);
     pump.run();
     assert!(matches!(
-        &pump.told[..],
+        &pump.events[..],
         [(0, RpcEvent::Answered { result: Err(CallError::Unreachable { why: Some(why), .. }), .. })]
             if why == "connection refused"
     ));
@@ -197,7 +197,7 @@ proptest! {
             prop_assert_eq!(&BTreeMap::from_iter(pump.answers(peer)), expected);
             prop_assert_eq!(pump.peers[peer].poll_timeout(), None);
         }
-        prop_assert_eq!((pump.served, pump.told.len()), (calls.len(), calls.len()));
+        prop_assert_eq!((pump.served, pump.events.len()), (calls.len(), calls.len()));
     }
 
     #[test]

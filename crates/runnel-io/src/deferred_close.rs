@@ -27,24 +27,24 @@ struct Pending {
 
 /// A descriptor that another thread closes after it is dropped.
 #[derive(Debug)]
-pub(crate) struct ClosedApart(ManuallyDrop<OwnedFd>);
+pub(crate) struct DeferredClose(ManuallyDrop<OwnedFd>);
 
-impl From<OwnedFd> for ClosedApart {
+impl From<OwnedFd> for DeferredClose {
     fn from(fd: OwnedFd) -> Self {
         Self(ManuallyDrop::new(fd))
     }
 }
 
-impl AsFd for ClosedApart {
+impl AsFd for DeferredClose {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl Drop for ClosedApart {
+impl Drop for DeferredClose {
     fn drop(&mut self) {
         // SAFETY: the value is being dropped, and no code uses it afterwards.
-        close_apart(unsafe { ManuallyDrop::take(&mut self.0) });
+        close_deferred(unsafe { ManuallyDrop::take(&mut self.0) });
     }
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn is_behind() -> bool {
     pending().fds.len() >= MANY
 }
 
-fn close_apart(fd: OwnedFd) {
+fn close_deferred(fd: OwnedFd) {
     let mut pending = pending();
     pending.fds.push_back(fd);
     if pending.threads < MOST_THREADS {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Delay and segmentation of the bytes between two programs.
 #[derive(Clone, Debug)]
-pub struct Weather {
+pub struct Conditions {
     /// Shortest and longest delay of a segment. Segments of one connection stay in order.
     pub latency: (Duration, Duration),
     /// How bytes sent at once are split into segments.
@@ -24,7 +24,7 @@ pub enum Split {
     Random,
 }
 
-impl Weather {
+impl Conditions {
     /// One millisecond of delay, no splitting or merging.
     pub fn calm() -> Self {
         let latency = Duration::from_millis(1);

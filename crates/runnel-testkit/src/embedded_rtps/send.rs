@@ -3,8 +3,8 @@
 use std::net::Ipv4Addr;
 
 use super::{
-    EmbeddedRtps, Entity, GROUP, PARTICIPANT_WRITER, PUBLICATIONS_READER, PUBLICATIONS_WRITER, Prefix,
-    SUBSCRIPTIONS_WRITER, Sent, Told,
+    DiscoveryReader, EmbeddedRtps, Entity, GROUP, PARTICIPANT_WRITER, PUBLICATIONS_READER,
+    PUBLICATIONS_WRITER, Prefix, SUBSCRIPTIONS_WRITER, Sent,
 };
 
 /// Buffers of user data: a whole message, and a fragment.
@@ -87,7 +87,7 @@ impl EmbeddedRtps {
 
     /// Sends a heartbeat, if the writer has samples.
     pub(super) fn send_heartbeat(&mut self, index: usize) {
-        let (reader, to) = (self.told[index].entity, self.told[index].address);
+        let (reader, to) = (self.discovery_readers[index].entity, self.discovery_readers[index].address);
         let (writer, last) = self.history(reader);
         if last == 0 {
             return;
@@ -114,15 +114,16 @@ impl EmbeddedRtps {
         last: u64,
         count: u32,
     ) {
-        let Some(teller) = self.tellers.iter_mut().find(|it| (it.prefix, it.entity) == (prefix, writer))
+        let Some(found) =
+            self.discovery_writers.iter_mut().find(|it| (it.prefix, it.entity) == (prefix, writer))
         else {
             return;
         };
-        if count <= teller.heartbeats {
+        if count <= found.heartbeats {
             return;
         }
-        (teller.heartbeats, teller.acknowledgements) = (count, teller.acknowledgements + 1);
-        let (expected, acknowledgements, to) = (teller.expected, teller.acknowledgements, teller.address);
+        (found.heartbeats, found.acknowledgements) = (count, found.acknowledgements + 1);
+        let (expected, acknowledgements, to) = (found.expected, found.acknowledgements, found.address);
         let mut body = [&reader[..], &writer, &number(expected)].concat();
         if last < expected {
             body.extend(0u32.to_le_bytes());
@@ -144,12 +145,14 @@ impl EmbeddedRtps {
         (next, asked): (u64, Vec<u64>),
         count: u32,
     ) {
-        let is_it = |told: &&mut Told| (told.prefix, told.entity) == (prefix, reader);
-        let Some(told) = self.told.iter_mut().find(is_it).filter(|told| count > told.acknowledgements) else {
+        let is_it = |found: &&mut DiscoveryReader| (found.prefix, found.entity) == (prefix, reader);
+        let Some(found) =
+            self.discovery_readers.iter_mut().find(is_it).filter(|found| count > found.acknowledgements)
+        else {
             return;
         };
-        told.acknowledgements = count;
-        let to = told.address;
+        found.acknowledgements = count;
+        let to = found.address;
         let history = if writer == PUBLICATIONS_WRITER { &self.publications } else { &self.subscriptions };
         let wanted = asked.into_iter().chain(next..=history.len() as u64);
         let payloads: Vec<_> =
