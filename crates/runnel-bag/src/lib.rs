@@ -1,7 +1,7 @@
-//! Bags: files of recorded messages, as ROS keeps them.
+//! Bag files: recorded messages in ROS formats.
 //!
-//! [`Writer`] makes a bag of rosbag's format 2.0, uncompressed. This crate opens no files: it is given what it writes to, and
-//! the time of each message.
+//! [`Writer`] writes a rosbag 2.0 bag, uncompressed. This crate opens no files: the caller passes the output and the
+//! time of each message.
 #![forbid(unsafe_code)]
 
 mod records;

@@ -1,4 +1,4 @@
-//! The records that a bag of format 2.0 is made of.
+//! Records of a bag in format 2.0.
 //!
 //! ```text
 //! +----------------+--------+--------------+------+
@@ -6,20 +6,20 @@
 //! +----------------+--------+--------------+------+
 //!    header: fields, each 4 bytes of length and `name=value`; the field `op` says what the record is
 //! ```
-//! Numbers are little-endian. A bag is the line [`MAGIC`], a bag header, chunks with an index behind each, and at the end
-//! the connections once more and where the chunks are. A bag header without that place belongs to a bag that was not
-//! finished; `rosbag reindex` makes one of it. Source: wiki.ros.org/Bags/Format/2.0.
+//! Numbers are little-endian. A bag consists of the line [`MAGIC`], a bag header, chunks, each followed by its index,
+//! and at the end the connections again and the positions of the chunks. In the header of an unfinished bag the
+//! position of the connections is 0; `rosbag reindex` repairs such a bag. Source: wiki.ros.org/Bags/Format/2.0.
 
 use runnel_core::time::Time;
 
-/// What a bag begins with.
+/// First line of a bag.
 pub(crate) const MAGIC: &[u8] = b"#ROSBAG V2.0\n";
 
-/// Bytes of header and data of the bag header together, so that it can be written again in its place: also by rosbag, which
-/// does so when it mends a bag.
+/// Bytes of the bag header with its padding, so that it can be overwritten in place. rosbag also overwrites it when
+/// it repairs a bag.
 const BAG_HEADER: usize = 4096;
 
-/// What a record is.
+/// Kind of a record.
 #[derive(Clone, Copy)]
 pub(crate) enum Op {
     Message = 2,
@@ -30,16 +30,16 @@ pub(crate) enum Op {
     Connection = 7,
 }
 
-/// The fields of a header.
+/// Fields of a record header.
 pub(crate) struct Fields(Vec<u8>);
 
 impl Fields {
-    /// Of a record of this kind.
+    /// The fields of a record of this kind.
     pub(crate) fn of(op: Op) -> Self {
         Self::none().with("op", &[op as u8])
     }
 
-    /// Fields without `op`, as a connection's data has them.
+    /// Fields without `op`, as in the data of a connection record.
     pub(crate) fn none() -> Self {
         Self(Vec::new())
     }
@@ -65,7 +65,7 @@ pub(crate) fn put(out: &mut Vec<u8>, fields: Fields, data: &[u8]) {
     out.extend(data);
 }
 
-/// The bag header: where the connections at the end begin, how many there are, and how many chunks.
+/// The bag header: position of the connections at the end, their number, and the number of chunks.
 pub(crate) fn bag_header(index: u64, connections: u32, chunks: u32) -> Vec<u8> {
     let fields = Fields::of(Op::BagHeader)
         .with("index_pos", &index.to_le_bytes())
@@ -77,7 +77,7 @@ pub(crate) fn bag_header(index: u64, connections: u32, chunks: u32) -> Vec<u8> {
     record
 }
 
-/// A time as fields carry it.
+/// A time in the format of fields.
 pub(crate) fn time(time: Time) -> [u8; 8] {
     let mut bytes = [0; 8];
     bytes[..4].copy_from_slice(&time.sec.to_le_bytes());
@@ -85,7 +85,7 @@ pub(crate) fn time(time: Time) -> [u8; 8] {
     bytes
 }
 
-/// A length as records carry it. Whoever writes them makes sure that it is no longer than can be told.
+/// A length in the format of records. The caller ensures that it fits.
 fn number(length: usize) -> [u8; 4] {
     (length as u32).to_le_bytes()
 }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_as_documented() {
+    fn record_matches_documented_format() {
         let mut out = Vec::new();
         put(&mut out, Fields::of(Op::Message).with("conn", &7_u32.to_le_bytes()), b"abc");
         let expected = b"\x15\0\0\0\x04\0\0\0op=\x02\x09\0\0\0conn=\x07\0\0\0\x03\0\0\0abc";
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bag_header_has_the_same_length() {
+    fn bag_header_has_fixed_length() {
         assert_eq!(bag_header(0, 0, 0).len(), 8 + BAG_HEADER);
         assert_eq!(bag_header(u64::MAX, u32::MAX, u32::MAX).len(), 8 + BAG_HEADER);
     }

@@ -1,4 +1,4 @@
-//! Writes a bag.
+//! Bag writer.
 
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 
@@ -6,13 +6,13 @@ use runnel_core::time::Time;
 
 use crate::records::{self, Fields, MAGIC, Op, put};
 
-/// Bytes of messages after which a chunk ends, as rosbag has it.
+/// Bytes of messages after which a chunk ends, as in rosbag.
 const CHUNK: usize = 768 << 10;
 
-/// Most bytes of a message: lengths have 32 bits, and a chunk holds more than the message alone.
+/// Longest message, in bytes. Lengths have 32 bits, and a chunk holds more than its messages.
 const LONGEST: usize = 1 << 31;
 
-/// What the messages of a topic are, as one publisher sends them.
+/// Topic and type of the messages of one publisher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection<'a> {
     /// The topic's absolute name.
@@ -21,11 +21,11 @@ pub struct Connection<'a> {
     pub type_name: &'a str,
     /// MD5 sum of the type, in hexadecimal.
     pub md5: &'a str,
-    /// Definition of the type with all it depends on.
+    /// Definition of the type with all its dependencies.
     pub definition: &'a str,
-    /// The publisher's node.
+    /// The publisher's node name.
     pub publisher: &'a str,
-    /// Whether the last message is for those who come later, too.
+    /// Whether the topic is latched.
     pub latching: bool,
 }
 
@@ -33,8 +33,8 @@ pub struct Connection<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionId(u32);
 
-/// A bag that is being written. What is written appears in the bag a chunk at a time; [`Writer::finish`] writes the last one
-/// and the index. A bag that is not finished can be mended by `rosbag reindex`, but for its last chunk.
+/// A bag in progress. Data are written a chunk at a time; [`Writer::finish`] writes the last chunk and the index.
+/// `rosbag reindex` can repair an unfinished bag, except for its last chunk.
 pub struct Writer<W> {
     out: W,
     /// Bytes written.
@@ -49,11 +49,11 @@ pub struct Writer<W> {
 #[derive(Default)]
 struct Chunk {
     data: Vec<u8>,
-    /// Of each connection the times of its messages, and where in the data they are.
+    /// For each connection, the times of its messages and their positions in the data.
     index: Vec<(ConnectionId, Vec<(Time, u32)>)>,
 }
 
-/// A chunk that is written.
+/// A written chunk.
 struct ChunkInfo {
     position: u64,
     times: [Time; 2],
@@ -64,7 +64,7 @@ impl<W: Write + Seek> Writer<W> {
     /// Begins a bag.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Those of the output.
     pub fn new(out: W) -> io::Result<Self> {
         let mut writer =
             Self { out, position: 0, connections: Vec::new(), chunk: Chunk::default(), chunks: Vec::new() };
@@ -73,7 +73,7 @@ impl<W: Write + Seek> Writer<W> {
         Ok(writer)
     }
 
-    /// Adds a connection, whose messages may follow.
+    /// Adds a connection, so that its messages can be written.
     pub fn add(&mut self, connection: &Connection<'_>) -> ConnectionId {
         let Connection { topic, type_name, md5, definition, publisher, latching } = connection;
         let id = self.connections.len() as u32;
@@ -93,27 +93,27 @@ impl<W: Write + Seek> Writer<W> {
         ConnectionId(id)
     }
 
-    /// Adds a message that came at `time`.
+    /// Adds a message received at `time`.
     ///
     /// # Errors
-    /// Those of the writer, after which the bag cannot be continued; and [`ErrorKind::InvalidInput`] for a connection that
-    /// this writer does not have and for a message of more than 2 GiB. An id of another writer is not recognised as such.
+    /// Those of the output, after which the bag cannot be continued. [`ErrorKind::InvalidInput`] for an unknown
+    /// connection and for a message of more than 2 GiB. An id of another writer is not recognized as such.
     pub fn write(&mut self, connection: ConnectionId, time: Time, message: &[u8]) -> io::Result<()> {
         let refused = |why: &str| Err(io::Error::new(ErrorKind::InvalidInput, why));
         if connection.0 as usize >= self.connections.len() {
-            return refused("a connection that the bag does not have");
+            return refused("the connection is not in this bag");
         }
         if message.len() > LONGEST {
-            return refused("a message of more than 2 GiB");
+            return refused("a message is longer than 2 GiB");
         }
         self.chunk.add(connection, time, message);
         if self.chunk.data.len() >= CHUNK { self.end_chunk() } else { Ok(()) }
     }
 
-    /// Writes what is left, and the index; gives back what was written to.
+    /// Writes the rest and the index; returns the output.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Those of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.end_chunk()?;
         let index = self.position;
@@ -160,7 +160,7 @@ impl Chunk {
         put(&mut self.data, fields, message);
     }
 
-    /// What there will be to tell of it; `None` if it holds no message.
+    /// The entry of the chunk in the index; `None` if it has no message.
     fn info(&self, position: u64) -> Option<ChunkInfo> {
         let times = || self.index.iter().flat_map(|(_, entries)| entries.iter().map(|(time, _)| *time));
         let counts = self.index.iter().map(|(connection, entries)| (*connection, entries.len() as u32));
@@ -218,19 +218,19 @@ mod tests {
     }
 
     #[test]
-    fn the_header_tells_where_the_index_is_once_the_bag_is_finished() {
+    fn finished_bag_header_has_index_position() {
         let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
         let chatter = writer.add(&CHATTER);
         writer.write(chatter, at(1), b"\x02\0\0\0hi").unwrap();
         let bag = writer.finish().unwrap().into_inner();
         let place = bag.windows(10).position(|bytes| bytes == b"index_pos=").unwrap() + 10;
         let index = u64::from_le_bytes(bag[place..place + 8].try_into().unwrap()) as usize;
-        // There the connection is told again.
+        // The connection record is repeated there.
         assert!(bag[index..].windows(4).position(|bytes| bytes == b"op=\x07").unwrap() < 12);
     }
 
     #[test]
-    fn a_chunk_ends_when_it_is_full_and_an_empty_bag_has_none() {
+    fn full_chunk_ends_and_empty_bag_has_none() {
         let chunks = |messages: usize| {
             let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
             let chatter = writer.add(&CHATTER);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_the_bag_does_not_have_is_refused() {
+    fn unknown_connection_is_refused() {
         let mut writer = Writer::new(Cursor::new(Vec::new())).unwrap();
         let error = writer.write(ConnectionId(0), at(0), b"").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);

@@ -1,4 +1,4 @@
-//! Reads the definitions that code is to be generated for.
+//! Collection of the interface definitions for which code is generated.
 
 use crate::merge::{MergeError, Message};
 use runnel_core::schema::{
@@ -11,44 +11,44 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Code cannot be generated.
+/// Why code cannot be generated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GenerateError {
-    /// A definition is wrong, or names one that is nowhere.
+    /// A definition is wrong, or names an unknown type.
     Definition(ResolveError),
     /// A folder or file cannot be read or written.
     Folder {
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         reason: String,
     },
-    /// Two types of a package come to the same name in Rust.
+    /// Two types of a package get the same name in Rust.
     SameName {
         /// The package.
         package: String,
-        /// What the types are in ROS.
+        /// The types' names in ROS.
         types: [String; 2],
-        /// The name.
+        /// The name in Rust.
         name: String,
     },
-    /// Two packages come to the same module in Rust.
+    /// Two packages get the same module in Rust.
     SameModule {
         /// The packages.
         packages: [String; 2],
         /// The module.
         module: String,
     },
-    /// The definition for ROS 2 does not go with that for ROS 1.
+    /// The ROS 2 definition of a message conflicts with the ROS 1 definition.
     Differs {
         /// The message.
         message: TypeName,
         /// The field or constant.
         name: String,
-        /// How they differ.
+        /// The conflict.
         how: MergeError,
     },
-    /// There is no `OUT_DIR`: this is not a build script.
+    /// `OUT_DIR` is not set: this is not a build script.
     NotABuildScript,
 }
 
@@ -77,10 +77,10 @@ impl fmt::Display for GenerateError {
     }
 }
 
-/// What code is to be generated for.
+/// The interfaces for which code is generated.
 pub(crate) struct Interfaces {
     pub(crate) packages: BTreeMap<String, Package>,
-    /// All types of these packages; others are those of `::runnel::msgs`.
+    /// All types of these packages; other types are those of `::runnel::msgs`.
     pub(crate) own: BTreeSet<TypeName>,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Service {
 pub(crate) struct Action {
     pub(crate) ros1: ActionSchema,
     pub(crate) ros2: ActionSchema,
-    /// That which sends a goal, and that which waits for the result.
+    /// The service that sends a goal, and the one that waits for the result.
     pub(crate) services: [Service; 2],
 }
 
@@ -105,12 +105,12 @@ pub(crate) struct Action {
 pub(crate) struct Package {
     pub(crate) messages: Vec<Message>,
     pub(crate) services: Vec<Service>,
-    /// Their messages are among the others.
+    /// Actions; their messages are in `messages`.
     pub(crate) actions: Vec<Action>,
 }
 
 impl Interfaces {
-    /// Reads the packages in a folder, which may name the standard ones.
+    /// Reads the packages in a folder, which may refer to the standard ones.
     pub(crate) fn collect(folder: &Path, standard: Option<&Path>) -> Result<Self, Vec<GenerateError>> {
         let mut library = Library::new();
         let count =
@@ -177,7 +177,7 @@ fn action(library: &Library, name: &TypeName) -> Result<Action, ResolveError> {
     Ok(Action { ros1: ros1?, ros2: ros2?, services: [joined(send1, send2), joined(get1, get2)] })
 }
 
-/// One file's error shows in every type that names it: each is told once.
+/// Removes duplicates: an error in one file appears in every type that refers to it.
 fn distinct(errors: Vec<ResolveError>) -> Vec<GenerateError> {
     let mut distinct = Vec::new();
     for error in errors.into_iter().map(GenerateError::Definition) {
@@ -188,7 +188,7 @@ fn distinct(errors: Vec<ResolveError>) -> Vec<GenerateError> {
     distinct
 }
 
-/// The definitions below a folder as a Rust slice of `Definition { kind, generation, name, text }`.
+/// The definitions in a folder as a Rust slice of `Definition { kind, generation, name, text }`.
 pub(crate) fn definition_list(folder: &Path) -> Result<String, Vec<GenerateError>> {
     let files = definition_files(folder).map_err(|error| vec![GenerateError::folder(folder, &error)])?;
     let mut list = String::from("&[\n");

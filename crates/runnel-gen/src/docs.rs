@@ -1,18 +1,18 @@
-//! Comments of definitions, as documentation.
+//! Documentation from comments of definitions.
 
 use std::collections::HashMap;
 
-/// What a definition's comments say.
+/// The comments of a definition.
 #[derive(Default)]
 pub(crate) struct Comments {
-    /// Of the message as a whole: the first comment, if an empty line sets it off.
+    /// Comment on the whole definition: the first one, if an empty line follows it.
     pub(crate) summary: Option<String>,
-    /// Of fields and constants, by name: the comment on the line, or else that right above it.
+    /// Comments on fields and constants, by name: the comment on the same line, or else the one directly above.
     by_name: HashMap<String, String>,
 }
 
 impl Comments {
-    /// Reads the comments of a text that is known to be a definition.
+    /// Reads the comments of a valid definition.
     pub(crate) fn read(text: &str) -> Self {
         let mut comments = Self::default();
         let mut above: Vec<&str> = Vec::new();
@@ -30,7 +30,7 @@ impl Comments {
         comments
     }
 
-    /// These, and where they say nothing what the others say.
+    /// These comments, completed by others.
     pub(crate) fn or(mut self, others: Self) -> Self {
         self.summary = self.summary.or(others.summary);
         for (name, said) in others.by_name {
@@ -65,14 +65,14 @@ impl Comments {
     }
 }
 
-/// Comment lines as one line of Markdown that shows them as they are. `None` if nothing is said.
+/// Comment lines as one line of Markdown that shows them unchanged. `None` if they are empty.
 fn prose(lines: &[&str]) -> Option<String> {
     let is_said = |word: &&str| word.contains(char::is_alphanumeric);
     let words: Vec<&str> = lines.iter().flat_map(|line| line.split_whitespace()).collect();
     let first = words.iter().position(is_said)?;
     let words: Vec<String> = words.get(first..)?.iter().map(|word| escape(word)).collect();
     let text = words.join(" ");
-    // A number with a dot would begin a list.
+    // A number followed by a dot would begin a list.
     Some(if text.starts_with(|c: char| c.is_ascii_digit()) { format!("Value: {text}") } else { text })
 }
 
@@ -90,7 +90,7 @@ fn escape(word: &str) -> String {
     escaped
 }
 
-/// Marks that change the direction of text, which the compiler refuses in comments.
+/// Marks that change the text direction, which the compiler refuses in comments.
 fn is_direction_mark(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -100,21 +100,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comment_set_off_is_of_the_whole() {
+    fn separate_first_comment_is_summary() {
         let comments = Comments::read("# All of\n# it.\n\n# one\nuint8 a\n\n# unused\n\nuint8 b\n");
         assert_eq!(comments.summary.as_deref(), Some("All of it."));
         assert_eq!((comments.of("a"), comments.of("b")), (Some("one"), Some("")));
     }
 
     #[test]
-    fn the_comment_on_the_line_wins() {
+    fn comment_on_same_line_wins() {
         let comments = Comments::read("# above\nfloat64 x  # metres\nstring S=a # b\nuint8 C=1#one\n");
         assert_eq!(comments.of("x"), Some("metres"));
         assert_eq!((comments.of("S"), comments.of("C")), (Some(""), Some("one")));
     }
 
     #[test]
-    fn markdown_is_shown_as_it_was_written() {
+    fn markdown_is_escaped() {
         assert_eq!(prose(&[" - a[0] <b> "]).as_deref(), Some(r"a\[0\] \<b\>"));
         assert_eq!(prose(&["1. see http://a.b/c_d"]).as_deref(), Some("Value: 1. see <http://a.b/c_d>"));
         assert_eq!(prose(&["====", "----"]), None);

@@ -1,5 +1,4 @@
-//! Writes the Rust code of packages. What a message type is made of stands in `runnel_core::message!`; here it is
-//! only called.
+//! Emission of Rust code for packages. `runnel_core::message!` implements message types; the emitted code calls it.
 
 use crate::collect::{Action, GenerateError, Interfaces, Package, Service};
 use crate::docs::Comments;
@@ -10,7 +9,7 @@ use runnel_core::schema::{ActionSchema, Constant, Element, Schema, TypeName};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 
-/// A module for each package.
+/// Emits a module for each package.
 pub(crate) fn packages(interfaces: &Interfaces) -> Result<String, Vec<GenerateError>> {
     let mut out = String::from("// Written by runnel-gen; changes are lost with the next build.\n\n");
     let mut errors = same_modules(interfaces.packages.keys());
@@ -31,7 +30,7 @@ pub(crate) fn packages(interfaces: &Interfaces) -> Result<String, Vec<GenerateEr
     if errors.is_empty() { Ok(out) } else { Err(errors) }
 }
 
-/// A macro that gives another macro the path of every message, for tests of all.
+/// Emits a macro that passes the path of every message to another macro, for tests of all messages.
 pub(crate) fn message_list(interfaces: &Interfaces) -> String {
     let mut out = String::from(
         "/// Calls a macro with the path of every message, such as `std_msgs::String`, each with a comma behind.\n\
@@ -46,18 +45,18 @@ pub(crate) fn message_list(interfaces: &Interfaces) -> String {
     out
 }
 
-/// The messages of a package, those of its services among them.
+/// The messages of a package, including those of its services.
 fn messages(package: &Package) -> impl Iterator<Item = &Message> + Clone {
     let parts = package.services.iter().flat_map(|service| [&service.request, &service.response]);
     package.messages.iter().chain(parts)
 }
 
-/// The services of a package, those of its actions among them.
+/// The services of a package, including those of its actions.
 fn services(package: &Package) -> impl Iterator<Item = &Service> {
     package.services.iter().chain(package.actions.iter().flat_map(|action| &action.services))
 }
 
-/// An error for each name that two types of a package would have.
+/// Errors for names that two types of a package share.
 fn same_names(package_name: &str, package: &Package) -> Vec<GenerateError> {
     let views = messages(package).filter_map(|message| {
         let view = view_name(message)?;
@@ -73,13 +72,13 @@ fn same_names(package_name: &str, package: &Package) -> Vec<GenerateError> {
     twice.map(|(types, name)| GenerateError::SameName { package: package.to_owned(), types, name }).collect()
 }
 
-/// An error for each module that two packages would be.
+/// Errors for modules that two packages share.
 fn same_modules<'a>(packages: impl Iterator<Item = &'a String>) -> Vec<GenerateError> {
     let twice = taken_twice(packages.map(|package| (package.clone(), names::module(package))));
     twice.map(|(packages, module)| GenerateError::SameModule { packages, module }).collect()
 }
 
-/// Of things and their names in Rust, each name that is taken already, with what has it and what would have it.
+/// Finds names used twice; returns each with its first and second user.
 fn taken_twice(
     things: impl Iterator<Item = (String, String)>,
 ) -> impl Iterator<Item = ([String; 2], String)> {
@@ -93,7 +92,7 @@ fn taken_twice(
     })
 }
 
-/// Writes the types of one package.
+/// Emitter of the types of one package.
 struct Module<'a> {
     package: &'a str,
     own: &'a BTreeSet<TypeName>,
@@ -160,7 +159,7 @@ impl Module<'_> {
     }
 }
 
-/// Joins a service's messages, which are written as all are.
+/// Emits the service that joins two messages.
 fn service(service: &Service) -> String {
     let [request, response] = [&service.request, &service.response].map(type_name);
     let name = &service.ros1.name;
@@ -174,7 +173,7 @@ fn service(service: &Service) -> String {
     )
 }
 
-/// Joins an action's messages, which are written as all are.
+/// Emits the action that joins its messages.
 fn action(schema: &Action) -> String {
     let ActionSchema { name, action, goal, result, feedback, .. } = &schema.ros1;
     let name_of = |part: &Schema| names::type_name(&part.def.name.name);
@@ -191,7 +190,7 @@ fn action(schema: &Action) -> String {
     )
 }
 
-/// What leads the fields: the name, and that of the view if it has one of its own.
+/// The head of a message: its name, and the name of its view if it has one.
 fn head(message: &Message) -> String {
     let name = type_name(message);
     match view_name(message) {
@@ -200,12 +199,12 @@ fn head(message: &Message) -> String {
     }
 }
 
-/// The name of a message's view, which a plain message does not have: it is seen as itself.
+/// The name of a message's view. A plain message needs none.
 fn view_name(message: &Message) -> Option<String> {
     (!message.is_plain()).then(|| format!("{}View", type_name(message)))
 }
 
-/// What follows a message's names if it ends in an array of numbers.
+/// The tail of a message that ends in an array of numbers.
 fn tail(key: &str, schema: &Schema) -> String {
     match tail::tail(schema) {
         Some(TailField { path, element, behind }) => {
@@ -224,7 +223,7 @@ fn summary(name: &TypeName, comments: &Comments) -> String {
     format!("/// `{name}`.\n{}", of_file.unwrap_or_default())
 }
 
-/// A field's or constant's documentation: its comment, or how its type is spelled.
+/// Documentation of a field or constant: its comment, or else its type.
 fn doc(comments: &Comments, name: &str, spelling: &str) -> String {
     match comments.of(name).filter(|text| !text.is_empty()) {
         Some(text) => format!("/// {text}\n"),
@@ -249,7 +248,7 @@ fn constants_impl(message: &Message, constants: &[&Constant], comments: &Comment
     format!("impl {} {{\n{lines}}}\n", type_name(message))
 }
 
-/// The `Default` of a message for which it cannot be derived; otherwise nothing.
+/// The `Default` implementation of a message that cannot derive it; otherwise empty.
 fn default_impl(message: &Message, members: &[Member<'_>], names: &[String]) -> String {
     let defaults: Vec<Option<String>> =
         members.iter().map(|member| values::default(member.field, member.default())).collect();
@@ -281,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_two_types_would_have_is_told() {
+    fn duplicate_type_name_is_an_error() {
         let twice = |messages| same_names("p", &package(messages));
         let same = |types: [&str; 2], name: &str| {
             let types = types.map(str::to_owned);
@@ -294,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn module_that_two_packages_would_be_is_an_error() {
+    fn duplicate_module_is_an_error() {
         let packages = |names: [&str; 2]| same_modules(names.map(str::to_owned).iter());
         let [error] = packages(["myMsgs", "my_msgs"]).try_into().unwrap();
         assert_eq!(

@@ -1,26 +1,26 @@
-//! Rust types from `.msg`, `.srv` and `.action` files, for build scripts.
+//! Generation of Rust types from `.msg`, `.srv` and `.action` files, for build scripts.
 //!
-//! A crate with interfaces of its own has them in package folders as ROS does, such as
-//! `interfaces/my_msgs/msg/Foo.msg`, and this `build.rs`:
+//! A crate with its own interfaces has package folders as in ROS, such as `interfaces/my_msgs/msg/Foo.msg`, and this
+//! `build.rs`:
 //!
 //! ```no_run
 //! runnel_gen::generate("interfaces");
 //! ```
 //!
-//! One type serves both generations of ROS. What its form in ROS 2 differs by mostly follows from the one file: names in
-//! lower case, times as messages. Where that is not all, a second file, below `ros2`, says what ROS 2 has:
+//! One type serves ROS 1 and ROS 2. The ROS 2 form mostly follows from the same file: lower-case names, times as
+//! messages. Where that is not enough, a second file in `ros2` defines the ROS 2 form:
 //!
 //! ```text
-//! interfaces/my_msgs/msg/Foo.msg           Foo in ROS 1, and in ROS 2 unless the next is there
+//! interfaces/my_msgs/msg/Foo.msg           Foo in ROS 1, and in ROS 2 unless the next file exists
 //! interfaces/ros2/my_msgs/msg/Foo.msg      Foo in ROS 2
-//! interfaces/ros2/my_msgs/msg/Bar.msg      ROS 2 alone has Bar (or ROS 1, below `ros1`)
+//! interfaces/ros2/my_msgs/msg/Bar.msg      Bar, in ROS 2 only (in ROS 1 only: below `ros1`)
 //! ```
 //!
-//! Both files become one type with the fields and constants of both; what only one generation has is passed over in the
-//! bytes of the other, and zero or empty when these are read. Fields that both have must be of one type and in one order.
-//! A default that one of the files gives is the type's; ROS 2's, if both do.
+//! The files are merged into one type with the fields and constants of both. A field of only one generation is not
+//! written in the other's encoding, and is zero or empty when read from it. Fields of both must have the same type
+//! and order. A default of either file is used; if both have one, that of ROS 2.
 //!
-//! In its code, `runnel::include_interfaces!();` then brings in a module for each package: `my_msgs::Foo`. Types of the
+//! `runnel::include_interfaces!();` then adds a module for each package to the crate: `my_msgs::Foo`. Types of the
 //! standard packages are those of `runnel::msgs`.
 
 mod collect;
@@ -34,22 +34,22 @@ mod values;
 use collect::{GenerateError, Interfaces};
 use std::path::{Path, PathBuf};
 
-/// The file that [`generate`] writes in `OUT_DIR`.
+/// The file that [`generate`] writes to `OUT_DIR`.
 const INTERFACES_FILE: &str = "runnel_interfaces.rs";
-/// The file that [`generate_standard`] writes beside it: a list of the definitions' texts.
+/// The second file of [`generate_standard`]: a list of the definitions' texts.
 const DEFINITIONS_FILE: &str = "runnel_definitions.rs";
-/// The third: a macro that names every message.
+/// The third file: a macro that names every message.
 const MESSAGES_FILE: &str = "runnel_messages.rs";
 
-/// Generates the types of the packages in a folder, or of the package that it is. To be called in a build script,
-/// which it ends with messages that name file, line and column if a definition is wrong.
+/// Generates the types of a package folder, or of all packages in a folder. Call it in a build script. It ends the
+/// script with errors that name file, line and column if a definition is wrong.
 pub fn generate(folder: impl AsRef<Path>) {
     watch(folder.as_ref());
     let interfaces = Interfaces::collect(folder.as_ref(), Some(&standard_folder()));
     write_out(INTERFACES_FILE, interfaces.and_then(|interfaces| emit::packages(&interfaces)));
 }
 
-/// Generates the standard packages, for the crate that holds them.
+/// Generates the standard packages, for the crate that contains them.
 pub fn generate_standard() {
     let folder = standard_folder();
     watch(&folder);
@@ -67,7 +67,7 @@ fn watch(folder: &Path) {
     println!("cargo::rerun-if-changed={}", folder.display());
 }
 
-/// Writes a file for the crate that is being built, or ends the build script with the errors.
+/// Writes a file to `OUT_DIR`, or ends the build script with the errors.
 fn write_out(file: &str, source: Result<String, Vec<GenerateError>>) {
     let written = source.and_then(|source| {
         let folder = std::env::var_os("OUT_DIR").ok_or_else(|| vec![GenerateError::NotABuildScript])?;

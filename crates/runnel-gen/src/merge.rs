@@ -1,4 +1,4 @@
-//! Joins the forms that a message has in the two generations into one Rust type.
+//! Merge of a message's ROS 1 and ROS 2 definitions into one Rust type.
 
 use crate::values;
 use runnel_core::schema::{
@@ -16,30 +16,30 @@ pub(crate) struct Message {
 
 /// A field of the Rust type.
 pub(crate) struct Member<'a> {
-    /// As ROS 1 has it, or else as ROS 2 has it.
+    /// The ROS 1 field, or else the ROS 2 field.
     pub(crate) field: &'a Field,
-    /// As ROS 2 has it, if it does.
+    /// The ROS 2 field, if there is one.
     ros2: Option<&'a Field>,
-    /// The generation that alone has it.
+    /// The only generation that has it.
     only: Option<Generation>,
 }
 
-/// The forms of a message do not go into one type.
+/// Why two definitions cannot be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MergeError {
-    /// A field comes before another in one generation, and behind it in the other.
+    /// Two fields have a different order in the two generations.
     Order,
-    /// A field is of one type in ROS 1 and of another in ROS 2.
+    /// A field has different types in ROS 1 and ROS 2.
     Type,
-    /// A constant has one value in ROS 1 and another in ROS 2.
+    /// A constant has different values in ROS 1 and ROS 2.
     Value,
 }
 
 impl fmt::Display for MergeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Order => "stands elsewhere among the fields in ROS 2 than in ROS 1",
-            Self::Type => "is of another type in ROS 2 than in ROS 1",
+            Self::Order => "has another position among the fields in ROS 2 than in ROS 1",
+            Self::Type => "has another type in ROS 2 than in ROS 1",
             Self::Value => "has another value in ROS 2 than in ROS 1",
         })
     }
@@ -50,7 +50,7 @@ impl Message {
         &self.ros1.def.name
     }
 
-    /// The fields of both in an order that is that of each. An error comes with the name of a field.
+    /// The fields of both, in an order consistent with each. An error names the field.
     pub(crate) fn members(&self) -> Result<Vec<Member<'_>>, (String, MergeError)> {
         let [mut ros1, mut ros2] = [&self.ros1, &self.ros2].map(|schema| schema.def.fields.as_slice());
         let mut members = Vec::new();
@@ -78,7 +78,7 @@ impl Message {
         }
     }
 
-    /// The constants of ROS 1, and then those that only ROS 2 has.
+    /// The constants of ROS 1, then those that only ROS 2 has.
     pub(crate) fn constants(&self) -> Result<Vec<&Constant>, (String, MergeError)> {
         let (ros1, ros2) = (&self.ros1.def.constants, &self.ros2.def.constants);
         for constant in ros1 {
@@ -92,7 +92,7 @@ impl Message {
         Ok(ros1.iter().chain(more).collect())
     }
 
-    /// True if nothing but numbers is in the message, at any depth and outside arrays.
+    /// True if the message contains only numbers, at any depth, and no arrays.
     pub(crate) fn is_plain(&self) -> bool {
         is_plain(&self.ros1) && is_plain(&self.ros2)
     }
@@ -104,12 +104,12 @@ fn is_plain(schema: &Schema) -> bool {
     })
 }
 
-/// True of a field of ROS 1 and its form in ROS 2.
+/// Whether a ROS 1 field and a ROS 2 field are compatible.
 fn same(a: &Field, b: &Field) -> bool {
     snake_case(&a.name) == snake_case(&b.name)
 }
 
-/// What the type of a field is in Rust, but for where the module of a message lies.
+/// The Rust type of a field, apart from the path of a message's module.
 fn rust_type(field: &Field) -> String {
     let element = match &field.element {
         Element::Primitive(primitive) => values::primitive_type(*primitive).to_owned(),
@@ -119,12 +119,12 @@ fn rust_type(field: &Field) -> String {
 }
 
 impl Member<'_> {
-    /// The default that ROS 2's definition gives, or else ROS 1's.
+    /// The default in the ROS 2 definition, or else in the ROS 1 definition.
     pub(crate) fn default(&self) -> Option<&Literal> {
         self.ros2.and_then(|field| field.default.as_ref()).or(self.field.default.as_ref())
     }
 
-    /// What stands in brackets behind the field's name, as `runnel_core::message!` has it.
+    /// The marks in brackets after the field's name, for `runnel_core::message!`.
     pub(crate) fn marks(&self) -> String {
         let only = self.only.map(|generation| generation.folder().to_owned());
         let (arity, text) = self.ros2.map_or((Arity::One, None), |field| (field.arity, text(&field.element)));
@@ -144,7 +144,7 @@ impl Member<'_> {
     }
 }
 
-/// A text of which something is to be checked in ROS 2.
+/// A text with a property to check in ROS 2.
 #[derive(Clone, Copy)]
 enum Text {
     AtMost(usize),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_have_is_joined_and_what_one_has_is_marked() {
+    fn common_fields_merge_and_others_are_marked() {
         let rows = [
             ("int8 a\nint8 B", "int8 a\nint8 b", "a B "),
             ("int8 a\nint8 b", "int8 b", "a [ros1] b "),
@@ -195,10 +195,10 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_into_one_type_is_told() {
-        let order = "a stands elsewhere among the fields in ROS 2 than in ROS 1";
+    fn conflicting_definitions_are_errors() {
+        let order = "a has another position among the fields in ROS 2 than in ROS 1";
         assert_eq!(joined("int8 a\nint8 b", "int8 b\nint8 a"), order);
-        assert_eq!(joined("int8 a", "int16 a"), "a is of another type in ROS 2 than in ROS 1");
+        assert_eq!(joined("int8 a", "int16 a"), "a has another type in ROS 2 than in ROS 1");
         let (name, error) = message("int8 A=1", "int8 A=2").constants().unwrap_err();
         assert_eq!((name.as_str(), error), ("A", MergeError::Value));
         assert_eq!(message("uint8 A=1", "int32 A=1\nint8 B=2").constants().unwrap().len(), 2);

@@ -1,9 +1,9 @@
-//! Names as Rust wants them.
+//! Conversion of ROS names to Rust names.
 
 use runnel_core::schema::snake_case;
 use std::collections::HashSet;
 
-/// Words that cannot be names in edition 2024, whether in use or reserved.
+/// Keywords of edition 2024, in use or reserved.
 const KEYWORDS: [&str; 53] = [
     "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do",
     "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop",
@@ -12,12 +12,12 @@ const KEYWORDS: [&str; 53] = [
     "where", "while", "yield", "_",
 ];
 
-/// A module's name: the package's, with an underscore after it if it is a word of the language.
+/// Module name of a package. A keyword gets an underscore after it.
 pub(crate) fn module(package: &str) -> String {
     allowed(snake_case(package))
 }
 
-/// A type's name: `Point32` as it is, `my_type` as `MyType`.
+/// Type name: `Point32` unchanged, `my_type` as `MyType`.
 pub(crate) fn type_name(name: &str) -> String {
     let words = name.split('_').map(|word| {
         let mut characters = word.chars();
@@ -31,12 +31,12 @@ pub(crate) fn type_name(name: &str) -> String {
     allowed(words.collect())
 }
 
-/// The names of a message's fields, in order: `frame_id` as it is, `K` as `k`, `type` as `type_`.
+/// Field names of a message, in order: `frame_id` unchanged, `K` as `k`, `type` as `type_`.
 pub(crate) fn fields<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     distinct(names.map(|name| allowed(snake_case(name))))
 }
 
-/// The names of a message's constants, in order: `DEBUG` as it is, `kDebug` as `K_DEBUG`.
+/// Constant names of a message, in order: `DEBUG` unchanged, `kDebug` as `K_DEBUG`.
 pub(crate) fn constants<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     distinct(names.map(|name| {
         let has_lower = name.contains(|c: char| c.is_ascii_lowercase());
@@ -51,7 +51,7 @@ fn allowed(mut name: String) -> String {
     name
 }
 
-/// The names with underscores after those that came before.
+/// Appends underscores to duplicates of earlier names.
 fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut taken = HashSet::new();
     names
@@ -69,14 +69,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_rust_likes_stay() {
+    fn valid_names_stay_unchanged() {
         assert_eq!(fields(["frame_id", "x2"].into_iter()), ["frame_id", "x2"]);
         assert_eq!(constants(["DEBUG", "A_1"].into_iter()), ["DEBUG", "A_1"]);
         assert_eq!((type_name("Point32"), module("std_msgs")), ("Point32".into(), "std_msgs".into()));
     }
 
     #[test]
-    fn names_that_rust_dislikes_change() {
+    fn invalid_names_are_converted() {
         assert_eq!(fields(["K", "type", "frameId", "a__b"].into_iter()), ["k", "type_", "frame_id", "a_b"]);
         assert_eq!(constants(["kDebug"].into_iter()), ["K_DEBUG"]);
         assert_eq!((type_name("my_type"), type_name("self")), ("MyType".into(), "Self_".into()));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_become_the_same_are_told_apart() {
+    fn colliding_names_get_underscores() {
         assert_eq!(fields(["k", "K", "type_", "type"].into_iter()), ["k", "k_", "type_", "type__"]);
     }
 }

@@ -1,20 +1,20 @@
-//! The array that ends a message's wire form, which a publisher may fill in place.
+//! Array at the end of a message's encoding, which a publisher may fill in place.
 
 use crate::names;
 use runnel_core::schema::{Arity, Element, Field, Generation, Primitive, Schema};
 
-/// Where a message has its last array of numbers, if nothing but that array and what lies before it varies in size.
+/// The last array of numbers of a message, if nothing after it varies in size.
 #[derive(Debug, PartialEq)]
 pub(crate) struct TailField {
-    /// The names in Rust of the fields that lead to it, from the outside in.
+    /// Rust names of the fields that lead to it, from the outside in.
     pub(crate) path: Vec<String>,
-    /// Bytes of an element.
+    /// Size of an element, in bytes.
     pub(crate) element: usize,
-    /// Bytes that follow the array, without those that only align others.
+    /// Bytes that follow the array, without alignment padding.
     pub(crate) behind: usize,
 }
 
-/// The last array of numbers of a message, if it is the last thing in it that varies in size.
+/// Finds the last array of numbers, if it is the last part of the message that varies in size.
 pub(crate) fn tail(schema: &Schema) -> Option<TailField> {
     let names = names::fields(schema.def.fields.iter().map(|field| field.name.as_str()));
     let (generation, mut behind) = (schema.generation, 0usize);
@@ -27,7 +27,7 @@ pub(crate) fn tail(schema: &Schema) -> Option<TailField> {
     None
 }
 
-/// The array that ends a field of varying size.
+/// The array at the end of a variable-size field.
 fn ending(field: &Field, part: Option<&Schema>, name: String, behind: usize) -> Option<TailField> {
     match (&field.element, field.arity) {
         (Element::Primitive(primitive), Arity::Unbounded) if is_number(*primitive) => {
@@ -43,7 +43,7 @@ fn ending(field: &Field, part: Option<&Schema>, name: String, behind: usize) -> 
     }
 }
 
-/// How many bytes a field always takes, if it does.
+/// Size of a field in bytes, if it is fixed.
 fn fixed_len(generation: Generation, field: &Field, part: Option<&Schema>) -> Option<usize> {
     let element = match &field.element {
         Element::Primitive(primitive) => primitive.fixed_len()?,
@@ -57,19 +57,19 @@ fn fixed_len(generation: Generation, field: &Field, part: Option<&Schema>) -> Op
     };
     match field.arity {
         Arity::One => Some(element),
-        // In one of the encodings of ROS 2 it tells its length.
+        // One of the ROS 2 encodings writes its length.
         Arity::Fixed(_) if is_made_of_others(field) && generation == Generation::Ros2 => None,
         Arity::Fixed(count) => element.checked_mul(count),
         Arity::Bounded(_) | Arity::Unbounded => None,
     }
 }
 
-/// True of messages and times, which are more than one number.
+/// Whether a type consists of more than one number: messages and times.
 fn is_made_of_others(field: &Field) -> bool {
     matches!(field.element, Element::Message(_) | Element::Primitive(Primitive::Time | Primitive::Duration))
 }
 
-/// True of what any bytes are a value of, so that a publisher may fill them in.
+/// Whether any bytes are a valid value, so that a publisher may fill them in.
 fn is_number(primitive: Primitive) -> bool {
     use Primitive::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
     matches!(primitive, I8 | U8 | I16 | U16 | I32 | U32 | I64 | U64 | F32 | F64)
@@ -83,7 +83,7 @@ mod tests {
     const RULE: &str =
         "\n================================================================================\nMSG: ";
 
-    /// The array that ends a message of these fields: its path, bytes of an element, bytes behind.
+    /// The last array of a message with these fields: its path, element size, bytes after it.
     fn tail_of(generation: Generation, fields: &str) -> Option<(String, usize, usize)> {
         let parts = [
             fields,
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_array_of_numbers_is_found() {
+    fn last_array_of_numbers_is_found() {
         let rows = [
             ("uint8[] data", "data", 1, 0),
             ("string s\nfloat64[] Type\nbool b", "type_", 8, 1),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn other_messages_end_in_no_such_array() {
+    fn other_messages_have_no_tail() {
         let rows = [
             "",
             "int32 x",
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn in_ros_2_nothing_that_tells_its_length_may_follow() {
+    fn ros2_tail_excludes_length_prefixed_types() {
         let tail_of = |fields| tail_of(Generation::Ros2, fields);
         assert_eq!(tail_of("uint8[] Data\nNone n\ntime t"), Some(("data".to_owned(), 1, 1 + 8)));
         assert_eq!(tail_of("uint8[] data\nint32[3] n"), Some(("data".to_owned(), 1, 12)));

@@ -1,11 +1,11 @@
-//! Rust types of fields, and values of constants and defaults.
+//! Rust types of fields, and literals of constants and defaults.
 
 use runnel_core::schema::{Arity, Constant, Element, Field, Literal, Primitive};
 
-/// The largest array for which the standard library derives `Default`.
+/// Longest array for which the standard library implements `Default`.
 const MAX_DERIVED_ARRAY: usize = 32;
 
-/// The Rust type of a field, given that of one element.
+/// Rust type of a field, given the type of an element.
 pub(crate) fn field_type(element: &str, arity: Arity) -> String {
     match arity {
         Arity::One => element.to_owned(),
@@ -14,7 +14,7 @@ pub(crate) fn field_type(element: &str, arity: Arity) -> String {
     }
 }
 
-/// The Rust type of a primitive in a field.
+/// Rust type of a primitive in a field.
 pub(crate) fn primitive_type(primitive: Primitive) -> &'static str {
     match primitive {
         Primitive::Bool => "bool",
@@ -34,7 +34,7 @@ pub(crate) fn primitive_type(primitive: Primitive) -> &'static str {
     }
 }
 
-/// Type and value of a constant.
+/// Type and literal of a constant.
 pub(crate) fn constant(constant: &Constant) -> (&'static str, String) {
     match &constant.value {
         Literal::Text(text) => ("&'static str", format!("{text:?}")),
@@ -42,7 +42,7 @@ pub(crate) fn constant(constant: &Constant) -> (&'static str, String) {
     }
 }
 
-/// The value that a field begins with, given what its definition says, if that is not the default of its type.
+/// Default value of a field, given that of its definition; `None` if it is the default of its type.
 pub(crate) fn default(field: &Field, given: Option<&Literal>) -> Option<String> {
     let primitive = match &field.element {
         Element::Primitive(primitive) => Some(*primitive),
@@ -86,7 +86,8 @@ fn owned(primitive: Primitive, value: &Literal) -> String {
     }
 }
 
-/// A number or truth value. Floating-point numbers are given by their bits, which say all of them exactly.
+/// Literal of a number or bool. Floating-point numbers are written by their bits, which represent all of them
+/// exactly.
 fn scalar(primitive: Primitive, value: &Literal) -> String {
     match (primitive, value) {
         (Primitive::F32, Literal::Float(value)) => {

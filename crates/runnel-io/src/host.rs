@@ -1,8 +1,8 @@
-//! What this host and process are called, and randomness.
+//! Identity of host and process, descriptor limits, random bits.
 
 use std::io;
 
-/// The host's name, as `hostname` prints it.
+/// The host name, as `hostname` prints it.
 pub fn name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -12,26 +12,25 @@ pub fn pid() -> i32 {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
-/// The user id that this process acts under, as peers on a Unix socket see it.
+/// The effective user id of this process, as peers on a Unix socket see it.
 pub fn uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// How many descriptors this process may have open now; `None` if there is no limit.
+/// The descriptor limit of this process; `None` if there is none.
 pub fn descriptor_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Nofile).current
 }
 
-/// How many connections peers may hold: `most`, but no more than so many quarters of the descriptors that this process
-/// may have open.
+/// Connections that peers may hold: `most`, but no more than `quarters` quarters of the descriptor limit.
 pub fn connections_for_peers(most: usize, quarters: usize) -> usize {
     descriptor_limit().map_or(most, |limit| most.min(usize::try_from(limit / 4).unwrap_or(most) * quarters))
 }
 
-/// Sixty-four random bits of the kernel.
+/// 64 random bits of the kernel.
 ///
 /// # Errors
-/// When the kernel gives none, which no supported one does.
+/// When the kernel returns none, which no supported kernel does.
 pub fn random() -> io::Result<u64> {
     let mut bytes = [0; 8];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;

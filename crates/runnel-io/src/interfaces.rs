@@ -1,4 +1,4 @@
-//! The machine's network interfaces, and word when they change.
+//! Network interfaces, and notification of their changes.
 
 use crate::socket::FLAGS;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,15 +13,15 @@ use std::ptr;
 /// An interface that is up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// What the kernel calls it; what multicast groups are joined on, and the scope of link-local addresses.
+    /// The kernel's index: joins multicast groups, and is the scope of link-local addresses.
     pub index: u32,
-    /// What users call it. A name that is not UTF-8 is shown as well as it can be.
+    /// The name. Invalid UTF-8 is replaced.
     pub name: String,
-    /// Its addresses, in the kernel's order, those of IPv4 first.
+    /// Its addresses in the kernel's order, IPv4 first.
     pub addresses: Vec<Address>,
-    /// It is this host alone.
+    /// It is a loopback interface.
     pub loopback: bool,
-    /// It says of itself that it carries multicast. Loopback seldom does, and does carry it.
+    /// It announces multicast. Loopback interfaces seldom do, although they carry multicast.
     pub multicast: bool,
 }
 
@@ -30,11 +30,11 @@ pub struct Interface {
 pub struct Address {
     /// The address.
     pub ip: IpAddr,
-    /// Leading bits that all addresses of its network have in common.
+    /// Length of the network prefix, in bits.
     pub prefix: u8,
 }
 
-/// The interfaces that are up, in the order of their indices. One that has no carrier is among them.
+/// The interfaces that are up, in order of their indices, including those without a carrier.
 ///
 /// # Errors
 /// When memory or descriptors run out.
@@ -50,7 +50,7 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
         // SAFETY: as above. The kernel takes the label of an address for the name of its interface.
         let index = unsafe { libc::if_nametoindex(label.as_ptr()) };
         if index == 0 {
-            // It went while we were looking.
+            // The interface was removed meanwhile.
             continue;
         }
         let at = found.iter().position(|interface| interface.index == index).unwrap_or_else(|| {
@@ -73,7 +73,7 @@ fn interface(index: u32, label: &CStr, flags: libc::c_uint) -> Interface {
     let has = |flag: libc::c_int| flags & flag as libc::c_uint != 0;
     Interface {
         index,
-        // An address may have a label of its own, the interface's name and more behind a colon.
+        // An address may have a label of its own: the interface's name, a colon, and more.
         name: label.split(':').next().unwrap_or_default().to_owned(),
         addresses: Vec::new(),
         loopback: has(libc::IFF_LOOPBACK),
@@ -81,7 +81,7 @@ fn interface(index: u32, label: &CStr, flags: libc::c_uint) -> Interface {
     }
 }
 
-/// The bits of a mask; all those of the address where there is none.
+/// The prefix length of a mask; that of a single address if there is no mask.
 fn prefix_of(ip: IpAddr, mask: Option<IpAddr>) -> u8 {
     let ones = match (mask, ip) {
         (Some(IpAddr::V4(mask)), _) => mask.to_bits().leading_ones(),
@@ -106,20 +106,20 @@ impl List {
     }
 
     fn entries(&self) -> impl Iterator<Item = &libc::ifaddrs> {
-        // SAFETY: each pointer of the list is null or to an entry that lives, and is not written to, until the list is
-        // freed, which `self` is borrowed against.
+        // SAFETY: each pointer of the list is null or to an entry that lives, and is not written to, until the list
+        // is freed, which `self` is borrowed against.
         std::iter::successors(unsafe { self.0.as_ref() }, |entry| unsafe { entry.ifa_next.as_ref() })
     }
 }
 
 impl Drop for List {
     fn drop(&mut self) {
-        // SAFETY: `getifaddrs` gave it, and nothing of it is borrowed any more.
+        // SAFETY: `getifaddrs` returned it, and none of it is borrowed any more.
         unsafe { libc::freeifaddrs(self.0) };
     }
 }
 
-/// The address of the Internet there, if it is one.
+/// The IP address, if the family is IPv4 or IPv6.
 ///
 /// # Safety
 /// `address` is null, or to an address that is as long as its family has it.
@@ -127,7 +127,7 @@ unsafe fn ip_of(address: *const libc::sockaddr) -> Option<IpAddr> {
     if address.is_null() {
         return None;
     }
-    // SAFETY: every address begins with its family. It need not be aligned for what is read of it.
+    // SAFETY: every address begins with its family. It need not be aligned.
     match libc::c_int::from(unsafe { (&raw const (*address).sa_family).read_unaligned() }) {
         libc::AF_INET => {
             // SAFETY: one of this family is a `sockaddr_in`.
@@ -143,38 +143,38 @@ unsafe fn ip_of(address: *const libc::sockaddr) -> Option<IpAddr> {
     }
 }
 
-/// Messages taken from the kernel at one look; a socket that has more is told again.
+/// Messages read per call; a socket with more is reported again.
 const AT_ONE_LOOK: usize = 256;
 
-/// Word from the kernel that interfaces or their addresses come, go or change: readable when there is any.
+/// Notification of the kernel that interfaces or addresses change. It is readable after a change.
 #[derive(Debug)]
-pub struct Changes {
+pub struct InterfaceMonitor {
     fd: OwnedFd,
 }
 
-impl Changes {
-    /// Watches from now on. Whoever calls [`interfaces`] afterwards misses nothing.
+impl InterfaceMonitor {
+    /// Starts to watch. A call of [`interfaces`] afterwards misses no change.
     ///
     /// # Errors
     /// When descriptors run out.
     pub fn watch() -> io::Result<Self> {
-        // Without a protocol it is of the first, `NETLINK_ROUTE`.
+        // Without a protocol it is the first one, `NETLINK_ROUTE`.
         let fd = net::socket_with(AddressFamily::NETLINK, SocketType::RAW, FLAGS, None)?;
         let groups = libc::RTMGRP_LINK | libc::RTMGRP_IPV4_IFADDR | libc::RTMGRP_IPV6_IFADDR;
         net::bind(&fd, &SocketAddrNetlink::new(0, groups as u32))?;
         Ok(Self { fd })
     }
 
-    /// True if there was word since the last call: look again. It may be of something that [`interfaces`] does not show.
+    /// True if there was a change since the last call. It may concern a property that [`interfaces`] does not return.
     ///
     /// # Errors
     /// None in practice.
     pub fn any(&self) -> io::Result<bool> {
         let mut any = false;
         for _ in 0..AT_ONE_LOOK {
-            // What it says does not matter, since all of it can be asked for.
+            // The content does not matter, since `interfaces` returns the current state.
             match net::recv(&self.fd, &mut [0; 1], RecvFlags::empty()) {
-                // More came than the kernel could hold.
+                // The kernel's queue overflowed.
                 Ok(_) | Err(Errno::NOBUFS) => any = true,
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
@@ -185,7 +185,7 @@ impl Changes {
     }
 }
 
-impl AsFd for Changes {
+impl AsFd for InterfaceMonitor {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }

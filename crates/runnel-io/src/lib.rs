@@ -1,13 +1,13 @@
 //! The crate with system calls: an epoll reactor, TCP, UDP and Unix sockets, network interfaces, shared memory, doorbells,
 //! clocks, signals, name look-up, CPU placement.
 //!
-//! It knows nothing of ROS. Each module wraps one thing of the operating system thinly; descriptors close when
-//! their owner drops.
+//! It knows nothing of ROS. Each module is a thin wrapper of one facility of the operating system. Descriptors close
+//! when their owner is dropped.
 
-pub mod bell;
 pub mod clock;
-mod closing;
 pub mod cpu;
+mod deferred_close;
+pub mod doorbell;
 pub mod host;
 pub mod interfaces;
 pub mod lookup;
@@ -21,7 +21,7 @@ pub mod tcp;
 pub mod udp;
 pub mod unix;
 
-pub use bell::{Doorbell, Ringer};
+pub use doorbell::{Doorbell, Ringer};
 pub use reactor::{Events, Interest, Reactor, Ready, Token, Waker};
 pub use tcp::{Listener, Stream};
 pub use udp::{Datagrams, Sent};

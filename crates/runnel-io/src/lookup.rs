@@ -1,24 +1,24 @@
-//! From host names to addresses, never on the caller's thread when it could take long.
+//! Host name look-up, on a thread of its own when it could take long.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::thread;
 
-/// Bytes of stack: the system may have the resolver run code of others (NSS modules) of which nothing is known.
+/// Stack size of the look-up thread, in bytes: the resolver may run unknown code (NSS modules).
 const STACK: usize = 1 << 20;
 
-/// Which address of a host that has several is taken.
+/// Preferred address family of a host with several addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Family {
-    /// An IPv4 one, if there is any.
+    /// IPv4, if there is such an address.
     #[default]
     V4,
-    /// An IPv6 one, if there is any.
+    /// IPv6, if there is such an address.
     V6,
 }
 
 impl Family {
-    /// This host itself.
+    /// The loopback address.
     pub fn loopback(self) -> IpAddr {
         match self {
             Self::V4 => Ipv4Addr::LOCALHOST.into(),
@@ -26,7 +26,7 @@ impl Family {
         }
     }
 
-    /// Every interface: with IPv6, IPv4 as well where the system is set up as usual.
+    /// The address of all interfaces. With IPv6, it normally includes IPv4.
     pub fn unspecified(self) -> IpAddr {
         match self {
             Self::V4 => Ipv4Addr::UNSPECIFIED.into(),
@@ -34,30 +34,30 @@ impl Family {
         }
     }
 
-    /// The address that is taken.
+    /// The preferred address.
     pub fn choose(self, addresses: impl IntoIterator<Item = IpAddr>) -> Option<IpAddr> {
         addresses.into_iter().min_by_key(|address| address.is_ipv6() != (self == Self::V6))
     }
 }
 
-/// The address of a host that is written as an address or called `localhost`; `None` if the resolver must be asked.
-pub fn at_once(host: &str, port: u16, family: Family) -> Option<SocketAddr> {
+/// The address of a host given as an address or as `localhost`; `None` if the resolver must be asked.
+pub fn resolve_immediately(host: &str, port: u16, family: Family) -> Option<SocketAddr> {
     if host.eq_ignore_ascii_case("localhost") {
         return Some(SocketAddr::new(family.loopback(), port));
     }
     host.parse().ok().map(|address| SocketAddr::new(address, port))
 }
 
-/// Whether a host, as it is written, is every host itself: an address of loopback, or `localhost`.
+/// Whether a host, as written, is a loopback address or `localhost`.
 pub fn is_loopback(host: &str) -> bool {
-    at_once(host, 0, Family::V4).is_some_and(|address| address.ip().is_loopback())
+    resolve_immediately(host, 0, Family::V4).is_some_and(|address| address.ip().is_loopback())
 }
 
-/// Asks the system's resolver on a thread of its own and passes the address of `host` to `done`.
+/// Resolves `host` on a thread of its own and passes the result to `done`.
 ///
 /// # Errors
 /// When no thread can be started.
-pub fn in_background(
+pub fn resolve_in_background(
     host: String,
     family: Family,
     done: impl FnOnce(io::Result<IpAddr>) + Send + 'static,
@@ -81,22 +81,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_and_localhost_are_known_at_once() {
-        assert_eq!(at_once("127.0.0.1", 5, Family::V4), Some(([127, 0, 0, 1], 5).into()));
-        assert_eq!(at_once("LocalHost", 5, Family::V4), Some(([127, 0, 0, 1], 5).into()));
-        assert!(matches!(at_once("::1", 5, Family::V4), Some(SocketAddr::V6(_))));
-        assert_eq!(at_once("robot", 5, Family::V4), None);
-        assert_eq!(at_once("localhost", 5, Family::V6), Some(([0, 0, 0, 0, 0, 0, 0, 1], 5).into()));
+    fn addresses_and_localhost_need_no_resolver() {
+        assert_eq!(resolve_immediately("127.0.0.1", 5, Family::V4), Some(([127, 0, 0, 1], 5).into()));
+        assert_eq!(resolve_immediately("LocalHost", 5, Family::V4), Some(([127, 0, 0, 1], 5).into()));
+        assert!(matches!(resolve_immediately("::1", 5, Family::V4), Some(SocketAddr::V6(_))));
+        assert_eq!(resolve_immediately("robot", 5, Family::V4), None);
+        assert_eq!(
+            resolve_immediately("localhost", 5, Family::V6),
+            Some(([0, 0, 0, 0, 0, 0, 0, 1], 5).into())
+        );
     }
 
     #[test]
-    fn a_host_is_loopback_by_its_address_or_by_its_name() {
+    fn loopback_is_recognized_by_address_or_name() {
         assert!(["localhost", "LOCALHOST", "127.0.0.1", "127.0.1.1", "::1"].into_iter().all(is_loopback));
         assert!(!["", "robot", "localhost.robot", "0.0.0.0", "10.0.0.1", "::"].into_iter().any(is_loopback));
     }
 
     #[test]
-    fn of_several_addresses_one_of_the_wanted_family_is_taken_and_any_if_there_is_none() {
+    fn preferred_family_is_chosen_if_present() {
         let [four, six]: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
         for addresses in [[four, six], [six, four]] {
             assert_eq!((Family::V4.choose(addresses), Family::V6.choose(addresses)), (Some(four), Some(six)));
@@ -106,11 +109,11 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_does_not_exist_is_an_error() {
-        // The system's resolver is asked.
+    fn unknown_name_is_an_error() {
+        // This calls the system's resolver.
         runnel_testkit::namespace::require_private_network();
         let (send, receive) = std::sync::mpsc::channel();
-        in_background("no-such-host.invalid".into(), Family::V4, move |result| {
+        resolve_in_background("no-such-host.invalid".into(), Family::V4, move |result| {
             send.send(result.is_err()).unwrap()
         })
         .unwrap();

@@ -1,8 +1,8 @@
-//! Writing lines to standard error without ever waiting for whoever reads it.
+//! Non-blocking line output to standard error.
 //!
-//! A terminal that is stopped or a pipe that nobody empties would hold up a robot's control loop for the sake of a log
-//! line. Pipes and terminals are therefore opened a second time, so that not to wait is this writer's own affair: other
-//! processes share standard error.
+//! A stopped terminal, or a pipe that no process reads, would block a robot's control loop for a log line. Pipes and
+//! terminals are therefore opened a second time, since other processes share standard error and its non-blocking
+//! flag.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,35 +13,35 @@ use std::thread;
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open};
 use rustix::net::{SendFlags, send};
 
-/// Lines that wait at most for a thread to write them.
+/// Most lines that wait for the writing thread.
 const WAITING: usize = 64;
 
-/// Standard error, or another descriptor, as somewhere to write lines to.
+/// Standard error, or another descriptor, as a target for lines.
 #[derive(Debug)]
 pub struct Output<D = io::Stderr> {
     target: D,
-    way: Option<Way>,
-    /// Of a line that was taken in part.
+    way: Option<WriteMode>,
+    /// The rest of a partly written line.
     rest: Vec<u8>,
     dropped: u64,
 }
 
-/// How to write to what the descriptor is at present.
+/// How the descriptor's current file is written.
 #[derive(Debug)]
-struct Way {
-    /// Device and number of the file that it is for.
+struct WriteMode {
+    /// Device and inode of the file.
     file: (u64, u64),
     kind: Kind,
 }
 
 #[derive(Debug)]
 enum Kind {
-    /// Opened again, and does not wait.
+    /// Reopened, non-blocking.
     Own(OwnedFd),
     Socket,
-    /// A file of a disk, which is never full for long.
+    /// A file on a disk, which does not block for long.
     File,
-    /// What cannot be opened again, such as another user's terminal: a thread waits for it.
+    /// A file that cannot be reopened, such as another user's terminal: a thread blocks for it.
     Shared(SyncSender<Vec<u8>>),
 }
 
@@ -58,7 +58,7 @@ impl<D: AsFd> Output<D> {
         Self { target, way: None, rest: Vec::new(), dropped: 0 }
     }
 
-    /// Writes a line, whose end is added; false if it was dropped, because what came before it is not taken yet.
+    /// Writes a line and its line end; false if it was dropped, because an earlier one is not written yet.
     pub fn line(&mut self, line: &str) -> bool {
         let written = self.try_line(line);
         if !written {
@@ -80,19 +80,19 @@ impl<D: AsFd> Output<D> {
         match self.write(&bytes) {
             None | Some(0) => false,
             Some(taken) => {
-                // A line that is begun is finished later.
+                // The rest of a partly written line follows later.
                 self.rest = bytes[taken..].to_vec();
                 true
             }
         }
     }
 
-    /// Writes what is left of an earlier line; true if nothing is.
+    /// Writes the rest of an earlier line; true if nothing is left.
     pub fn flush(&mut self) -> bool {
         while !self.rest.is_empty() {
             let rest = std::mem::take(&mut self.rest);
             let taken = self.write(&rest);
-            // What cannot be written any more is not kept for ever.
+            // The rest is dropped if the descriptor can no longer be written.
             self.rest = taken.map(|taken| rest[taken..].to_vec()).unwrap_or_default();
             if taken.is_none_or(|taken| taken == 0) {
                 return self.rest.is_empty();
@@ -101,11 +101,11 @@ impl<D: AsFd> Output<D> {
         true
     }
 
-    /// How many bytes were taken without waiting; `None` if the descriptor cannot be written.
+    /// Bytes written without blocking; `None` if the descriptor cannot be written.
     fn write(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut taken = 0;
         while taken < bytes.len() {
-            self.find_way()?;
+            self.update_mode()?;
             let way = self.way.as_ref()?;
             match way.write(self.target.as_fd(), &bytes[taken..]) {
                 Ok(count) if count > 0 => taken += count,
@@ -118,12 +118,12 @@ impl<D: AsFd> Output<D> {
         Some(taken)
     }
 
-    /// Finds the way to write anew when the descriptor has become something else.
-    fn find_way(&mut self) -> Option<()> {
+    /// Determines the write mode again after the descriptor was redirected.
+    fn update_mode(&mut self) -> Option<()> {
         let stat = fstat(self.target.as_fd()).ok()?;
         let file = (stat.st_dev, stat.st_ino);
         if self.way.as_ref().is_none_or(|way| way.file != file) {
-            self.way = Some(Way { file, kind: kind(self.target.as_fd(), &stat) });
+            self.way = Some(WriteMode { file, kind: kind(self.target.as_fd(), &stat) });
         }
         Some(())
     }
@@ -138,7 +138,7 @@ fn kind(target: BorrowedFd<'_>, stat: &Stat) -> Kind {
     }
 }
 
-/// Has a thread write what it is sent. It ends when nobody can send to it any more.
+/// Starts a thread that writes what it receives. It ends when all senders are dropped.
 fn in_background(target: BorrowedFd<'_>) -> io::Result<SyncSender<Vec<u8>>> {
     let mut target = File::from(target.try_clone_to_owned()?);
     let (sender, lines) = sync_channel::<Vec<u8>>(WAITING);
@@ -156,7 +156,7 @@ fn open_again(target: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
     open(path.as_str(), flags, Mode::empty())
 }
 
-impl Way {
+impl WriteMode {
     fn write(&self, target: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
         match &self.kind {
             Kind::Own(own) => Ok(rustix::io::write(own, bytes)?),
@@ -189,7 +189,7 @@ mod tests {
         String::from_utf8(text).expect("text")
     }
 
-    fn fills_and_goes_on<D: AsFd>(mut output: Output<D>, mut reader: impl Read) {
+    fn check_full_then_drained<D: AsFd>(mut output: Output<D>, mut reader: impl Read) {
         let line = |number: usize| format!("{number} {}", "x".repeat(5000));
         let written = (0..).take_while(|number| output.line(&line(*number))).count();
         assert!(written > 2, "{written}");
@@ -203,26 +203,26 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_that_nobody_empties_costs_lines_and_no_time() {
+    fn full_pipe_drops_lines_without_blocking() {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).expect("a pipe");
         rustix::io::ioctl_fionbio(&reader, true).expect("set");
-        fills_and_goes_on(Output::to(writer), File::from(reader));
+        check_full_then_drained(Output::to(writer), File::from(reader));
     }
 
     #[test]
-    fn a_socket_that_nobody_empties_costs_lines_and_no_time() {
+    fn full_socket_drops_lines_without_blocking() {
         let (reader, writer) = UnixStream::pair().expect("sockets");
         reader.set_nonblocking(true).expect("set");
-        fills_and_goes_on(Output::to(writer), reader);
+        check_full_then_drained(Output::to(writer), reader);
     }
 
     #[test]
-    fn what_cannot_be_opened_again_is_written_by_a_thread_that_alone_waits() {
+    fn unopenable_file_is_written_by_thread() {
         let (mut reader, writer) = UnixStream::pair().expect("sockets");
         let lines = in_background(writer.as_fd()).expect("a thread");
         let file = fstat(&writer).map(|stat| (stat.st_dev, stat.st_ino)).expect("known");
         let mut output = Output::to(writer);
-        output.way = Some(Way { file, kind: Kind::Shared(lines) });
+        output.way = Some(WriteMode { file, kind: Kind::Shared(lines) });
         let line = "x".repeat(5000);
         let written = (0..100_000).take_while(|_| output.line(&line)).count();
         assert!(written >= WAITING && output.dropped() == 1, "{written}");
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_where_nobody_reads_any_more() {
+    fn closed_reader_leaves_no_rest() {
         let (reader, writer) = UnixStream::pair().expect("sockets");
         drop(reader);
         let mut output = Output::to(writer);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_written_where_others_write_it() {
+    fn file_position_is_shared_with_others() {
         let folder = std::env::temp_dir().join(format!("runnel_output_{}", std::process::id()));
         let mut file = File::create(&folder).expect("a file");
         file.write_all(b"first\n").expect("written");

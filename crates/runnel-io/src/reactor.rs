@@ -1,7 +1,7 @@
-//! Waiting for many descriptors at once.
+//! Epoll reactor: waits for many descriptors at once.
 //!
-//! Level-triggered: an event comes back until it is served, so one read per event is enough and none is made just
-//! to see that nothing is left. Only doorbells, which nobody reads, are edge-triggered ([`Reactor::add_edge`]).
+//! Level-triggered: an event repeats until it is served, so that one read per event is enough. Only doorbells, which
+//! are never read, are edge-triggered ([`Reactor::add_edge`]).
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
 use rustix::fd::{AsFd, OwnedFd};
@@ -11,28 +11,27 @@ use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a registered descriptor is called in events.
+/// The id of a registered descriptor in events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(pub u64);
 
-/// The waker's own token, never given to others.
+/// The waker's own token, never used for other descriptors.
 const WAKER: u64 = u64::MAX;
 
-/// Most events taken from the kernel at once.
+/// Most events fetched from the kernel at once.
 const BATCH: usize = 64;
 
-/// A wait that is no longer is taken for that between the turns of a loop: it ends by its time, and should not be cut in
-/// two for it.
+/// Waits up to this length are taken as the pauses of a loop: they end by time-out, and should not be split in two.
 const PACE: Duration = Duration::from_millis(20);
 
-/// What to wait for on a descriptor.
+/// Events of interest of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Nothing but its end.
+    /// Only its end.
     Nothing,
-    /// That it can be read.
+    /// Readability.
     Read,
-    /// That it can be written.
+    /// Writability.
     Write,
     /// Both.
     Both,
@@ -52,15 +51,15 @@ impl Interest {
 /// One descriptor that is ready.
 #[derive(Clone, Copy, Debug)]
 pub struct Ready {
-    /// Which.
+    /// Its token.
     pub token: Token,
-    /// It can be read, or has ended.
+    /// It is readable, or has ended.
     pub readable: bool,
-    /// It can be written, or has failed.
+    /// It is writable, or has failed.
     pub writable: bool,
 }
 
-/// What one wait found.
+/// Result of one wait.
 #[derive(Debug, Default)]
 pub struct Events {
     found: Vec<Ready>,
@@ -69,24 +68,25 @@ pub struct Events {
 }
 
 impl Events {
-    /// The ready descriptors, the waker left out.
+    /// The ready descriptors, without the waker.
     pub fn iter(&self) -> impl Iterator<Item = Ready> + '_ {
         self.found.iter().copied()
     }
 
-    /// Forgets what the last wait found.
+    /// Clears the result of the last wait.
     pub fn clear(&mut self) {
         self.found.clear();
         self.woken = false;
         self.complete = false;
     }
 
-    /// True if every descriptor that was ready at the end of the wait is here, so that the others had nothing to read.
+    /// True if all descriptors that were ready at the end of the wait are included, so that all others had nothing to
+    /// read.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// True if the waker has woken: what it woke for is to be looked at before the next wait.
+    /// True if the waker has woken the reactor: its reason must be handled before the next wait.
     pub fn woken(&self) -> bool {
         self.woken
     }
@@ -99,9 +99,9 @@ pub struct Waker {
 }
 
 impl Waker {
-    /// Ends the wait that is under way, or else the next one.
+    /// Ends the current wait, or else the next one.
     pub fn wake(&self) {
-        // The counter can only refuse when it is full, and then the reactor is woken already.
+        // The counter refuses only when it is full, and then the reactor is already woken.
         let _ = rustix::io::write(&*self.eventfd, &1u64.to_ne_bytes());
     }
 }
@@ -130,7 +130,7 @@ impl Reactor {
         &self.waker
     }
 
-    /// Registers a descriptor. It is forgotten when its last copy is closed.
+    /// Registers a descriptor. It is removed when its last copy is closed.
     ///
     /// # Errors
     /// When the kernel's limit on watches is reached.
@@ -138,7 +138,7 @@ impl Reactor {
         Ok(epoll::add(&self.epoll, fd, epoll::EventData::new_u64(token.0), interest.flags())?)
     }
 
-    /// Registers a descriptor of which each new event is told once, whether or not it is read.
+    /// Registers a descriptor whose events are each reported once, whether or not it is read.
     ///
     /// # Errors
     /// When the kernel's limit on watches is reached.
@@ -147,7 +147,7 @@ impl Reactor {
         Ok(epoll::add(&self.epoll, fd, epoll::EventData::new_u64(token.0), flags)?)
     }
 
-    /// Changes what is waited for.
+    /// Changes the events of interest.
     ///
     /// # Errors
     /// When the descriptor is not registered.
@@ -155,7 +155,7 @@ impl Reactor {
         Ok(epoll::modify(&self.epoll, fd, epoll::EventData::new_u64(token.0), interest.flags())?)
     }
 
-    /// Waits for a descriptor no longer. Needed only where it is not closed at once: closing does the same.
+    /// Removes a descriptor. Needed only if it is not closed at once: closing removes it, too.
     ///
     /// # Errors
     /// When the descriptor is not registered.
@@ -163,10 +163,10 @@ impl Reactor {
         Ok(epoll::delete(&self.epoll, fd)?)
     }
 
-    /// Waits until something is ready, the waker wakes or `timeout` is over; `None` waits for ever.
+    /// Waits until a descriptor is ready, the waker wakes or `timeout` has passed; `None` has no time-out.
     ///
     /// # Errors
-    /// None in practice: a signal counts as being woken.
+    /// None in practice: a signal counts as a wake-up.
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         events.clear();
         let Some(timeout) = timeout else { return self.wait_whole(events, None).map(drop) };
@@ -182,7 +182,7 @@ impl Reactor {
         self.wait_whole(events, Some(Duration::ZERO)).map(drop)
     }
 
-    /// Waits for whole milliseconds; true if anything happened.
+    /// Waits for whole milliseconds; true if there was an event.
     fn wait_whole(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<bool> {
         let mut buffer = [const { MaybeUninit::<epoll::Event>::uninit() }; BATCH];
         let found = match epoll::wait(&self.epoll, &mut buffer, timeout.map(timespec).as_ref()) {
@@ -197,8 +197,8 @@ impl Reactor {
         Ok(!found.is_empty())
     }
 
-    /// epoll counts whole milliseconds on kernels before 5.11; ppoll on the epoll descriptor counts nanoseconds on
-    /// all. What is left for epoll is then a look without waiting.
+    /// Waits for a part of a millisecond by ppoll on the epoll descriptor. epoll counts whole milliseconds on kernels
+    /// before 5.11, ppoll nanoseconds on all. The epoll call that follows does not wait.
     fn wait_rest(&self, rest: Duration) -> io::Result<()> {
         match poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], Some(&timespec(rest))) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
@@ -211,7 +211,7 @@ impl Reactor {
         if token == WAKER {
             events.woken = true;
             let mut count = [0; 8];
-            // Emptying the counter fails only when another thread has just done it.
+            // Reading the counter fails only when another thread has just read it.
             let _ = rustix::io::read(&*self.waker.eventfd, &mut count);
             return;
         }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_readable_descriptor_is_told_until_it_is_served() {
+    fn readable_descriptor_is_reported_until_served() {
         let (mut near, far) = UnixStream::pair().unwrap();
         let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
         reactor.add(&far, Token(7), Interest::Read).unwrap();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_is_told_once_and_the_next_one_again() {
+    fn each_edge_is_reported_once() {
         let (mut near, far) = UnixStream::pair().unwrap();
         let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
         reactor.add_edge(&far, Token(7)).unwrap();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn another_thread_can_end_a_wait() {
+    fn waker_ends_wait_from_other_thread() {
         let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
         let waker = reactor.waker().clone();
         let thread = std::thread::spawn(move || waker.wake());
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_of_part_of_a_millisecond_does_not_return_early() {
+    fn submillisecond_wait_is_not_short() {
         let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
         let start = crate::clock::monotonic();
         reactor.wait(&mut events, Some(Duration::from_micros(1500))).unwrap();

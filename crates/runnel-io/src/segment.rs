@@ -1,5 +1,5 @@
-//! Slots for payload in shared memory that this process owns. Who uses a slot is counted in private memory, where no
-//! peer can alter it.
+//! Shared-memory segment: slots for payload that this process owns. Users of a slot are counted in private memory,
+//! where no peer can alter the count.
 
 use crate::memory::SharedBytes;
 use std::fmt;
@@ -12,14 +12,14 @@ use std::slice;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Slots begin at multiples of this, so that no two share a cache line.
+/// Alignment of slots, in bytes, so that no two share a cache line.
 const ALIGNMENT: usize = 64;
 
-/// How many segments of this process are no more.
+/// Segments of this process that were dropped.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// How many segments of this process are no more. Whoever gave some of them away need look after them only when this has
-/// changed: an end that is counted shows in the counts of all [`Weak`](std::sync::Weak) that are left of it.
+/// Number of segments of this process that were dropped. A holder of [`Weak`](std::sync::Weak) references must check
+/// them only after a change: a counted drop is already visible in all of them.
 pub fn ended() -> u64 {
     ENDED.load(Ordering::Acquire)
 }
@@ -28,25 +28,26 @@ pub fn ended() -> u64 {
 pub struct Segment {
     memory: SharedBytes,
     slot_bytes: usize,
-    /// How many hold each slot.
+    /// Users of each slot.
     holders: Box<[AtomicUsize]>,
     free: Mutex<Free>,
 }
 
 struct Free {
-    /// The one that was freed last comes last: it is the likeliest to be in a cache.
+    /// Free slots. The last one was freed last and is the likeliest to be in a cache.
     slots: Vec<u32>,
     retired: bool,
 }
 
 impl Segment {
-    /// So many free slots of `slot_bytes`, rounded up to a multiple of 64.
+    /// Creates a segment of `slots` free slots of `slot_bytes`, rounded up to a multiple of 64.
     ///
     /// # Errors
-    /// When slots have no size, are none or more than 2^32, or as [`SharedWords::new`](crate::memory::SharedWords::new) has them.
+    /// When the slots have no size, there are none or more than 2^32, or as
+    /// [`SharedWords::new`](crate::memory::SharedWords::new).
     pub fn new(slot_bytes: usize, slots: usize) -> io::Result<Arc<Self>> {
         let (Some((slot_bytes, bytes)), Ok(count)) = (sizes(slot_bytes, slots), u32::try_from(slots)) else {
-            let what = format!("no segment can have {slots} slots of {slot_bytes} bytes");
+            let what = format!("a segment cannot have {slots} slots of {slot_bytes} bytes");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         };
         let memory = SharedBytes::new("runnel-segment", bytes)?;
@@ -60,7 +61,7 @@ impl Segment {
         self.slot_bytes
     }
 
-    /// How many slots there are.
+    /// Number of slots.
     pub fn slots(&self) -> usize {
         self.holders.len()
     }
@@ -70,13 +71,13 @@ impl Segment {
         self.memory.fd()
     }
 
-    /// Bytes of the memory: those of all slots, and what is missing to whole pages.
+    /// Size of the memory in bytes: all slots, rounded up to whole pages.
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.memory.len()
     }
 
-    /// A free slot; what was written to it before is still in it. `None` if there is none, or the segment is retired.
+    /// Takes a free slot, with its old content. `None` if there is none, or the segment is retired.
     pub fn take(self: &Arc<Self>) -> Option<SlotMut> {
         let mut free = self.free();
         if free.retired {
@@ -88,17 +89,17 @@ impl Segment {
         Some(SlotMut { held: Held { segment: ManuallyDrop::new(Arc::clone(self)), index } })
     }
 
-    /// Gives no slot away any more. For a segment that somebody may still read without saying when that ends.
+    /// Stops giving out slots, for a segment that a peer may read without reporting the end.
     pub fn retire(&self) {
         self.free().retired = true;
     }
 
-    /// True once it is retired.
+    /// True once the segment is retired.
     pub fn is_retired(&self) -> bool {
         self.free().retired
     }
 
-    /// How many slots are taken.
+    /// Number of slots in use.
     pub fn in_use(&self) -> usize {
         self.slots() - self.free().slots.len()
     }
@@ -108,7 +109,7 @@ impl Segment {
     }
 
     fn start_of(&self, index: u32) -> NonNull<u8> {
-        // SAFETY: `index` is of a slot, and the memory holds `slot_bytes` for each.
+        // SAFETY: `index` is that of a slot, and the memory holds `slot_bytes` for each.
         unsafe { self.memory.start().add(index as usize * self.slot_bytes) }
     }
 }
@@ -119,7 +120,7 @@ impl Drop for Segment {
     }
 }
 
-/// Bytes of a slot and of all slots.
+/// Bytes of one slot and of all slots.
 fn sizes(slot_bytes: usize, slots: usize) -> Option<(usize, usize)> {
     let slot_bytes = slot_bytes.checked_next_multiple_of(ALIGNMENT)?;
     let bytes = slot_bytes.checked_mul(slots)?;
@@ -132,7 +133,8 @@ impl fmt::Debug for Segment {
     }
 }
 
-/// One of those who hold a slot. Together they hold the segment once, so that one more costs one count and not two.
+/// One user of a slot. All users together hold one reference to the segment, so that one more costs one count and not
+/// two.
 struct Held {
     segment: ManuallyDrop<Arc<Segment>>,
     index: u32,
@@ -150,12 +152,12 @@ impl Held {
 
 impl Clone for Held {
     fn clone(&self) -> Self {
-        // Relaxed, as in `Arc`: who clones holds the slot already.
+        // Relaxed, as in `Arc`: the cloning user already holds the slot.
         if self.holders().fetch_add(1, Ordering::Relaxed) > isize::MAX as usize {
-            // Only holders that were forgotten can be so many. The count must not come round to zero.
+            // Only leaked users can be this many. The count must not wrap to zero.
             std::process::abort();
         }
-        // SAFETY: the copy is dropped by the last holder alone, and no other drops the original.
+        // SAFETY: only the last user drops the copy, and no other drops the original.
         let segment = unsafe { ptr::read(&raw const self.segment) };
         Self { segment, index: self.index }
     }
@@ -166,10 +168,10 @@ impl Drop for Held {
         if self.holders().fetch_sub(1, Ordering::Release) > 1 {
             return;
         }
-        // What the others read of the slot comes before what its next holder writes.
+        // All reads of the other users precede the writes of the next one.
         fence(Ordering::Acquire);
         self.segment.free().slots.push(self.index);
-        // SAFETY: this was the last holder, so that no copy of the `Arc` is used any more, and this one not after this.
+        // SAFETY: this was the last user: no copy of the `Arc` is used any more, nor this one after this call.
         unsafe { ManuallyDrop::drop(&mut self.segment) };
     }
 }
@@ -180,10 +182,10 @@ pub struct SlotMut {
 }
 
 impl SlotMut {
-    /// Ends the writing; the first `len` bytes count.
+    /// Ends writing; the first `len` bytes are the payload.
     ///
     /// # Panics
-    /// When the slot has fewer.
+    /// When the slot is smaller.
     pub fn freeze(self, len: usize) -> Slot {
         assert!(len <= self.held.segment.slot_bytes, "{len} bytes do not fit in a slot");
         Slot { held: self.held, len }
@@ -194,16 +196,16 @@ impl Deref for SlotMut {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the slot has so many bytes, in memory that lives as long as the segment that is held; this is its
-        // only holder in this process, and others cannot write it.
+        // SAFETY: the slot has this many bytes, in memory that lives as long as the held segment. This is its only
+        // user in this process, and other processes cannot write it.
         unsafe { slice::from_raw_parts(self.held.start().as_ptr(), self.held.segment.slot_bytes) }
     }
 }
 
 impl DerefMut for SlotMut {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `deref`; it is borrowed for writing, `SlotMut` cannot be cloned, and peers are told of a slot
-        // only when it is frozen: one that reads it all the same harms itself alone.
+        // SAFETY: as in `deref`; it is borrowed mutably, `SlotMut` cannot be cloned, and peers learn of a slot only
+        // after `freeze`. A peer that reads it earlier harms only itself.
         unsafe { slice::from_raw_parts_mut(self.held.start().as_ptr(), self.held.segment.slot_bytes) }
     }
 }
@@ -214,7 +216,7 @@ impl fmt::Debug for SlotMut {
     }
 }
 
-/// A slot that is written no more. The last clone's drop frees it.
+/// A slot whose writing has ended. Dropping its last clone frees it.
 #[derive(Clone)]
 pub struct Slot {
     held: Held,
@@ -222,12 +224,12 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Whose slot it is.
+    /// The segment of the slot.
     pub fn segment(&self) -> &Arc<Segment> {
         &self.held.segment
     }
 
-    /// Which slot of the segment.
+    /// The index of the slot in its segment.
     pub fn index(&self) -> u32 {
         self.held.index
     }
@@ -237,8 +239,8 @@ impl Deref for Slot {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: `freeze` checked that the slot has so many bytes; nobody writes it while there are holders that share
-        // it, and it lives as long as the segment that they hold.
+        // SAFETY: `freeze` checked that the slot has this many bytes. It is not written while users share it, and it
+        // lives as long as the segment that they hold.
         unsafe { slice::from_raw_parts(self.held.start().as_ptr(), self.len) }
     }
 }

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM as a flag and a wake-up.
+//! SIGINT and SIGTERM, as a flag and a wake-up.
 
 use crate::reactor::Waker;
 use std::io;
@@ -8,25 +8,25 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 const SIGNALS: [i32; 2] = [libc::SIGINT, libc::SIGTERM];
 
-/// How many [`Interrupts`] there are.
+/// Number of [`Interrupts`].
 static CATCHING: AtomicUsize = AtomicUsize::new(0);
 
-/// How many of these have had a signal: the next one ends the process.
+/// Number of these that have received a signal: the next one ends the process.
 static SIGNALLED: AtomicUsize = AtomicUsize::new(0);
 
-/// How many [`Hold`]s there are, of whichever [`Interrupts`].
+/// Number of [`Hold`]s, of all [`Interrupts`].
 static HOLDS: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets `flag` and wakes the reactor when SIGINT or SIGTERM arrives, until dropped. The second one, and when nobody
-/// catches it any more, a signal ends the process as if it had never been caught.
+/// Sets `flag` and wakes the reactor on SIGINT or SIGTERM, until dropped. A second signal, or a signal when none is
+/// left, ends the process as if it had never been caught.
 #[derive(Debug)]
 pub struct Interrupts {
     actions: Actions,
-    /// How many signals have arrived.
+    /// Signals received.
     arrived: Arc<AtomicU32>,
 }
 
-/// While there is one, no signal ends the process: for a wait that itself ends when [`Hold::is_interrupted`].
+/// While it exists, no signal ends the process: for a wait that itself ends when [`Hold::is_interrupted`].
 #[derive(Debug)]
 pub struct Hold {
     arrived: Arc<AtomicU32>,
@@ -34,7 +34,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// True if a signal has arrived since the hold began.
+    /// True if a signal has arrived since the hold was created.
     pub fn is_interrupted(&self) -> bool {
         self.arrived.load(Ordering::SeqCst) != self.before
     }
@@ -46,14 +46,14 @@ impl Drop for Hold {
     }
 }
 
-/// What is done when a signal arrives, until dropped.
+/// Registered signal actions, until dropped.
 #[derive(Debug, Default)]
 struct Actions {
     ids: Vec<signal_hook_registry::SigId>,
 }
 
 impl Interrupts {
-    /// Begins to catch the signals; handlers that were there are called as well.
+    /// Starts to catch the signals. Existing handlers are still called.
     ///
     /// # Errors
     /// When the kernel refuses the handler.
@@ -70,19 +70,19 @@ impl Interrupts {
                 flag.store(true, Ordering::SeqCst);
                 waker.wake();
             };
-            // SAFETY: the action stores atomics and writes 8 bytes to an eventfd; both are allowed in a handler, and neither
-            // allocates, locks or panics.
+            // SAFETY: the action stores atomics and writes 8 bytes to an eventfd. Both are allowed in a handler, and
+            // neither allocates, locks or panics.
             actions.ids.push(unsafe { signal_hook_registry::register(signal, action) }?);
         }
-        // Not before: a signal whose action was not there yet would be lost.
+        // Only now: a signal whose action was not registered yet would be lost.
         CATCHING.fetch_add(1, Ordering::SeqCst);
         Ok(Self { actions, arrived })
     }
 
-    /// Keeps further signals from ending the process until the result is dropped.
+    /// Prevents further signals from ending the process until the result is dropped.
     #[must_use]
     pub fn hold(&self) -> Hold {
-        // Counted first: a signal that arrives in between ends the process or the wait, and is not lost.
+        // Counted first: a signal in between ends the process or the wait, and is not lost.
         let before = self.arrived.load(Ordering::SeqCst);
         HOLDS.fetch_add(1, Ordering::SeqCst);
         Hold { arrived: Arc::clone(&self.arrived), before }
@@ -91,7 +91,7 @@ impl Interrupts {
 
 impl Drop for Interrupts {
     fn drop(&mut self) {
-        // First: a signal that arrives meanwhile ends the process, and is not lost.
+        // First: a signal in between ends the process, and is not lost.
         CATCHING.fetch_sub(1, Ordering::SeqCst);
         self.actions.remove();
         if self.arrived.load(Ordering::SeqCst) != 0 {
@@ -114,10 +114,10 @@ impl Drop for Actions {
     }
 }
 
-/// Has a signal end the process that nobody catches, or that is not the first and nobody holds. Actions run in the order of
-/// their registration: this one before any that has a wait end, and with it its hold. The handler stays for good once there
-/// was one. A signal that arrives in the moment in which the first handler is installed is lost, since the registry has no
-/// way to do what the system would have done.
+/// Ends the process on a signal that is not caught, or is a second one without a hold. Actions run in order of
+/// registration: this one before any that ends a wait and with it its hold. The handler stays for good. A signal in
+/// the moment in which the first handler is installed is lost, since the registry cannot do the system's default
+/// action.
 fn decide_first() -> io::Result<()> {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     if INSTALLED.get().is_some() {
@@ -126,22 +126,22 @@ fn decide_first() -> io::Result<()> {
     for signal in SIGNALS {
         let action = move || {
             let is_caught = CATCHING.load(Ordering::SeqCst) != 0;
-            // A callback that does not end is not to keep the user from ending the program.
+            // A callback that hangs must not keep the user from ending the program.
             let is_another = SIGNALLED.load(Ordering::SeqCst) != 0 && HOLDS.load(Ordering::SeqCst) == 0;
             if !is_caught || is_another {
-                end_by(signal);
+                end_process(signal);
             }
         };
-        // SAFETY: the action reads atomics, and may change a signal's disposition and raise it; all are allowed in a handler,
-        // and none allocates, locks or panics.
+        // SAFETY: the action reads atomics, and may change a signal's disposition and raise it. All are allowed in a
+        // handler, and none allocates, locks or panics.
         unsafe { signal_hook_registry::register(signal, action) }?;
     }
     let _ = INSTALLED.set(());
     Ok(())
 }
 
-/// What the signal does without a handler. It is raised once the handler that calls this has returned.
-fn end_by(signal: i32) {
+/// Does the default action of the signal, which is raised after the calling handler has returned.
+fn end_process(signal: i32) {
     // SAFETY: both calls take numbers only and are allowed in a handler.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);

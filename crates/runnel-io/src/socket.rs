@@ -1,4 +1,4 @@
-//! What sockets of every kind are opened with.
+//! Helpers to open sockets of every kind.
 
 use rustix::fd::OwnedFd;
 use rustix::net::{self, AddressFamily, SocketAddrAny, SocketFlags, SocketType};
@@ -6,10 +6,10 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// They never block, and end with a program that this process becomes.
+/// Flags of all sockets: non-blocking, and closed on exec.
 pub(crate) const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 
-/// A socket for addresses of the family of this one.
+/// A socket for the address family of `ip`.
 ///
 /// # Errors
 /// When descriptors run out, or the kernel does not know the family.
@@ -18,12 +18,12 @@ pub(crate) fn open(ip: IpAddr, kind: SocketType) -> io::Result<OwnedFd> {
     Ok(net::socket_with(family, kind, FLAGS, None)?)
 }
 
-/// The address; `None` if it is not one of the Internet.
+/// The address; `None` if it is not an IP address.
 pub(crate) fn to_std(address: SocketAddrAny) -> Option<SocketAddr> {
     address.try_into().ok()
 }
 
-/// The error, with what was being done before it. Its kind stays.
+/// Adds the operation to an error. Its kind stays.
 pub(crate) fn at(what: fmt::Arguments<'_>, error: impl Into<io::Error>) -> io::Error {
     let error = error.into();
     io::Error::new(error.kind(), format!("{what}: {error}"))

@@ -1,4 +1,4 @@
-//! TCP sockets that never block.
+//! Non-blocking TCP sockets.
 
 use crate::socket::{FLAGS, open, to_std};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -8,16 +8,16 @@ use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-/// Connections that the kernel holds for us until they are accepted.
+/// Backlog of connections that are not accepted yet.
 const BACKLOG: i32 = 1024;
 
-/// How long a connection is silent before the kernel asks.
+/// Idle time of a connection before the first keep-alive probe.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 
-/// How long it waits for an answer before it asks again.
+/// Time between keep-alive probes.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How often it asks in vain.
+/// Unanswered keep-alive probes that end a connection.
 const KEEPALIVE_COUNT: u32 = 3;
 
 /// A socket that accepts connections.
@@ -41,22 +41,22 @@ impl Listener {
         Ok(Self { fd, address })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Takes one waiting connection; `None` when none waits.
+    /// Accepts one waiting connection; `None` if there is none.
     ///
     /// # Errors
-    /// When descriptors or memory run out: the connection stays with the kernel.
+    /// When descriptors or memory run out. The connection then stays in the backlog.
     pub fn accept(&self) -> io::Result<Option<(Stream, SocketAddr)>> {
         match net::acceptfrom_with(&self.fd, FLAGS) {
             Ok((fd, peer)) => {
                 let unknown = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
                 Ok(Some((Stream { fd }, peer.and_then(to_std).unwrap_or(unknown))))
             }
-            // A connection that ended while it waited is nobody's error.
+            // A connection that ended in the backlog is no error.
             Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -76,10 +76,10 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Begins to connect; the stream is writable once that has succeeded or failed.
+    /// Starts to connect. The stream becomes writable once that has succeeded or failed.
     ///
     /// # Errors
-    /// When the address cannot be reached at all, or descriptors run out.
+    /// When the address is unreachable, or descriptors run out.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
         let fd = open(address.ip(), SocketType::STREAM)?;
         match net::connect(&fd, &address) {
@@ -88,15 +88,15 @@ impl Stream {
         }
     }
 
-    /// How the connecting ended, once the stream is writable.
+    /// The result of connecting, once the stream is writable.
     ///
     /// # Errors
-    /// The reason why there is no connection.
+    /// Why there is no connection.
     pub fn finish_connect(&self) -> io::Result<()> {
         Ok(sockopt::socket_error(&self.fd)??)
     }
 
-    /// Sends small messages at once instead of waiting for more.
+    /// Sends small messages at once, without Nagle's algorithm.
     ///
     /// # Errors
     /// When the connection has ended.
@@ -104,7 +104,7 @@ impl Stream {
         Ok(sockopt::set_tcp_nodelay(&self.fd, true)?)
     }
 
-    /// Ends the connection in both directions. What was sent before still arrives, and the reactor tells of the end.
+    /// Ends the connection in both directions. Bytes sent before still arrive, and the reactor reports the end.
     ///
     /// # Errors
     /// When the connection has ended.
@@ -112,8 +112,8 @@ impl Stream {
         Ok(net::shutdown(&self.fd, net::Shutdown::Both)?)
     }
 
-    /// Has the kernel ask a silent peer whether it is there: one that lost its power is noticed within a minute,
-    /// and no process is woken for it.
+    /// Enables keep-alive probes of the kernel: a peer that lost power is detected within a minute, without waking a
+    /// process.
     ///
     /// # Errors
     /// When the connection has ended.
@@ -124,7 +124,7 @@ impl Stream {
         Ok(sockopt::set_socket_keepalive(&self.fd, true)?)
     }
 
-    /// Has the kernel end the connection when the peer takes nothing for so long although there is something to send.
+    /// Makes the kernel end the connection when the peer does not acknowledge sent bytes for this long.
     ///
     /// # Errors
     /// When the connection has ended.
@@ -133,7 +133,7 @@ impl Stream {
         Ok(sockopt::set_tcp_user_timeout(&self.fd, milliseconds)?)
     }
 
-    /// Sends what the kernel takes of `bytes` and tells how much that was; 0 when its buffer is full.
+    /// Sends as many of `bytes` as the kernel accepts; returns their number, 0 when its buffer is full.
     ///
     /// # Errors
     /// When the connection has ended.
@@ -145,7 +145,7 @@ impl Stream {
         }
     }
 
-    /// As [`Stream::send`], for bytes that lie in several places.
+    /// As [`Stream::send`], for bytes in several buffers.
     ///
     /// # Errors
     /// When the connection has ended.
@@ -158,7 +158,7 @@ impl Stream {
         }
     }
 
-    /// Bytes that have arrived and have not been received.
+    /// Received bytes that have not been read.
     ///
     /// # Errors
     /// None in practice.
@@ -166,8 +166,8 @@ impl Stream {
         Ok(rustix::io::ioctl_fionread(&self.fd)?)
     }
 
-    /// Receives into `buffer`: so many bytes, `Some(0)` when the peer has ended the stream, `None` when there is
-    /// nothing yet.
+    /// Receives into `buffer`: the number of bytes, `Some(0)` when the peer has ended the stream, `None` when there
+    /// is nothing yet.
     ///
     /// # Errors
     /// When the connection has failed.
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_arrive_and_the_end_is_told() {
+    fn bytes_and_end_of_stream_arrive() {
         let (near, far) = pair();
         let mut buffer = [0; 8];
         assert_eq!(far.recv(&mut buffer).unwrap(), None);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_buffer_takes_nothing_and_does_not_block() {
+    fn full_buffer_does_not_block() {
         let (near, _far) = pair();
         let block = vec![0; 1 << 20];
         while near.send(&block).unwrap() > 0 {}
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_connection_says_so() {
+    fn refused_connection_is_an_error() {
         let address = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap().address();
         let reactor = Reactor::new().unwrap();
         let stream = Stream::connect(address).unwrap();

@@ -1,12 +1,14 @@
-//! UDP sockets that never block: between two, from anybody, and of multicast groups.
+//! Non-blocking UDP sockets: connected, unconnected, and multicast.
 //!
-//! What holds of multicast on Linux, tried by `tests/it/multicast.rs`:
-//! - A group is joined on an interface, and what is sent by another is not heard there, not even within one host: what is
-//!   sent by loopback reaches nobody who joined elsewhere. So whoever wants to be heard by all sends by each interface.
-//! - What is sent with no hops ([`Options::hops`]) does not leave the host, and is heard there by those who joined on the
-//!   interface that it was sent by.
-//! - With IPv6 a socket that joined a group on one interface hears it on all on which any socket of the host joined it.
-//! - Loopback carries groups of IPv4 alone: those of IPv6 are `NetworkUnreachable` there.
+//! Behaviour of multicast on Linux, checked by `tests/it/multicast.rs`:
+//! - A socket joins a group on one interface. Datagrams sent by another interface do not arrive, even within one
+//!   host; those sent by loopback reach only sockets that joined on loopback. To reach all members, a sender sends by
+//!   each interface.
+//! - Datagrams with a hop limit of 0 ([`Options::hops`]) do not leave the host. They reach sockets of the host that
+//!   joined on the sending interface.
+//! - With IPv6, a socket that joined a group on one interface receives it on all interfaces on which any socket of
+//!   the host joined it.
+//! - Loopback carries only IPv4 groups: for IPv6 groups the error is `NetworkUnreachable`.
 
 mod batch;
 mod directed;
@@ -31,33 +33,33 @@ pub struct Datagrams {
     address: SocketAddr,
 }
 
-/// What became of a datagram that was to be sent.
+/// Result of sending a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// The kernel has it.
+    /// The kernel accepted it.
     Taken,
-    /// The kernel has no room for it, or no way there at present.
+    /// The kernel's buffer is full, or there is no route at present.
     Dropped,
-    /// The peer's host says that nobody takes it there.
+    /// The peer's host reports that no socket receives there.
     Refused,
 }
 
-/// A datagram that was received.
+/// A received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// Bytes of it in the buffer.
+    /// Its bytes in the buffer.
     pub len: usize,
-    /// Who sent it.
+    /// The sender.
     pub from: SocketAddr,
-    /// It was longer than the buffer: the rest is lost.
+    /// It was longer than the buffer; the rest is lost.
     pub cut: bool,
 }
 
 impl Datagrams {
-    /// A socket that receives from anybody, and sends to anybody.
+    /// An unconnected socket.
     ///
     /// # Errors
-    /// When the address is in use or not of this host, there is no such interface, or descriptors run out.
+    /// When the address is in use or not one of this host, the interface does not exist, or descriptors run out.
     pub fn open(options: &Options) -> io::Result<Self> {
         let fd = options
             .open()
@@ -65,20 +67,20 @@ impl Datagrams {
         Self::new(fd)
     }
 
-    /// A socket that receives from anybody at a free port of `ip`.
+    /// An unconnected socket at a free port of `ip`.
     ///
     /// # Errors
-    /// When the address is not of this host, or descriptors run out.
+    /// When the address is not one of this host, or descriptors run out.
     pub fn bind(ip: IpAddr) -> io::Result<Self> {
         let fd = open(ip, SocketType::DGRAM)?;
         net::bind(&fd, &SocketAddr::new(ip, 0))?;
         Self::new(fd)
     }
 
-    /// A socket that sends to `peer` and receives from nobody else.
+    /// A socket that sends to `peer` and receives only from it.
     ///
     /// # Errors
-    /// When there is no way to the peer, or descriptors run out.
+    /// When there is no route to the peer, or descriptors run out.
     pub fn connect(peer: SocketAddr) -> io::Result<Self> {
         let fd = open(peer.ip(), SocketType::DGRAM)?;
         net::connect(&fd, &peer)?;
@@ -91,40 +93,37 @@ impl Datagrams {
         Ok(Self { fd, address })
     }
 
-    /// Our address.
+    /// The local address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address of the peer that it sends to; `None` if it is not connected.
+    /// The peer's address; `None` if the socket is not connected.
     pub fn peer_address(&self) -> Option<SocketAddr> {
         net::getpeername(&self.fd).ok().flatten().and_then(to_std)
     }
 
-    /// Asks for room in the kernel for so many bytes of datagrams that have not been received; it gives at most what
-    /// the system's administrator allows (`net.core.rmem_max`).
+    /// Requests a receive buffer of `bytes` bytes. The kernel grants at most `net.core.rmem_max`.
     ///
     /// # Errors
     /// None in practice.
-    pub fn set_receive_room(&self, bytes: usize) -> io::Result<()> {
+    pub fn set_receive_buffer_size(&self, bytes: usize) -> io::Result<()> {
         Ok(sockopt::set_socket_recv_buffer_size(&self.fd, bytes)?)
     }
 
-    /// Bytes of memory that the kernel has for datagrams that have not been received, with what it needs itself: twice
-    /// what was asked for, if that was allowed.
+    /// Size of the kernel's receive buffer in bytes, including its overhead: twice the request, if that was granted.
     ///
     /// # Errors
     /// None in practice.
-    pub fn receive_room(&self) -> io::Result<usize> {
+    pub fn receive_buffer_size(&self) -> io::Result<usize> {
         Ok(sockopt::socket_recv_buffer_size(&self.fd)?)
     }
 
-    /// Hears, from now on, what is sent to a multicast group and comes by the interface of this index; nothing if it
-    /// does so already.
+    /// Joins a multicast group on the interface with this index. Does nothing if it has already joined.
     ///
     /// # Errors
-    /// When the group is none or of the other family, there is no such interface, or the socket is in as many groups as
-    /// the system's administrator allows (`net.ipv4.igmp_max_memberships`, 20 as a rule).
+    /// When the address is not a group or of the other family, the interface does not exist, or the socket has joined
+    /// as many groups as the system allows (`net.ipv4.igmp_max_memberships`, normally 20).
     pub fn join(&self, group: IpAddr, interface: u32) -> io::Result<()> {
         let joined = match group {
             _ if group.is_ipv4() != self.address.is_ipv4() => Err(Errno::AFNOSUPPORT),
@@ -144,8 +143,8 @@ impl Datagrams {
         }
     }
 
-    /// Hears no longer what [`Datagrams::join`] made it hear; nothing if it does not. A group on an interface that is
-    /// gone counts among those of the socket until it is left.
+    /// Leaves a multicast group on an interface. Does nothing if it has not joined. A group on a removed interface
+    /// counts against the socket's limit until it is left.
     ///
     /// # Errors
     /// When the group is of the other family.
@@ -161,7 +160,7 @@ impl Datagrams {
             IpAddr::V6(group) => sockopt::set_ipv6_drop_membership(&self.fd, &group, interface),
         };
         match left {
-            // An interface that is gone took its groups along.
+            // A removed interface has already left its groups.
             Ok(()) | Err(Errno::ADDRNOTAVAIL | Errno::NODEV) => Ok(()),
             Err(error) => {
                 Err(at(format_args!("leaving {group} on interface {interface} at {}", self.address), error))
@@ -169,36 +168,36 @@ impl Datagrams {
         }
     }
 
-    /// Sends one datagram, whose bytes lie in several places.
+    /// Sends one datagram from several buffers.
     pub fn send_vectored(&self, slices: &[IoSlice<'_>]) -> Sent {
         let mut nothing = SendAncillaryBuffer::default();
         match net::sendmsg(&self.fd, slices, &mut nothing, SendFlags::NOSIGNAL) {
             Ok(_) => Sent::Taken,
             Err(Errno::CONNREFUSED) => Sent::Refused,
-            // A network that is away now may be back for the next one.
+            // A network that is down now may be up for the next datagram.
             Err(_) => Sent::Dropped,
         }
     }
 
-    /// Sends one datagram, whose bytes lie in several places, to `to`; false when the kernel has no room for it now. One
-    /// system call, and no allocation. To a group it goes by the interface that the socket was opened with, or else by
-    /// that of the route.
+    /// Sends one datagram from several buffers to `to`; false when the kernel's buffer is full. One system call, no
+    /// allocation. A datagram to a group leaves by the interface that the socket was opened with, or else by that of
+    /// the route.
     ///
     /// # Errors
-    /// When there is no way there, the datagram is too long, or a firewall does not let it pass. None says that the next
-    /// one fares no better.
+    /// When there is no route, the datagram is too long, or a firewall rejects it. The next datagram may still be
+    /// sent.
     pub fn send_to_vectored(&self, slices: &[IoSlice<'_>], to: SocketAddr) -> io::Result<bool> {
         let mut nothing = SendAncillaryBuffer::default();
         let sent = net::sendmsg_addr(&self.fd, &to, slices, &mut nothing, SendFlags::NOSIGNAL);
         taken(sent).map_err(|error| at(format_args!("datagram to {to} from {}", self.address), error))
     }
 
-    /// As [`Datagrams::send_to_vectored`], out by the interface of this index, from an address of it; without one the
-    /// kernel chooses, which finds none for a group on loopback. It chooses always in IPv6, and for a socket that is bound
-    /// to an address.
+    /// As [`Datagrams::send_to_vectored`], by the interface with this index and from an address of it. Without an
+    /// address the kernel chooses one, which fails for a group on loopback. It always chooses with IPv6, and for a
+    /// bound socket.
     ///
     /// # Errors
-    /// As [`Datagrams::send_to_vectored`], and when there is no such interface.
+    /// As [`Datagrams::send_to_vectored`], and when the interface does not exist.
     pub fn send_by(
         &self,
         interface: u32,
@@ -212,7 +211,7 @@ impl Datagrams {
             .map_err(|error| at(format_args!("datagram to {to} by interface {interface} from {from}"), error))
     }
 
-    /// Receives one datagram, of whomever, into `buffer`; `None` when there is none.
+    /// Receives one datagram from any sender into `buffer`; `None` when there is none.
     ///
     /// # Errors
     /// None in practice.
@@ -228,12 +227,12 @@ impl Datagrams {
         Ok(Some(Received { len: found.bytes, from, cut: found.flags.contains(ReturnFlags::TRUNC) }))
     }
 
-    /// Receives one datagram into `buffer`, cut off where that ends: so many bytes, `None` when there is none.
+    /// Receives one datagram into `buffer`, truncated to its size: the number of bytes, or `None` when there is none.
     ///
     /// # Errors
-    /// Of one that was sent to a peer: `ConnectionRefused` when the peer's host says that nobody takes it there, others
-    /// when the network lost it, such as one that was too long for a part of the way. Each is told once, and none says
-    /// that the next datagram fares no better.
+    /// The error of a datagram sent earlier: `ConnectionRefused` when no socket receives it at the peer's host,
+    /// others when the network lost it, for example because it was too long for a part of the route. Each is reported
+    /// once. The next datagram may still be sent.
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         match net::recv(&self.fd, buffer, RecvFlags::empty()) {
             Ok((received, _)) => Ok(Some(received)),
@@ -249,7 +248,7 @@ impl AsFd for Datagrams {
     }
 }
 
-/// Whether the kernel took a datagram, by what it said.
+/// Whether the kernel accepted a datagram, from the result of the call.
 fn taken<T>(sent: rustix::io::Result<T>) -> rustix::io::Result<bool> {
     match sent {
         Ok(_) => Ok(true),
@@ -274,8 +273,7 @@ mod tests {
         assert_eq!(events.iter().count(), 1);
     }
 
-    /// Keeps the port of a socket, so that nobody else gets it, but takes nothing there any more from whom the socket is
-    /// not connected to.
+    /// Keeps the port of a socket reserved, but stops receiving from any peer that it is not connected to.
     fn keep_without_reader(far: Datagrams) -> Datagrams {
         net::connect(&far, &SocketAddr::new(HERE, 1)).unwrap();
         far
@@ -297,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_is_gone_shows_when_it_is_sent_to() {
+    fn closed_peer_is_reported_on_send() {
         let far = Datagrams::bind(HERE).unwrap();
         let near = Datagrams::connect(far.address()).unwrap();
         let far = keep_without_reader(far);
@@ -311,18 +309,18 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_sent_is_dropped() {
+    fn unsendable_datagram_is_dropped() {
         let far = Datagrams::bind(HERE).unwrap();
         let near = Datagrams::connect(far.address()).unwrap();
         assert_eq!(near.send_vectored(&[IoSlice::new(&[0; 65_508])]), Sent::Dropped);
     }
 
     #[test]
-    fn more_room_holds_more() {
+    fn larger_receive_buffer_holds_more() {
         let far = Datagrams::bind(HERE).unwrap();
         let before = sockopt::socket_recv_buffer_size(&far).unwrap();
-        far.set_receive_room(before / 2).unwrap();
-        // The kernel counts its own needs as well and gives twice what is asked for.
+        far.set_receive_buffer_size(before / 2).unwrap();
+        // The kernel adds its own overhead and grants twice the request.
         assert_eq!(sockopt::socket_recv_buffer_size(&far).unwrap(), before / 2 * 2);
     }
 }

@@ -1,6 +1,6 @@
-//! Unix sockets that keep packets apart and carry descriptors (SEQPACKET); they never block.
+//! Non-blocking Unix SEQPACKET sockets, which preserve packets and carry descriptors.
 
-use crate::closing::{self, ClosedApart};
+use crate::deferred_close::{self, DeferredClose};
 use crate::host;
 use crate::socket::FLAGS;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -18,28 +18,28 @@ use std::path::{Path, PathBuf};
 
 pub mod folder;
 
-/// Connections that the kernel holds for us until they are accepted.
+/// Backlog of connections that are not accepted yet.
 const BACKLOG: i32 = 1024;
 
-/// Bytes of a socket's name: a path ends with a zero, an abstract name begins with one.
+/// Longest socket name, in bytes: a path ends with a zero, an abstract name begins with one.
 const LONGEST: usize = 107;
 
-/// What the kernel calls all users whom this namespace does not know.
-const ANYBODY: u32 = 65534;
+/// The kernel's substitute for user ids outside this namespace.
+const OVERFLOW_UID: u32 = 65534;
 
-/// Most descriptors that one packet carries.
+/// Most descriptors in one packet.
 pub const MAX_FDS: usize = 4;
 
-/// What a listener is found by.
+/// Address of a listener.
 #[derive(Clone, Copy, Debug)]
-pub enum Place<'a> {
-    /// A name that only processes of the same network namespace see, and which ends with its socket.
+pub enum UnixAddress<'a> {
+    /// An abstract name, visible in one network namespace; it ends with its socket.
     Abstract(&'a [u8]),
-    /// A file, for all who reach its folder and are the same user.
+    /// A file, for processes of the same user that can reach its folder.
     Path(&'a Path),
 }
 
-impl Place<'_> {
+impl UnixAddress<'_> {
     fn address(&self) -> io::Result<SocketAddrUnix> {
         let (bytes, shown) = match self {
             Self::Abstract(name) => (*name, format!("abstract name {}", name.escape_ascii())),
@@ -47,7 +47,7 @@ impl Place<'_> {
         };
         if bytes.is_empty() || bytes.len() > LONGEST {
             let count = bytes.len();
-            let what = format!("a socket's {shown} has {count} bytes where 1 to {LONGEST} may be");
+            let what = format!("a socket's {shown} has {count} bytes, but 1 to {LONGEST} are allowed");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         Ok(match self {
@@ -60,37 +60,37 @@ impl Place<'_> {
 /// A socket that accepts connections.
 #[derive(Debug)]
 pub struct PacketListener {
-    // Dropped before the socket, which keeps the number of its file from being given to another.
+    // Dropped before the socket, which keeps the inode number of its file from being reused.
     _file: Option<SocketFile>,
-    /// Who connects can send descriptors before it is accepted.
-    fd: ClosedApart,
+    // A client can send descriptors before it is accepted.
+    fd: DeferredClose,
 }
 
 impl PacketListener {
-    /// Listens at `place`. A file is made for this user alone and goes with the listener; one that a process left
-    /// behind that ended otherwise is replaced.
+    /// Listens at `place`. A file is created for this user only and removed with the listener; a dead file left by a
+    /// crashed process is replaced.
     ///
     /// # Errors
-    /// When the name has no byte or too many, is taken by a living socket or something else, its folder cannot be
-    /// written, or descriptors run out.
-    pub fn bind(place: Place<'_>) -> io::Result<Self> {
+    /// When the name is empty or too long, is taken by a living socket or another file, its folder cannot be written,
+    /// or descriptors run out.
+    pub fn bind(place: UnixAddress<'_>) -> io::Result<Self> {
         let address = place.address()?;
         let fd = socket()?;
-        // The file gets what the socket has: nobody else can connect before it is too late.
+        // The file inherits this mode, so that no other user can connect at any moment.
         fs::fchmod(&fd, Mode::RUSR | Mode::WUSR)?;
         let file = match place {
-            Place::Abstract(_) => net::bind(&fd, &address).map(|()| None)?,
-            Place::Path(path) => Some(bind_file(&fd, path, &address)?),
+            UnixAddress::Abstract(_) => net::bind(&fd, &address).map(|()| None)?,
+            UnixAddress::Path(path) => Some(bind_file(&fd, path, &address)?),
         };
         net::listen(&fd, BACKLOG)?;
         Ok(Self { _file: file, fd: fd.into() })
     }
 
-    /// Takes one waiting connection; `None` when none waits.
+    /// Accepts one waiting connection; `None` if there is none.
     ///
     /// # Errors
-    /// When descriptors or memory run out, or too many connections that have ended cannot be closed: the connection stays
-    /// with the kernel.
+    /// When descriptors or memory run out, or too many closings are pending. The connection then stays in the
+    /// backlog.
     pub fn accept(&self) -> io::Result<Option<Packets>> {
         check_closing()?;
         match net::accept_with(&self.fd, FLAGS) {
@@ -102,7 +102,7 @@ impl PacketListener {
 }
 
 impl Drop for PacketListener {
-    /// Nobody connects from now on, whenever it is closed.
+    /// Refuses connections at once, even if the descriptor is closed later.
     fn drop(&mut self) {
         let _ = net::shutdown(&self.fd, net::Shutdown::Both);
     }
@@ -114,33 +114,34 @@ impl AsFd for PacketListener {
     }
 }
 
-/// Who is at the other end, by the kernel's word.
+/// Credentials of the peer, from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peer {
-    /// Its process id; 0 if it is in a namespace of processes that is not seen from this one.
+    /// Its process id; 0 if its process namespace is not visible from this one.
     pub pid: i32,
-    /// The user id that it acted under when it connected, or began to listen.
+    /// Its effective user id when it connected, or started to listen.
     pub uid: u32,
 }
 
-/// Proof that the process at the other end of a connection is of this one's user: only [`Packets::same_user`] gives it.
+/// Proof that the peer of a connection has this process's user. Only [`Packets::same_user`] creates it.
 #[derive(Clone, Copy, Debug)]
 pub struct SameUser(());
 
-/// What one look at a connection found.
+/// Result of a receive.
 #[derive(Debug)]
 pub enum Received {
-    /// Nothing yet.
+    /// No packet is waiting.
     Nothing,
-    /// That the peer is gone. An empty packet counts as that, since the kernel does not tell them apart.
+    /// The peer is gone. An empty packet also counts as this, since the kernel does not distinguish them.
     End,
     /// A packet.
     Packet {
-        /// Bytes in the buffer.
+        /// Its bytes in the buffer.
         len: usize,
-        /// The descriptors that came with it; none if it is truncated.
+        /// Its descriptors; none if it is truncated.
         fds: Vec<OwnedFd>,
-        /// It was longer than the buffer, had more than [`MAX_FDS`] descriptors, or this process may have no more.
+        /// It was longer than the buffer, had more than [`MAX_FDS`] descriptors, or exceeded this process's
+        /// descriptor limit.
         truncated: bool,
     },
 }
@@ -148,17 +149,17 @@ pub enum Received {
 /// One end of a connection. Dropping it never blocks: another thread closes it.
 #[derive(Debug)]
 pub struct Packets {
-    /// The peer may have queued descriptors.
-    fd: ClosedApart,
+    // The peer may have queued descriptors.
+    fd: DeferredClose,
 }
 
 impl Packets {
     /// Connects to a listener.
     ///
     /// # Errors
-    /// When nobody listens there, another user does at a path, it has too many connections that it has not accepted
-    /// (`WouldBlock`), descriptors run out, or too many connections that have ended cannot be closed.
-    pub fn connect(place: Place<'_>) -> io::Result<Self> {
+    /// When no process listens there, or one of another user at a path; when its backlog is full (`WouldBlock`),
+    /// descriptors run out, or too many closings are pending.
+    pub fn connect(place: UnixAddress<'_>) -> io::Result<Self> {
         let address = place.address()?;
         check_closing()?;
         let fd = socket()?;
@@ -166,7 +167,7 @@ impl Packets {
         Ok(Self { fd: fd.into() })
     }
 
-    /// Who the peer is.
+    /// The peer's credentials.
     ///
     /// # Errors
     /// None in practice.
@@ -175,7 +176,7 @@ impl Packets {
         let mut found = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
         let mut length = size_of::<libc::ucred>() as libc::socklen_t;
         let (fd, place) = (self.fd.as_fd().as_raw_fd(), (&raw mut found).cast());
-        // SAFETY: the kernel writes at most `length` bytes, the size of `found`, and the new length; both outlive the
+        // SAFETY: the kernel writes at most `length` bytes, the size of `found`, and the new length. Both outlive the
         // call.
         let status =
             unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, place, &raw mut length) };
@@ -186,20 +187,20 @@ impl Packets {
         }
     }
 
-    /// Proof that the peer is of the user under whom this process acts, if it is, and that is one known user.
+    /// Proof that the peer has this process's effective user, if so, and if that user is known to this namespace.
     pub fn same_user(&self) -> Option<SameUser> {
-        let is_same = |peer: Peer| peer.uid == host::uid() && peer.uid != ANYBODY;
+        let is_same = |peer: Peer| peer.uid == host::uid() && peer.uid != OVERFLOW_UID;
         self.peer().is_ok_and(is_same).then_some(SameUser(()))
     }
 
-    /// Sends one packet; false when the kernel has no room for it now.
+    /// Sends one packet; false when the kernel's buffer is full.
     ///
     /// # Errors
-    /// When the peer is gone, the packet is empty, longer than the kernel takes at all or has more than [`MAX_FDS`]
-    /// descriptors, or too many descriptors of this user are under way.
+    /// When the peer is gone, the packet is empty, too long for the kernel or has more than [`MAX_FDS`] descriptors,
+    /// or too many descriptors of this user are in transit.
     pub fn send(&self, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> io::Result<bool> {
         if bytes.is_empty() || fds.len() > MAX_FDS {
-            let what = format!("a packet cannot have {} bytes and {} descriptors", bytes.len(), fds.len());
+            let what = format!("cannot send a packet of {} bytes and {} descriptors", bytes.len(), fds.len());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
@@ -219,9 +220,8 @@ impl Packets {
         }
     }
 
-    /// Receives one packet into `buffer`, cut off where that ends. To close the descriptors that came with it may block, and so
-    /// may this call if there are too many: it is for peers that are trusted not to hold up this process. Of others,
-    /// [`Packets::peek`] is used.
+    /// Receives one packet into `buffer`, truncated to its size. Closing its descriptors may block, and so may this
+    /// call if there are too many. Use it only for trusted peers, and [`Packets::peek`] for others.
     ///
     /// # Errors
     /// None in practice.
@@ -229,9 +229,9 @@ impl Packets {
         self.look(buffer, RecvFlags::empty())
     }
 
-    /// The next packet, which stays the next. The descriptors are copies of those that came with it, so that closing them
-    /// never blocks. Once each of them is known to be of a kind whose closing does not block either,
-    /// [`Packets::discard`] passes over the packet; until then it stays, and the connection is of no further use.
+    /// Receives the next packet without removing it. The descriptors are copies, so that closing them never blocks.
+    /// Once each is known to be of a kind whose closing does not block, [`Packets::discard`] removes the packet.
+    /// Until then it stays, and the connection is of no further use.
     ///
     /// # Errors
     /// None in practice.
@@ -239,17 +239,17 @@ impl Packets {
         self.look(buffer, RecvFlags::PEEK)
     }
 
-    /// Passes over the packet that [`Packets::peek`] gave. The descriptors that came with it are closed, other than their
-    /// copies.
+    /// Removes the packet that [`Packets::peek`] returned, and closes its descriptors, though not their copies.
     pub fn discard(&self) {
         let mut control = RecvAncillaryBuffer::default();
-        // The rest of a packet is passed over with its beginning.
+        // A short read removes the whole packet.
         let _ = net::recvmsg(&self.fd, &mut [IoSliceMut::new(&mut [0])], &mut control, RecvFlags::DONTWAIT);
     }
 
-    /// The same where the descriptors that came with it, which are these, may be of any kind: another thread closes them.
+    /// As [`Packets::discard`], if `fds`, the copies, may be of any kind: another thread closes the packet's
+    /// descriptors.
     pub fn discard_unknown(&self, fds: Vec<OwnedFd>) {
-        let copies: Vec<ClosedApart> = fds.into_iter().map(ClosedApart::from).collect();
+        let copies: Vec<DeferredClose> = fds.into_iter().map(DeferredClose::from).collect();
         self.discard();
         drop(copies);
     }
@@ -262,7 +262,7 @@ impl Packets {
         let found = match net::recvmsg(&self.fd, slices, &mut control, flags) {
             Ok(found) => found,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(Received::Nothing),
-            // It went before it read all that it was sent.
+            // The peer ended before it had read all packets.
             Err(Errno::CONNRESET) => return Ok(Received::End),
             Err(error) => return Err(error.into()),
         };
@@ -271,7 +271,7 @@ impl Packets {
             return Ok(Received::End);
         }
         let mut fds = descriptors(&mut control);
-        // The room for alignment may hold one more.
+        // The alignment of the buffer may leave space for one more.
         truncated |= fds.len() > MAX_FDS;
         if truncated {
             fds.clear();
@@ -279,7 +279,7 @@ impl Packets {
         Ok(Received::Packet { len: found.bytes, fds, truncated })
     }
 
-    /// Ends the connection in both directions. What was sent before still arrives, and the reactor tells of the end.
+    /// Ends the connection in both directions. Packets sent before still arrive, and the reactor reports the end.
     ///
     /// # Errors
     /// When the connection has ended.
@@ -289,7 +289,7 @@ impl Packets {
 }
 
 impl Drop for Packets {
-    /// The peer is told of the end at once, whenever it is closed.
+    /// Ends the connection at once, even if the descriptor is closed later.
     fn drop(&mut self) {
         let _ = self.shutdown();
     }
@@ -301,10 +301,10 @@ impl AsFd for Packets {
     }
 }
 
-/// Refuses one more connection while too many that have ended wait to be closed.
+/// Refuses a connection while too many closings are pending.
 fn check_closing() -> io::Result<()> {
-    if closing::is_behind() {
-        let what = "closing others takes long, which brought descriptors that hold it up";
+    if deferred_close::is_behind() {
+        let what = "too many connections are still being closed, since descriptors in their queues block it";
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, what));
     }
     Ok(())
@@ -325,15 +325,15 @@ fn bind_file(fd: &OwnedFd, path: &Path, address: &SocketAddrUnix) -> io::Result<
     SocketFile::at(path)
 }
 
-/// Removes a socket's file to which nobody listens. The living do not hear of it: a socket of another kind can connect to
-/// none of them.
+/// Removes the file of a socket on which no process listens. Living sockets are not affected: a socket of another
+/// kind cannot connect to them.
 ///
-/// Two processes that do so with one name at the same moment may both succeed, and one of them is not found: names are
-/// random, so that this is for a name that a user gave twice.
+/// If two processes do this with one name at the same moment, both may succeed and one of them cannot be reached.
+/// Names are random, so this concerns only a name that a user gave twice.
 fn remove_dead(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
     let taken = |how: &str| io::Error::new(io::ErrorKind::AddrInUse, format!("{} {how}", path.display()));
-    let file = SocketFile::at(path).map_err(|_| taken("is there and is no socket"))?;
-    // A file that stays must not go with this value.
+    let file = SocketFile::at(path).map_err(|_| taken("exists and is not a socket"))?;
+    // A file that stays must not be removed with this value.
     let file = std::mem::ManuallyDrop::new(file);
     let probe = net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, FLAGS, None)?;
     match net::connect(probe, address) {
@@ -348,19 +348,19 @@ fn remove_dead(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
 #[derive(Debug)]
 struct SocketFile {
     path: PathBuf,
-    /// Device and number.
+    /// Device and inode.
     identity: (u64, u64),
 }
 
 impl SocketFile {
     fn at(path: &Path) -> io::Result<Self> {
-        // The process may change its folder before the file is removed.
+        // The process may change its working directory before the file is removed.
         let path = std::path::absolute(path)?;
         let identity = identity(&path)?;
         Ok(Self { path, identity })
     }
 
-    /// Removes it unless another has taken its place.
+    /// Removes the file, unless another has replaced it.
     fn remove(&self) {
         if identity(&self.path).is_ok_and(|found| found == self.identity) {
             let _ = fs::unlink(&self.path);

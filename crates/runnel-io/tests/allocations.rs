@@ -1,4 +1,4 @@
-//! Datagrams are sent and received without allocation.
+//! Sending and receiving datagrams does not allocate.
 
 use std::io::IoSlice;
 
@@ -11,7 +11,7 @@ use runnel_testkit::namespace::require_private_network;
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 #[test]
-fn datagrams_are_sent_and_received_without_allocation() {
+fn datagrams_cause_no_allocation() {
     require_private_network();
     let [near, far] =
         [(); 2].map(|()| Datagrams::open(&Options::at("127.0.0.1:0".parse().unwrap())).unwrap());

@@ -1,5 +1,5 @@
-//! What happens when the process may have no more descriptors, memory or bytes of a file. One test at a time, since
-//! these limits hold for the whole process.
+//! Behaviour at the process's limits of descriptors, memory and file size. One test at a time, since these limits
+//! hold for the whole process.
 
 use std::fs::File;
 use std::io;
@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 use runnel_io::memory::{ForeignWords, SharedWords};
 use runnel_io::segment::Segment;
-use runnel_io::unix::{MAX_FDS, PacketListener, Packets, Place, Received};
+use runnel_io::unix::{MAX_FDS, PacketListener, Packets, Received, UnixAddress};
 use runnel_io::{Doorbell, host};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const MIB: usize = 1 << 20;
 
-/// The turn of one test. Another thread closes the connections of the test before, so the turn begins once none of its
-/// descriptors is open.
+/// Exclusive run of one test. Another thread closes the connections of the previous test, so it starts once none of
+/// its descriptors is open.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     static OPEN_AT_FIRST: OnceLock<usize> = OnceLock::new();
@@ -31,7 +31,7 @@ fn alone() -> MutexGuard<'static, ()> {
     turn
 }
 
-/// Puts a limit back when it is dropped.
+/// Restores a limit when dropped.
 struct Changed(Resource, Rlimit);
 
 impl Changed {
@@ -49,16 +49,16 @@ impl Drop for Changed {
 }
 
 fn descriptors() -> usize {
-    // One is for reading this.
+    // One is open for this reading.
     std::fs::read_dir("/proc/self/fd").unwrap().count() - 1
 }
 
-/// How many more can be open.
+/// Descriptors that can still be opened.
 fn left() -> usize {
     std::iter::from_fn(|| File::open("/dev/null").ok()).collect::<Vec<_>>().len()
 }
 
-/// Files until so many descriptors are left.
+/// Opens files until `left` descriptors are left.
 fn all_but(left: usize) -> Vec<File> {
     let mut files: Vec<_> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
     assert!(files.len() > left);
@@ -68,12 +68,12 @@ fn all_but(left: usize) -> Vec<File> {
 
 fn listener() -> (PacketListener, [u8; 8]) {
     let name = host::random().unwrap().to_ne_bytes();
-    (PacketListener::bind(Place::Abstract(&name)).unwrap(), name)
+    (PacketListener::bind(UnixAddress::Abstract(&name)).unwrap(), name)
 }
 
 fn pair() -> (Packets, Packets) {
     let (listener, name) = listener();
-    let near = Packets::connect(Place::Abstract(&name)).unwrap();
+    let near = Packets::connect(UnixAddress::Abstract(&name)).unwrap();
     (near, listener.accept().unwrap().unwrap())
 }
 
@@ -89,7 +89,7 @@ fn is_out_of_descriptors(error: &io::Error) -> bool {
 }
 
 #[test]
-fn descriptors_that_run_out_while_some_arrive_cost_those_and_nothing_else() {
+fn descriptors_beyond_limit_are_dropped() {
     let _alone = alone();
     let (near, far) = pair();
     let _changed = Changed::to(Resource::Nofile, descriptors() + 20);
@@ -109,50 +109,50 @@ fn descriptors_that_run_out_while_some_arrive_cost_those_and_nothing_else() {
 }
 
 #[test]
-fn without_descriptors_everything_that_needs_one_says_so() {
+fn exhausted_descriptors_are_reported() {
     let _alone = alone();
     let (listener, name) = listener();
-    let waiting = Packets::connect(Place::Abstract(&name)).unwrap();
+    let waiting = Packets::connect(UnixAddress::Abstract(&name)).unwrap();
     let changed = Changed::to(Resource::Nofile, descriptors() + 20);
     let files = all_but(0);
     let errors = [
         SharedWords::new("none", 1).map(drop),
         Segment::new(64, 1).map(drop),
         Doorbell::pair().map(drop),
-        Packets::connect(Place::Abstract(&name)).map(drop),
-        PacketListener::bind(Place::Abstract(b"runnel none")).map(drop),
+        Packets::connect(UnixAddress::Abstract(&name)).map(drop),
+        PacketListener::bind(UnixAddress::Abstract(b"runnel none")).map(drop),
         listener.accept().map(drop),
     ];
     drop((files, changed));
     for (number, outcome) in errors.into_iter().enumerate() {
         assert!(is_out_of_descriptors(&outcome.unwrap_err()), "{number}");
     }
-    // The connection stayed with the kernel.
+    // The connection stayed in the backlog.
     let far = listener.accept().unwrap().unwrap();
     assert!(waiting.send(b"late", &[]).unwrap());
     assert_eq!(received(&far).0, 4);
 }
 
 #[test]
-fn a_listener_that_does_not_accept_is_full_at_last_and_holds_up_nobody() {
+fn full_backlog_does_not_block_clients() {
     let _alone = alone();
     let limit = getrlimit(Resource::Nofile);
     let _changed = Changed::to(Resource::Nofile, limit.maximum.unwrap_or(8192).min(8192) as usize);
     let (_listener, name) = listener();
     let mut connected = Vec::new();
     let error = loop {
-        match Packets::connect(Place::Abstract(&name)) {
+        match Packets::connect(UnixAddress::Abstract(&name)) {
             Ok(packets) => connected.push(packets),
             Err(error) => break error,
         }
     };
-    // Where descriptors are few they run out first.
+    // At a low limit, descriptors run out first.
     let full = error.kind() == io::ErrorKind::WouldBlock;
     assert!(full || is_out_of_descriptors(&error), "{error} after {}", connected.len());
 }
 
 #[test]
-fn memory_beyond_the_limit_of_files_is_an_error_and_no_signal() {
+fn memory_beyond_file_limit_is_an_error() {
     let _alone = alone();
     let changed = Changed::to(Resource::Fsize, 64 * MIB);
     let too_much = SharedWords::new("beyond", 64 * MIB + 1).unwrap_err();
@@ -163,9 +163,9 @@ fn memory_beyond_the_limit_of_files_is_an_error_and_no_signal() {
 }
 
 #[test]
-fn memory_that_the_host_does_not_have_is_an_error_and_none_of_it_is_taken() {
+fn unavailable_memory_is_not_allocated() {
     let _alone = alone();
-    // If it were taken after all, this would end it early.
+    // If the memory were allocated, this would end it early.
     let changed = Changed::to(Resource::Fsize, 64 * MIB);
     let mut outcomes = vec![Segment::new(1 << 30, 1 << 20).map(drop)];
     outcomes.extend([1 << 46, 1 << 62].map(|bytes| SharedWords::new("too much", bytes).map(drop)));
@@ -176,7 +176,7 @@ fn memory_that_the_host_does_not_have_is_an_error_and_none_of_it_is_taken() {
 }
 
 #[test]
-fn memory_that_cannot_be_mapped_is_an_error_at_either_end() {
+fn unmappable_memory_is_an_error() {
     let _alone = alone();
     let shared = SharedWords::new("large", 64 * MIB).unwrap();
     let fd = shared.fd().try_clone_to_owned().unwrap();

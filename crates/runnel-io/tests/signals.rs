@@ -1,4 +1,4 @@
-//! A signal that arrives while catching begins or ends.
+//! Signals that arrive while catching begins or ends.
 
 use std::env;
 use std::process::Command;
@@ -10,37 +10,37 @@ use runnel_io::Reactor;
 use runnel_io::signals::Interrupts;
 use runnel_testkit::process::{Peer, Signal, within};
 
-/// Set in the process that signals are sent to, which they may end.
+/// Set in the process that receives signals, which may end it.
 const CATCHES: &str = "RUNNEL_IO_CATCHES";
 
 /// Set in the process whose waits are ended by signals, which must not end it.
 const HOLDS: &str = "RUNNEL_IO_HOLDS";
 
-/// How many waits that process holds and has ended at most, and for how long it does so.
+/// Most waits that this process holds and ends, and the longest time for it.
 const SIGNALS: u32 = 30_000;
 const LASTING: Duration = Duration::from_secs(5);
 
 #[test]
-fn no_signal_is_lost_where_catching_begins_and_ends() {
+fn no_signal_is_lost_at_start_or_end_of_catching() {
     if env::var_os(CATCHES).is_some() {
-        return catch_again_and_again();
+        return catch_repeatedly();
     }
     for _ in 0..50 {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "no_signal_is_lost_where_catching_begins_and_ends", "--nocapture"]);
+        command.args(["--exact", "no_signal_is_lost_at_start_or_end_of_catching", "--nocapture"]);
         command.env(CATCHES, "");
         let mut catching = Peer::spawn("catching", command).unwrap();
         catching.wait_for_line(|line| line.contains("begun"), within(30)).unwrap();
         catching.signal(Signal::INT).unwrap();
-        // Caught or not, it ends.
+        // Caught or not, the signal ends it.
         catching.wait_exit(within(30)).unwrap();
     }
 }
 
-fn catch_again_and_again() {
+fn catch_repeatedly() {
     let reactor = Reactor::new().unwrap();
     let caught = Arc::new(AtomicBool::new(false));
-    // The very first time installs the handler, within which the registry may lose a signal.
+    // The first call installs the handler, during which the registry may lose a signal.
     drop(Interrupts::catch(&caught, reactor.waker()).unwrap());
     println!("begun");
     while !caught.load(Ordering::SeqCst) {
@@ -49,20 +49,20 @@ fn catch_again_and_again() {
 }
 
 #[test]
-fn signal_that_ends_a_held_wait_does_not_end_the_process() {
+fn signal_ends_held_wait_but_not_process() {
     if env::var_os(HOLDS).is_some() {
-        return hold_again_and_again();
+        return hold_repeatedly();
     }
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["--exact", "signal_that_ends_a_held_wait_does_not_end_the_process", "--nocapture"]);
+    command.args(["--exact", "signal_ends_held_wait_but_not_process", "--nocapture"]);
     command.env(HOLDS, "");
     let mut holding = Peer::spawn("holding", command).unwrap();
     assert!(holding.wait_exit(within(60)).unwrap().success(), "{}", holding.output());
 }
 
-/// Lets go on this thread as soon as the signal is seen that another one has yet to handle to its end. Another one that
-/// catches the signals, too, has no hold of its own.
-fn hold_again_and_again() {
+/// Releases the hold on this thread as soon as the signal is seen, while another thread still handles it. Another
+/// user of the signals has no hold.
+fn hold_repeatedly() {
     let reactor = Reactor::new().unwrap();
     let caught = Arc::new(AtomicBool::new(false));
     let interrupts = Interrupts::catch(&caught, reactor.waker()).unwrap();
@@ -91,7 +91,7 @@ fn hold_again_and_again() {
     });
 }
 
-/// Gives way now and then: there may be one core.
+/// Yields now and then, since there may be one core.
 fn wait_until(mut is_so: impl FnMut() -> bool) {
     let mut looks = 0;
     while !is_so() {

@@ -1,31 +1,31 @@
-//! What the methods of the master API and the slave API answer: `[status, message, value]`.
+//! Answers of the master API and the slave API: `[status, message, value]`.
 
 use std::fmt;
 
-use crate::told::brief;
+use crate::peer_text::sanitize_value;
 use crate::xmlrpc::Value;
 
-/// The status of a call that failed on the caller's side.
+/// Status of a call that failed because of its caller.
 pub const ERROR: i32 = -1;
 
-/// The status of a call that failed on the side of whoever answers.
+/// Status of a call that failed on the server.
 pub const FAILURE: i32 = 0;
 
-/// The status of a call that was carried out.
+/// Status of a call that was carried out.
 pub const SUCCESS: i32 = 1;
 
-/// Such an answer, taken apart.
+/// A parsed answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answer<'a> {
-    /// [`SUCCESS`], [`FAILURE`] or [`ERROR`], as far as peers keep to it.
+    /// [`SUCCESS`], [`FAILURE`] or [`ERROR`]; a peer may send other numbers.
     pub status: i32,
-    /// A text for people; empty where another value stands in its place.
+    /// Text for people; empty if the peer sent no string.
     pub message: &'a str,
-    /// What was asked for; of no meaning unless the call was carried out.
+    /// The result. It has no meaning unless the status is [`SUCCESS`].
     pub value: &'a Value,
 }
 
-/// A value that is no such answer: the beginning of it.
+/// A value that is not an answer; holds its beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotAnAnswer(String);
 
@@ -38,24 +38,24 @@ impl fmt::Display for NotAnAnswer {
 impl std::error::Error for NotAnAnswer {}
 
 impl<'a> Answer<'a> {
-    /// Takes an answer apart.
+    /// Parses an answer.
     ///
     /// # Errors
-    /// When it does not have three elements, or the first is no number.
+    /// When the value does not have three elements, or the first is not an int.
     pub fn parse(answer: &'a Value) -> Result<Self, NotAnAnswer> {
         match answer.as_array() {
             Some([Value::Int(status), message, value]) => {
                 Ok(Self { status: *status, message: message.as_str().unwrap_or_default(), value })
             }
-            _ => Err(NotAnAnswer(brief(answer))),
+            _ => Err(NotAnAnswer(sanitize_value(answer))),
         }
     }
 
-    /// The value, if the call was carried out.
+    /// The value of a successful call.
     ///
     /// # Errors
-    /// The reason given, if it was not.
-    pub fn granted(self) -> Result<&'a Value, &'a str> {
+    /// The reason that the peer gave for a failure.
+    pub fn into_result(self) -> Result<&'a Value, &'a str> {
         match self {
             Self { status: SUCCESS, value, .. } => Ok(value),
             Self { message: "", .. } => Err("no reason given"),
@@ -74,21 +74,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_grants_a_value_or_says_why_not() {
-        let granted = |value: &Value| {
-            let granted = Answer::parse(value).map(Answer::granted);
-            granted.map(|granted| granted.cloned().map_err(str::to_owned))
+    fn answer_gives_value_or_reason() {
+        let into_result = |value: &Value| {
+            let into_result = Answer::parse(value).map(Answer::into_result);
+            into_result.map(|into_result| into_result.cloned().map_err(str::to_owned))
         };
-        assert_eq!(granted(&answer(SUCCESS, "", 7)), Ok(Ok(7.into())));
-        assert_eq!(granted(&answer(ERROR, "no such node", 7)), Ok(Err("no such node".to_owned())));
+        assert_eq!(into_result(&answer(SUCCESS, "", 7)), Ok(Ok(7.into())));
+        assert_eq!(into_result(&answer(ERROR, "no such node", 7)), Ok(Err("no such node".to_owned())));
         for no_text in [Value::from(""), 5.into()] {
             let refusal = Value::Array(vec![FAILURE.into(), no_text, 0.into()]);
-            assert_eq!(granted(&refusal), Ok(Err("no reason given".to_owned())));
+            assert_eq!(into_result(&refusal), Ok(Err("no reason given".to_owned())));
         }
     }
 
     #[test]
-    fn what_is_no_answer_is_shown() {
+    fn malformed_answer_is_shown() {
         for odd in
             [Value::from(7), vec![1.into(), "".into()].into(), vec!["1".into(), "".into(), 7.into()].into()]
         {

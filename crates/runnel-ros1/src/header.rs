@@ -1,4 +1,4 @@
-//! The connection header that opens every TCPROS connection.
+//! Connection header: the fields that both ends of a TCPROS connection exchange first.
 //!
 //! ```text
 //!  0       4                       (little-endian)
@@ -6,34 +6,34 @@
 //! | total | n     | key=value | n     | key=value | ...
 //! +-------+-------+-----------+-------+-----------+
 //! ```
-//! The total counts everything after itself. Source: the TCPROS connection header as rospy and roscpp speak it.
+//! `total` counts everything after itself. Source: the TCPROS connection header of rospy and roscpp.
 
 use std::fmt;
 
-/// Longest header that is accepted, in bytes; message definitions travel in it.
+/// Longest header that is accepted, in bytes. Headers carry message definitions.
 pub const MAX_HEADER: usize = 1 << 20;
 
 /// Most fields that a header may have.
 pub const MAX_FIELDS: usize = 128;
 
-/// Longest value of a field that is kept while a link stands, in bytes: the name of a node or type is far shorter.
+/// Longest value of a field that is stored with a link, in bytes. Names of nodes and types are far shorter.
 pub const MAX_VALUE: usize = 1024;
 
-/// The fields of a connection header, in their order.
+/// The fields of a connection header, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionHeader {
     fields: Vec<(String, String)>,
 }
 
-/// Why bytes are not a connection header.
+/// Why bytes are not a valid connection header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeaderError {
-    /// The fields are longer than [`MAX_HEADER`].
+    /// The header is longer than [`MAX_HEADER`].
     TooLong {
         /// Bytes of the fields.
         bytes: usize,
     },
-    /// A field's length goes beyond the header.
+    /// A field's length exceeds the rest of the header.
     FieldBeyondHeader {
         /// Bytes that the field claims.
         claimed: usize,
@@ -44,7 +44,7 @@ pub enum HeaderError {
     FieldWithoutEquals(String),
     /// More fields than [`MAX_FIELDS`].
     TooManyFields,
-    /// A field that must be there is not.
+    /// A required field is missing.
     Missing(&'static str),
     /// The value of a field is longer than [`MAX_VALUE`].
     FieldTooLong(&'static str),
@@ -77,7 +77,7 @@ impl ConnectionHeader {
         Self { fields: fields.into_iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect() }
     }
 
-    /// The header that refuses a connection and says why.
+    /// A header that refuses a connection, with the reason.
     pub fn error(why: &str) -> Self {
         Self::new([("error", why)])
     }
@@ -92,7 +92,7 @@ impl ConnectionHeader {
         self.fields.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
-    /// The value of a field that is kept for as long as a link stands; empty if the field is not there.
+    /// The value of a field that is stored with a link; empty if the field is missing.
     ///
     /// # Errors
     /// [`HeaderError::FieldTooLong`] names the field.
@@ -101,7 +101,7 @@ impl ConnectionHeader {
         if value.len() > MAX_VALUE { Err(HeaderError::FieldTooLong(key)) } else { Ok(value) }
     }
 
-    /// The value of a field that must be there and not be empty.
+    /// The value of a required field, which must not be empty.
     ///
     /// # Errors
     /// [`HeaderError::Missing`] or [`HeaderError::FieldTooLong`] names the field.
@@ -110,11 +110,11 @@ impl ConnectionHeader {
         if value.is_empty() { Err(HeaderError::Missing(key)) } else { Ok(value) }
     }
 
-    /// Reads the fields that follow the total length. Text that is not UTF-8 is kept with replacement characters:
-    /// definitions carry comments in other encodings.
+    /// Parses the fields that follow the total length. Invalid UTF-8 is replaced, since message definitions carry
+    /// comments in other encodings.
     ///
     /// # Errors
-    /// When they are too long, a field is malformed, or there are too many.
+    /// When the header is too long, a field is malformed, or there are too many fields.
     pub fn parse(mut bytes: &[u8]) -> Result<Self, HeaderError> {
         if bytes.len() > MAX_HEADER {
             return Err(HeaderError::TooLong { bytes: bytes.len() });
@@ -131,12 +131,12 @@ impl ConnectionHeader {
         Ok(Self { fields })
     }
 
-    /// The bytes of the fields without their total length, as headers go in calls.
+    /// The bytes of the fields without the total length, as UDPROS sends a header in a call.
     pub fn emit_fields(&self) -> Vec<u8> {
         self.emit().split_off(4)
     }
 
-    /// The bytes of the header, its total length first.
+    /// The bytes of the header, total length first.
     pub fn emit(&self) -> Vec<u8> {
         let mut out = vec![0; 4];
         for (key, value) in &self.fields {
@@ -172,13 +172,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_is_emitted_as_roscpp_does() {
+    fn header_bytes_match_roscpp() {
         let bytes = ConnectionHeader::new([("topic", "/a"), ("md5sum", "*")]).emit();
         assert_eq!(bytes, b"\x18\0\0\0\x08\0\0\0topic=/a\x08\0\0\0md5sum=*");
     }
 
     #[test]
-    fn what_is_emitted_is_parsed() {
+    fn emitted_header_parses_back() {
         let header = ConnectionHeader::new([("a", "b=c"), ("empty", ""), ("text", "two\nlines")]);
         let parsed = ConnectionHeader::parse(&header.emit()[4..]).unwrap();
         assert_eq!(parsed, header);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_and_what_is_kept_of_it_are_bounded_wherever_it_came_from() {
+    fn header_and_stored_fields_are_bounded() {
         let parse = |length: usize| {
             let fields = ConnectionHeader::new([("definition", "x".repeat(length - 15).as_str())]);
             ConnectionHeader::parse(&fields.emit_fields())
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn text_in_another_encoding_is_tolerated() {
+    fn header_tolerates_other_text_encodings() {
         let parsed = ConnectionHeader::parse(b"\x03\0\0\0k=\xe9").unwrap();
         assert_eq!(parsed.get("k"), Some("\u{fffd}"));
     }

@@ -1,13 +1,13 @@
-//! How an engine speaks of connections to whoever owns the sockets.
+//! Interface between an engine and the driver that owns its sockets.
 
 use core::fmt;
 use core::net::SocketAddr;
 
-/// One connection of an engine. Never used twice within the life of the engine.
+/// Id of one connection of an engine. An engine never uses an id twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId(pub u64);
 
-/// A host and port to connect to, as a peer wrote them: the host may be a name or an address.
+/// A host and port to connect to, as a peer wrote them. The host is a name or an address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
     /// Host name, IPv4 address, or IPv6 address without brackets.
@@ -26,33 +26,33 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// What an engine wants done with its sockets, given out by `poll_transmit` in the order it must happen.
+/// A socket operation that an engine requests. `poll_transmit` returns these in the order in which they must be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transmit {
-    /// Open a connection; answered by `handle_connected`, or by `handle_closed` when it cannot be opened.
+    /// Open a connection. `handle_connected` follows, or `handle_closed` if it cannot be opened.
     Connect {
-        /// The engine's name for the connection.
+        /// Id of the connection.
         conn: ConnId,
-        /// Where to.
+        /// The peer.
         to: Endpoint,
     },
-    /// Open a datagram socket; answered by `handle_bound`, or by `handle_closed` when it cannot be opened.
+    /// Open a datagram socket. `handle_bound` follows, or `handle_closed` if it cannot be opened.
     OpenDatagram {
-        /// The engine's name for it.
+        /// Id of the socket.
         conn: ConnId,
-        /// The one peer that it sends to; without one it receives from any.
+        /// The only peer that the socket sends to; `None` if it receives from any.
         to: Option<SocketAddr>,
     },
-    /// Send these bytes after all that was sent before.
+    /// Send these bytes after all earlier ones.
     Send {
-        /// Over which connection.
+        /// The connection.
         conn: ConnId,
-        /// What to send.
+        /// The bytes.
         bytes: Vec<u8>,
     },
-    /// Send what is still queued, then close. The engine has forgotten the connection: nothing is answered.
+    /// Send what is queued, then close. The engine has forgotten the connection and expects no reply.
     Close {
-        /// Which connection.
+        /// The connection.
         conn: ConnId,
     },
 }

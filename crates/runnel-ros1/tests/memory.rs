@@ -1,19 +1,19 @@
-//! Messages that there is no memory for: an error for each, and the program goes on. Each test runs in a process of its own
-//! that may have little memory.
+//! Messages that exceed available memory: each is an error, and the program continues. Each test runs in a process
+//! with limited memory.
 
 use std::process::Command;
 
 use runnel_core::bounds::{MAX_MESSAGE, QueueBound};
 use runnel_core::wire::{DecodeErrorKind, NoMemory, decode};
-use runnel_ros1::tcpros::{FrameError, FrameReader, ResponseReader, SendQueue, response_head, try_frame};
+use runnel_ros1::tcpros::{FrameError, FrameReader, ResponseReader, SendQueue, response_prefix, try_frame};
 
-/// Set in the process that has little memory.
+/// Set in the process with limited memory.
 const LITTLE: &str = "RUNNEL_LITTLE_MEMORY";
 
-/// Kibibytes of addresses that such a process may have.
+/// Address space of that process, in KiB.
 const LIMIT: &str = "300000";
 
-/// Runs a test again in a process that may have little memory. Tells whether this is that process.
+/// Runs a test again in a process with limited memory. Returns whether this is that process.
 fn with_little_memory(test: &str) -> bool {
     if std::env::var_os(LITTLE).is_some() {
         return true;
@@ -28,7 +28,7 @@ fn with_little_memory(test: &str) -> bool {
     false
 }
 
-/// Gives a reader a message of `length` bytes by parts, until it is whole or refused.
+/// Feeds a reader a message of `length` bytes in parts, until it is complete or refused.
 fn receive(reader: &mut FrameReader, length: u32) -> Result<usize, FrameError> {
     let part = vec![7; 64 * 1024];
     assert_eq!(reader.take(&mut &length.to_le_bytes()[..], Vec::new)?, None);
@@ -52,20 +52,20 @@ fn frame_beyond_memory_is_an_error() {
         panic!("it is refused");
     };
     assert!(length == 900_000_000 && arrived > 1 << 20, "{arrived} of {length}");
-    // What it held is free again.
+    // The memory of the refused message is free again.
     assert_eq!(receive(&mut FrameReader::new(MAX_MESSAGE), 50_000_000), Ok(50_000_000));
 }
 
 #[test]
-fn room_for_frame_beyond_memory_is_refused() {
-    if !with_little_memory("room_for_frame_beyond_memory_is_refused") {
+fn receive_buffer_beyond_memory_is_refused() {
+    if !with_little_memory("receive_buffer_beyond_memory_is_refused") {
         return;
     }
     let mut reader = FrameReader::new(MAX_MESSAGE);
     reader.take(&mut &900_000_000u32.to_le_bytes()[..], Vec::new).unwrap();
-    while let Some(room) = reader.room() {
-        let count = room.len();
-        assert_eq!(reader.arrived(count), None);
+    while let Some(buffer) = reader.receive_buffer() {
+        let count = buffer.len();
+        assert_eq!(reader.advance(count), None);
     }
     let refused = reader.take(&mut &[0; 64][..], Vec::new);
     assert!(matches!(refused, Err(FrameError::NoMemory { length: 900_000_000, .. })), "{refused:?}");
@@ -101,26 +101,26 @@ fn own_message_beyond_memory_is_an_error() {
 }
 
 #[test]
-fn bytes_without_memory_to_go_first_are_an_error() {
-    if !with_little_memory("bytes_without_memory_to_go_first_are_an_error") {
+fn preamble_beyond_memory_is_an_error() {
+    if !with_little_memory("preamble_beyond_memory_is_an_error") {
         return;
     }
     let mut queue = SendQueue::new(QueueBound { messages: 10, bytes: usize::MAX });
     queue.push(vec![7; 110_000_000], 5);
-    assert!(queue.put_first(&vec![7; 110_000_000]).is_err());
+    assert!(queue.insert_preamble(&vec![7; 110_000_000]).is_err());
     assert_eq!((queue.len(), queue.slices(9).map(<[u8]>::len).collect()), (1, vec![109_999_999]));
-    assert_eq!(queue.put_first(&[7; 5]), Ok(1));
+    assert_eq!(queue.insert_preamble(&[7; 5]), Ok(1));
 }
 
 #[test]
-fn reason_of_a_failure_beyond_memory_is_an_error() {
-    if !with_little_memory("reason_of_a_failure_beyond_memory_is_an_error") {
+fn failure_reason_beyond_memory_is_an_error() {
+    if !with_little_memory("failure_reason_beyond_memory_is_an_error") {
         return;
     }
-    // What is no text takes three times as much as one.
+    // Invalid UTF-8 takes three times as much as text.
     let reason = vec![0xff; 70_000_000];
     let mut reader = ResponseReader::new(MAX_MESSAGE);
-    assert_eq!(reader.take(&mut &response_head(false, reason.len())[..]), Ok(None));
+    assert_eq!(reader.take(&mut &response_prefix(false, reason.len())[..]), Ok(None));
     let refused = reader.take(&mut &reason[..]);
     assert!(matches!(refused, Err(FrameError::NoMemory { length: 70_000_000, .. })), "{refused:?}");
 }

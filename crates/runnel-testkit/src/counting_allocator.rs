@@ -1,11 +1,11 @@
-//! An allocator that counts, for programs of tests that say what may be allocated:
+//! Counting allocator, for test programs that check allocations:
 //! `#[global_allocator] static ALLOCATOR: CountingAllocator = CountingAllocator;`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Passes everything on to the system's allocator, and counts it.
+/// Forwards to the system's allocator, and counts allocations.
 pub struct CountingAllocator;
 
 static OF_PROCESS: AtomicU64 = AtomicU64::new(0);
@@ -15,33 +15,33 @@ thread_local! {
     static OF_THREAD: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How often this thread has allocated or resized memory.
+/// Allocations and reallocations of this thread.
 pub fn allocations_of_thread() -> u64 {
     OF_THREAD.get()
 }
 
-/// How often the process has allocated or resized memory.
+/// Allocations and reallocations of the process.
 pub fn allocations_of_process() -> u64 {
     OF_PROCESS.load(Ordering::SeqCst)
 }
 
-/// Bytes that are allocated now.
+/// Bytes allocated now.
 pub fn held_bytes() -> usize {
     HELD.load(Ordering::SeqCst)
 }
 
 fn count() {
     OF_PROCESS.fetch_add(1, Ordering::Relaxed);
-    // A thread that ends may free and allocate when it has no such place any more.
+    // A thread that ends may still free and allocate after its counter is destroyed.
     let _ = OF_THREAD.try_with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: each call is passed on to the system's allocator as it is; counting does not allocate.
+// SAFETY: each call is forwarded unchanged to the system's allocator; counting does not allocate.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
         HELD.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps to the contract of this function, which is that of the one called.
+        // SAFETY: the caller fulfils the contract of this function, which is that of the called one.
         unsafe { System.alloc(layout) }
     }
 

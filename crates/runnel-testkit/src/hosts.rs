@@ -1,7 +1,7 @@
-//! Hosts for tests: each is a network namespace of its own, joined to others by cables that end in it.
+//! Test hosts: network namespaces joined by virtual cables.
 //!
-//! A namespace is of a thread, not of the process: what is on a host is made on a thread that moved there, and a socket
-//! stays where it was made, whoever uses it.
+//! A namespace belongs to a thread, not to the process. A socket created on a thread in the namespace stays there,
+//! whatever thread uses it.
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
@@ -11,21 +11,21 @@ use std::thread;
 use crate::namespace::require_private_network;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
-/// A network namespace with loopback, which is gone when nothing of it is used any more.
+/// A network namespace with loopback. It is removed when nothing in it is used any more.
 pub struct Host {
     namespace: File,
 }
 
 impl Host {
-    /// One with loopback alone, which is up.
+    /// A host with only loopback, which is up.
     ///
     /// # Panics
-    /// Where the network is not private to the tests.
+    /// Outside the tests' private network.
     #[allow(clippy::new_without_default, reason = "it makes something outside of the program")]
     pub fn new() -> Self {
         require_private_network();
         let made = thread::spawn(|| {
-            // SAFETY: no table of descriptors is taken apart, only the network of this thread.
+            // SAFETY: only the network namespace of this thread changes, no descriptor table.
             unsafe { unshare_unsafe(UnshareFlags::NEWNET) }
                 .expect("root of a user namespace, as ./test makes it");
             File::open("/proc/thread-self/ns/net").unwrap()
@@ -35,10 +35,10 @@ impl Host {
         host
     }
 
-    /// Does something on this host.
+    /// Runs `work` on this host.
     ///
     /// # Panics
-    /// As `work` does.
+    /// When `work` panics.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         let there = || {
             let network = Some(LinkNameSpaceType::Network);
@@ -49,7 +49,7 @@ impl Host {
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    /// Runs `ip` with these words.
+    /// Runs `ip` with these arguments.
     ///
     /// # Panics
     /// When it fails.
@@ -59,18 +59,18 @@ impl Host {
         assert!(status.success(), "ip {words}");
     }
 
-    /// Lays a cable to another host: `name` is what both call their end of it. Both ends are up, and have no address.
+    /// Adds a cable to another host. Both ends have this name, are up, and have no address.
     pub fn join(&self, other: &Self, name: &str) {
         let there = format!("/proc/{}/fd/{}", process::id(), other.namespace.as_raw_fd());
         self.ip(&format!("link add {name} type veth peer name {name} netns {there}"));
         for host in [self, other] {
-            // What the kernel gives of itself may not be used before it is sure that nobody else has it.
+            // A link-local address of the kernel could not be used until duplicate detection has ended.
             host.ip(&format!("link set {name} addrgenmode none"));
             host.ip(&format!("link set {name} up"));
         }
     }
 
-    /// Gives an interface an address with its prefix.
+    /// Adds an address with its prefix length to an interface.
     pub fn address(&self, name: &str, address: &str) {
         let sure = if address.contains(':') { " nodad" } else { "" };
         self.ip(&format!("address add {address} dev {name}{sure}"));

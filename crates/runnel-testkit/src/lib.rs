@@ -1,5 +1,5 @@
-//! What Runnel's tests are made with: a virtual network on a clock of its own, processes that end with the test, messages,
-//! and proof that no packet of a test leaves the machine.
+//! Test tools of Runnel: a virtual network with its own clock, child processes that end with the test, test messages,
+//! and a check that no test packet leaves the machine.
 
 pub mod counting_allocator;
 pub mod embedded_rtps;

@@ -1,4 +1,4 @@
-//! RTPS participant on a socket of loopback, for tests that send what no program of ROS would.
+//! RTPS participant on a loopback socket, for tests that send what no ROS program would send.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use runnel_core::time::Instant;
 use runnel_rtps::wire::{EntityId, GuidPrefix, Message, Submessage, Timestamp};
 use runnel_rtps::{Config, EndpointOptions, Event, Full, ParticipantWithWriters};
 
-/// How long [`LoopbackParticipant::poll_once`] waits for a datagram.
+/// Time that [`LoopbackParticipant::poll_once`] waits for a datagram.
 const WAIT: Duration = Duration::from_millis(5);
 
 /// A participant with its socket and clock.
 pub struct LoopbackParticipant {
     /// The engine.
     pub participant: ParticipantWithWriters<Arc<[u8]>>,
-    /// What it has told so far.
+    /// All events of the engine.
     pub events: Vec<Event>,
-    /// Datagrams with samples of this writer are lost.
+    /// Datagrams with samples of this writer are dropped.
     pub muted: Option<EntityId>,
     socket: UdpSocket,
     began: Clock,
 }
 
 impl LoopbackParticipant {
-    /// A participant whose prefix is this byte, with this user data. It announces itself to the first `peers` participants
-    /// of a domain.
+    /// A participant with this byte in its prefix, and this user data. It announces itself to the first `peers`
+    /// participants of a domain.
     ///
     /// # Panics
     /// When there is no socket.
@@ -34,7 +34,7 @@ impl LoopbackParticipant {
         Self::named(domain, GuidPrefix([prefix; 12]), peers, user_data)
     }
 
-    /// One of this prefix.
+    /// A participant with this prefix.
     ///
     /// # Panics
     /// When there is no socket.
@@ -55,12 +55,12 @@ impl LoopbackParticipant {
         Instant(1 + self.began.elapsed().as_nanos() as u64)
     }
 
-    /// Makes a writer that keeps its last sample for late readers.
+    /// Creates a writer that keeps its last sample for late joiners.
     pub fn create_writer(&mut self, topic: &str, type_name: &str, user_data: &str) -> EntityId {
         self.create_writer_with(topic, type_name, user_data, QoS::keep_last(1).transient_local())
     }
 
-    /// Makes a writer.
+    /// Creates a writer.
     pub fn create_writer_with(
         &mut self,
         topic: &str,
@@ -80,13 +80,13 @@ impl LoopbackParticipant {
     /// Writes a sample.
     ///
     /// # Errors
-    /// When the writer takes no more for now.
+    /// When the writer cannot take a sample now.
     pub fn write(&mut self, writer: EntityId, payload: Vec<u8>) -> Result<(), Full> {
         let stamp = Timestamp { seconds: 2, fraction: 0 };
         self.participant.write(self.now(), stamp, writer, payload.into()).map(drop)
     }
 
-    /// Takes one datagram, if one comes soon, and sends all that is due.
+    /// Receives one datagram, if one arrives soon, and sends everything that is due.
     pub fn poll_once(&mut self) {
         let mut datagram = vec![0; 65_536];
         if let Ok((len, from)) = self.socket.recv_from(&mut datagram) {
@@ -104,7 +104,7 @@ impl LoopbackParticipant {
     }
 }
 
-/// Whether a datagram has a sample of this writer, or a part of one.
+/// Whether a datagram contains a sample of this writer, or a fragment of one.
 fn has_sample_of(writer: EntityId, datagram: &[u8]) -> bool {
     let is_of = |submessage| match submessage {
         Submessage::Data(data) => data.writer == writer,

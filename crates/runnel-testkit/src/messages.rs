@@ -1,21 +1,21 @@
-//! Messages of any type with a different value in every place.
+//! Messages of any type with a different value in every field.
 
 use runnel_core::dynamic::{Array, DynamicMessage, Value};
 use runnel_core::schema::{Arity, Element, Field, Primitive, Schema};
 use runnel_core::time::{Duration, Time};
 use std::sync::Arc;
 
-/// A message of a schema in which no two numbers and texts are alike, as far as their types have so many values.
-/// Sequences have two elements, or as many as their bound allows.
+/// A message of a schema in which all numbers and texts differ, as far as their types have enough values. Sequences
+/// have two elements, or as many as their bound allows.
 ///
 /// # Panics
-/// When there can be no message of the schema.
-pub fn filled(schema: &Arc<Schema>) -> DynamicMessage {
+/// When the schema has no message.
+pub fn distinct_message(schema: &Arc<Schema>) -> DynamicMessage {
     Filling { last: 0 }.message(schema)
 }
 
 struct Filling {
-    /// The number that was used last.
+    /// The last number used.
     last: u8,
 }
 
@@ -66,7 +66,7 @@ impl Filling {
     }
 }
 
-/// Values of one type, of which the message that takes them checks the width.
+/// An array of values of one type. The message that takes it checks the width.
 fn array(elements: Vec<Value>) -> Array {
     macro_rules! of {
         ($($variant:ident),*) => {

@@ -1,17 +1,17 @@
-//! Network traffic of tests stays in a network namespace that has nothing but loopback.
+//! Check that tests run in a network namespace with only loopback.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 
-/// Interfaces that some kernels put into every new namespace. They are down and stay so.
+/// Interfaces that some kernels add to every new namespace. They are down and stay down.
 const BORN_DOWN: [&str; 10] =
     ["tunl0", "sit0", "gre0", "gretap0", "erspan0", "ip_vti0", "ip6_vti0", "ip6tnl0", "ip6gre0", "teql0"];
 
-/// Makes sure that no packet of the calling test can leave the machine: call it before a test uses the
-/// network, and before it starts a program that does.
+/// Checks that no packet of the calling test can leave the machine. Call it before a test uses the network or starts
+/// a program that does.
 ///
 /// # Panics
-/// Unless this process runs in a network namespace whose only interface is loopback, and that is up.
+/// When the process is not in a network namespace whose only interface is loopback, or that is down.
 pub fn require_private_network() {
     let devices = fs::read_to_string("/proc/self/net/dev").expect("/proc shows this process's interfaces");
     let others = outward_interfaces(&devices);
@@ -26,7 +26,7 @@ pub fn require_private_network() {
 const HOW: &str = "run it by ./test, or by unshare -rn bash -c 'ip link set lo up; ip link set lo multicast on; \
                    ip route add 224.0.0.0/4 dev lo; exec cargo test ...'";
 
-/// The interfaces of a `/proc/net/dev` table through which a packet could leave.
+/// The interfaces in a `/proc/net/dev` table by which a packet could leave.
 fn outward_interfaces(devices: &str) -> Vec<&str> {
     let names = devices.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim());
     names.filter(|name| *name != "lo" && !BORN_DOWN.contains(name)).collect()
@@ -39,12 +39,12 @@ mod tests {
     const HEAD: &str = "Inter-|   Receive  |  Transmit\n face |bytes packets|bytes packets\n";
 
     #[test]
-    fn loopback_alone_is_private() {
+    fn only_loopback_is_private() {
         assert!(outward_interfaces(&format!("{HEAD}    lo: 1 2 3 4\n  sit0: 0 0 0 0\n")).is_empty());
     }
 
     #[test]
-    fn any_other_interface_is_named() {
+    fn other_interface_is_named() {
         let devices = format!("{HEAD}  eth0: 1 2 3 4\n    lo: 1 2 3 4\nwlan0:99 2 3 4\n");
         assert_eq!(outward_interfaces(&devices), ["eth0", "wlan0"]);
     }

@@ -1,4 +1,4 @@
-//! Unix sockets of other processes that keep packets apart (SEQPACKET), as their owners have them.
+//! Access to the Unix SEQPACKET sockets of other processes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +10,10 @@ use rustix::net::sockopt::{socket_acceptconn, socket_type};
 use rustix::net::{Shutdown, SocketType, shutdown};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
-/// Those that a process of this user has but to accept connections, by their numbers, which no two have at a time.
+/// The connected SEQPACKET sockets of a process of this user, except listeners, by inode number.
 ///
 /// # Errors
-/// When the process is gone, or this one may not look into it.
+/// When the process has ended, or may not be inspected.
 pub fn connected_packet_sockets(process: u32) -> io::Result<BTreeMap<u64, OwnedFd>> {
     let id = Pid::from_raw(process as i32).ok_or(io::ErrorKind::InvalidInput)?;
     let handle = pidfd_open(id, PidfdFlags::empty())?;
@@ -29,11 +29,11 @@ pub fn connected_packet_sockets(process: u32) -> io::Result<BTreeMap<u64, OwnedF
     Ok(found)
 }
 
-/// Ends the connection of such a socket under its owner, as nothing but a fault does.
+/// Shuts down the connection of such a socket under its owner, as only a fault does.
 ///
 /// # Errors
-/// When it has ended.
-pub fn shut(socket: OwnedFd) -> io::Result<()> {
+/// When it has already ended.
+pub fn shut_down(socket: OwnedFd) -> io::Result<()> {
     Ok(shutdown(socket, Shutdown::Both)?)
 }
 

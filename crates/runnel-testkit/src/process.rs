@@ -1,5 +1,5 @@
-//! Child processes in tests: started in a process group of their own, listened to line by line, waited for
-//! with a deadline, and gone with everything they started when the test ends, whichever way it ends.
+//! Child processes of tests. Each leads its own process group, its output is captured by line, waits have deadlines,
+//! and the group is killed when the test ends.
 
 mod stopped;
 
@@ -18,36 +18,36 @@ use rustix::process::{Pid, PidfdFlags, kill_process_group, pidfd_open};
 
 pub use rustix::process::Signal;
 
-/// Lines kept of a peer; beyond that the oldest go and are counted, and whoever would miss them is told.
+/// Lines kept of a peer's output. The oldest are dropped and counted, and an access to dropped lines is an error.
 const LINES_KEPT: usize = 100_000;
-/// A longer line is cut into pieces of this many bytes.
+/// Longest line, in bytes; a longer one is split.
 const LINE_BYTES: u64 = 4096;
 /// Lines shown in an error.
 const LINES_SHOWN: usize = 100;
-/// How long after its end a peer's last output may take to arrive.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// Time for a peer's last output to arrive after its end.
+const OUTPUT_DRAIN: Duration = Duration::from_secs(2);
 
-/// The deadline that many seconds from now.
+/// The deadline `seconds` seconds from now.
 pub fn within(seconds: u64) -> Instant {
     Instant::now() + Duration::from_secs(seconds)
 }
 
-/// A running child process, its output, and the promise that it does not outlive this value.
+/// A running child process and its output.
 ///
-/// The child leads a process group of its own. Dropping the peer kills that group (SIGKILL); a process that
-/// left the group by `setsid` is not reached.
+/// The child leads a process group. Dropping the peer kills that group (SIGKILL), except processes that left it by
+/// `setsid`.
 pub struct Peer {
     name: String,
     child: Child,
     group: Pid,
     status: Option<ExitStatus>,
     output: Arc<Output>,
-    /// Number of the first line that `wait_for_line` has not looked at.
+    /// Number of the first line that `wait_for_line` has not examined.
     unread: u64,
 }
 
 impl Peer {
-    /// Starts `command` with nothing to read and its output captured; `name` stands for it in errors.
+    /// Starts `command` without input and with captured output. `name` identifies it in errors.
     ///
     /// # Errors
     /// [`PeerErrorKind::NotStarted`] when the program is missing or cannot run.
@@ -71,36 +71,36 @@ impl Peer {
         &self.name
     }
 
-    /// The process id, which is also that of its group.
+    /// The process id, which is also the group id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Everything captured so far, one line each, marked with the stream that it came from.
+    /// All captured output, one line each, marked with its stream.
     pub fn output(&self) -> String {
         self.output.state().show(LINES_KEPT)
     }
 
-    /// The lines captured so far, of both streams, without marks.
+    /// The captured lines of both streams, without marks.
     ///
     /// # Panics
-    /// When some have gone because there were too many: what is not among these proves nothing.
+    /// When lines were dropped: their absence from the result would prove nothing.
     pub fn lines(&self) -> Vec<String> {
         let state = self.output.state();
         assert_eq!(
             state.lost, 0,
-            "peer {}: lines are gone, since only the last {LINES_KEPT} are kept",
+            "peer {}: lines were dropped, since only the last {LINES_KEPT} are kept",
             self.name
         );
         state.lines.iter().map(|line| line.text.clone()).collect()
     }
 
-    /// Waits for a line, of either stream, that `wanted` accepts, and returns it. The next call goes on
-    /// behind that line, so that two calls wait for two lines.
+    /// Waits for a line of either stream that `wanted` accepts, and returns it. The next call continues after that
+    /// line.
     ///
     /// # Errors
-    /// [`PeerErrorKind::TooLate`] at the deadline, [`PeerErrorKind::Silent`] as soon as both streams are closed and no
-    /// such line was among them, and [`PeerErrorKind::Missed`] if lines have gone that no call has looked at.
+    /// [`PeerErrorKind::TooLate`] at the deadline. [`PeerErrorKind::Silent`] when both streams are closed without
+    /// such a line. [`PeerErrorKind::Missed`] if lines were dropped that no call has examined.
     pub fn wait_for_line(
         &mut self,
         mut wanted: impl FnMut(&str) -> bool,
@@ -124,7 +124,7 @@ impl Peer {
         }
     }
 
-    /// Waits for the process to end by itself, and returns how it did; what is left of its group is killed.
+    /// Waits for the process to exit, and returns its status; the rest of its group is killed.
     ///
     /// # Errors
     /// [`PeerErrorKind::TooLate`] when it still runs at the deadline.
@@ -136,7 +136,7 @@ impl Peer {
             return Err(self.error(PeerErrorKind::TooLate("its end"), &self.output.state()));
         }
         let status = self.reap().map_err(|error| self.system_error(error))?;
-        self.output.wait_until_closed(Instant::now() + LAST_WORDS);
+        self.output.wait_until_closed(Instant::now() + OUTPUT_DRAIN);
         Ok(status)
     }
 
@@ -151,17 +151,17 @@ impl Peer {
         kill_process_group(self.group, signal).map_err(|error| self.system_error(error.into()))
     }
 
-    /// Stops the process and its group (SIGSTOP), as [`Peer::wait_until_stopped`] has it.
+    /// Stops the process and its group (SIGSTOP), as [`Peer::wait_until_stopped`] describes.
     ///
     /// # Errors
-    /// [`PeerErrorKind::System`] when the process has ended, and [`PeerErrorKind::TooLate`] at the deadline.
+    /// [`PeerErrorKind::System`] when the process has ended, [`PeerErrorKind::TooLate`] at the deadline.
     pub fn stop(&self, deadline: Instant) -> Result<(), PeerError> {
         self.signal(Signal::STOP)?;
         self.wait_until_stopped(deadline)
     }
 
-    /// Waits until every thread of the process and its group is stopped. After SIGSTOP the other threads go on until the one
-    /// that takes the signal has run.
+    /// Waits until every thread of the process and its group is stopped. After SIGSTOP, other threads run on until
+    /// the one that takes the signal has run.
     ///
     /// # Errors
     /// [`PeerErrorKind::TooLate`] at the deadline.
@@ -175,8 +175,8 @@ impl Peer {
         Ok(())
     }
 
-    /// Whether the process ends before the deadline. It is not reaped here, so that its number, which is its
-    /// group's too, cannot pass to another process before the group is killed.
+    /// Whether the process ends before the deadline. It is not reaped here, so that its id, which is also the
+    /// group's, cannot pass to another process before the group is killed.
     fn ended_by(&self, deadline: Instant) -> io::Result<bool> {
         let process = pidfd_open(self.group, PidfdFlags::empty())?;
         loop {
@@ -190,9 +190,9 @@ impl Peer {
         }
     }
 
-    /// Kills the group, then collects the process.
+    /// Kills the group, then reaps the process.
     fn reap(&mut self) -> io::Result<ExitStatus> {
-        // The group may be empty but for the ended process itself: nothing to kill is no failure.
+        // The group may contain only the ended process: nothing to kill is no failure.
         let _ = kill_process_group(self.group, Signal::KILL);
         let status = self.child.wait()?;
         self.status = Some(status);
@@ -211,13 +211,13 @@ impl Peer {
 impl Drop for Peer {
     fn drop(&mut self) {
         if self.status.is_none() {
-            // A failure to reap has nowhere to go from a destructor; the kill before it needs no reaping.
+            // A destructor cannot report a failure to reap; the kill before it needs no reaping.
             let _ = self.reap();
         }
     }
 }
 
-/// What both streams have said, filled by one thread a stream.
+/// Output of both streams, filled by one thread per stream.
 #[derive(Default)]
 struct Output {
     state: Mutex<Captured>,
@@ -244,7 +244,7 @@ impl Output {
         }
     }
 
-    /// Reads `stream` to its end in a thread, which ends when every process that holds the stream has.
+    /// Reads `stream` to its end in a thread, which ends when every process that holds the stream has ended.
     fn capture(self: &Arc<Self>, mark: &'static str, stream: Option<impl Read + Send + 'static>) {
         let Some(stream) = stream else { return };
         self.state().open += 1;
@@ -276,9 +276,9 @@ struct Line {
 #[derive(Default)]
 struct Captured {
     lines: VecDeque<Line>,
-    /// Lines that went because there were too many.
+    /// Dropped lines.
     lost: u64,
-    /// Streams not yet at their end.
+    /// Streams that have not ended.
     open: u8,
 }
 
@@ -291,7 +291,7 @@ impl Captured {
         self.lines.push_back(line);
     }
 
-    /// Looks from line number `unread` on, and leaves there where to look next.
+    /// Searches from line number `unread` on, and updates it to the line after the match.
     fn next_match(&self, unread: &mut u64, wanted: &mut impl FnMut(&str) -> bool) -> Option<String> {
         let skip = unread.saturating_sub(self.lost) as usize;
         let found = self.lines.iter().skip(skip).position(|line| wanted(&line.text));
@@ -315,7 +315,7 @@ impl Captured {
     }
 }
 
-/// What went wrong with a peer, with its name and the last of its output.
+/// An error of a peer, with its name and last output.
 pub struct PeerError {
     name: String,
     kind: PeerErrorKind,
@@ -323,27 +323,27 @@ pub struct PeerError {
 }
 
 impl PeerError {
-    /// What went wrong.
+    /// The kind of error.
     pub fn kind(&self) -> &PeerErrorKind {
         &self.kind
     }
 }
 
-/// The ways in which a peer can disappoint a test.
+/// Kinds of errors of a peer.
 #[derive(Debug)]
 pub enum PeerErrorKind {
     /// The program could not be started.
     NotStarted {
-        /// The program as it was asked for.
+        /// The requested program.
         program: String,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// The deadline passed while waiting for what is named.
+    /// The deadline passed while waiting for this.
     TooLate(&'static str),
-    /// Both output streams ended without the line waited for.
+    /// Both output streams ended without the expected line.
     Silent,
-    /// So many lines came and went before anyone looked at them.
+    /// This many lines were dropped before they were examined.
     Missed(u64),
     /// A system call failed.
     System(io::Error),
@@ -355,11 +355,11 @@ impl fmt::Display for PeerError {
         match &self.kind {
             PeerErrorKind::NotStarted { program, error } => write!(f, "cannot start {program}: {error}")?,
             PeerErrorKind::TooLate(what) => write!(f, "the deadline passed while waiting for {what}")?,
-            PeerErrorKind::Silent => write!(f, "its output ended without the line waited for")?,
+            PeerErrorKind::Silent => write!(f, "its output ended without the expected line")?,
             PeerErrorKind::Missed(lines) => {
                 write!(
                     f,
-                    "{lines} lines are gone before they were looked at: only the last {LINES_KEPT} are kept"
+                    "{lines} lines were dropped before they were examined: only the last {LINES_KEPT} are kept"
                 )?;
             }
             PeerErrorKind::System(error) => write!(f, "{error}")?,
@@ -380,17 +380,17 @@ impl fmt::Debug for PeerError {
 
 impl std::error::Error for PeerError {}
 
-/// Ports handed out: below those that the system takes for outgoing connections (32768 and up), so that no
-/// connection of a test can take a port between its being named here and its being bound.
+/// Ports to hand out, below those that the system uses for outgoing connections (32768 and up), so that no connection
+/// of a test can take a port before it is bound.
 const PORTS: std::ops::Range<u16> = 20_000..30_000;
 
-/// A port of 127.0.0.1 that is free for TCP and UDP and is not handed out a second time by this process.
+/// A port of 127.0.0.1 that is free for TCP and UDP. This process does not hand it out again.
 ///
 /// # Panics
 /// When none is free.
 pub fn free_port() -> u16 {
     static HANDED_OUT: AtomicU16 = AtomicU16::new(0);
-    // Test programs that run side by side start at different places.
+    // Test programs that run side by side start at different ports.
     let start = (std::process::id() % 97) as u16 * 103;
     PORTS
         .map(|_| HANDED_OUT.fetch_add(1, Ordering::Relaxed))
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_both_streams_are_found_one_after_the_other() {
+    fn lines_of_both_streams_are_found_in_order() {
         let mut peer = shell("echo tick; echo oh >&2; echo tick; exec sleep 100");
         peer.wait_for_line(|line| line == "tick", within(10)).unwrap();
         peer.wait_for_line(|line| line == "tick", within(10)).unwrap();
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_ends_without_the_line_is_reported_at_once_with_its_output() {
+    fn ended_peer_is_reported_with_output() {
         let mut peer = shell("echo 'no such luck' >&2; exit 3");
         let error = peer.wait_for_line(|line| line == "ready", within(1000)).unwrap_err();
         assert!(matches!(error.kind(), PeerErrorKind::Silent));
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_reaches_the_peer_and_its_children() {
+    fn signal_reaches_peer_and_children() {
         let mut peer = shell("sleep 100 & echo started; wait");
         peer.wait_for_line(|line| line == "started", within(10)).unwrap();
         assert!(matches!(peer.wait_exit(Instant::now()).unwrap_err().kind(), PeerErrorKind::TooLate(_)));
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_peer_takes_its_children_with_it() {
+    fn dropped_peer_kills_its_children() {
         let mut peer = shell("sleep 100 & echo $!; wait");
         let child = peer.wait_for_line(|_| true, within(10)).unwrap().parse().unwrap();
         let child = pidfd_open(Pid::from_raw(child).unwrap(), PidfdFlags::empty()).unwrap();
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_babbling_peer_costs_bounded_memory_and_what_goes_is_counted_and_not_passed_over() {
+    fn output_is_bounded_and_dropped_lines_counted() {
         let mut peer = shell("seq 1 110000; head -c 10000 /dev/zero | tr '\\0' x");
         peer.wait_exit(within(30)).unwrap();
         let lines: Vec<String> = peer.output().lines().map(str::to_owned).collect();
@@ -464,18 +464,18 @@ mod tests {
         let missed = peer.wait_for_line(|line| line == "110000", within(10)).unwrap_err();
         assert!(matches!(missed.kind(), PeerErrorKind::Missed(10003)), "{:?}", missed.kind());
         let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| peer.lines()));
-        assert!(told.is_err(), "what is not among the last lines proves nothing");
+        assert!(told.is_err(), "absence from the last lines proves nothing");
     }
 
     #[test]
-    fn a_missing_program_is_named() {
+    fn missing_program_is_named() {
         let error = Peer::spawn("ghost", Command::new("/no/such/program")).err().unwrap();
         assert!(matches!(error.kind(), PeerErrorKind::NotStarted { .. }));
         assert!(error.to_string().starts_with("peer ghost: cannot start /no/such/program"), "{error}");
     }
 
     #[test]
-    fn ports_differ_and_are_free() {
+    fn free_ports_differ() {
         let (first, second) = (free_port(), free_port());
         assert_ne!(first, second);
         assert!(is_free(first) && is_free(second));

@@ -1,19 +1,18 @@
-//! An allocator that refuses memory to a thread, so that a test can see what comes of it.
+//! Allocator with a memory limit per thread, for tests of allocation failures.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr;
 
 thread_local! {
-    /// Bytes that this thread may still have. It gets back what it frees.
+    /// Bytes that this thread may still allocate. Freed bytes are added.
     static LEFT: Cell<isize> = const { Cell::new(isize::MAX) };
 }
 
-/// The system's allocator, which gives a thread within [`with_memory`] no more than is left for it. A test makes it its
-/// `#[global_allocator]`.
+/// The system's allocator with the limit of [`with_memory`]. A test uses it as `#[global_allocator]`.
 pub struct Scarce;
 
-/// Takes so many bytes of what is left, fewer than none to give them back; false if they are not there.
+/// Takes `bytes` from the limit, or returns them if negative; false if they exceed it.
 fn take(bytes: isize) -> bool {
     let taken = LEFT.try_with(|left| {
         let after = left.get().saturating_sub(bytes);
@@ -26,14 +25,14 @@ fn take(bytes: isize) -> bool {
     taken.unwrap_or(true)
 }
 
-// SAFETY: every call that is not refused goes to the system's allocator with the arguments that came. Counting does not
+// SAFETY: every call that is not refused is forwarded unchanged to the system's allocator. Counting does not
 // allocate.
 unsafe impl GlobalAlloc for Scarce {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !take(layout.size().cast_signed()) {
             return ptr::null_mut();
         }
-        // SAFETY: the caller keeps to the contract of this function, which is that of the one called.
+        // SAFETY: the caller fulfils the contract of this function, which is that of the called one.
         unsafe { System.alloc(layout) }
     }
 
@@ -44,7 +43,7 @@ unsafe impl GlobalAlloc for Scarce {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // As where it is moved: both are there for a moment.
+        // As for a move, during which both blocks exist.
         if !take(size.cast_signed()) {
             return ptr::null_mut();
         }
@@ -54,7 +53,7 @@ unsafe impl GlobalAlloc for Scarce {
     }
 }
 
-/// From now on this thread may have so many bytes more.
+/// Sets the number of bytes that this thread may still allocate.
 pub fn limit(bytes: usize) {
     LEFT.set(bytes.cast_signed());
 }
@@ -62,8 +61,7 @@ pub fn limit(bytes: usize) {
 /// No limit.
 pub const ENOUGH: usize = isize::MAX as usize;
 
-/// Does something on this thread with so many bytes of memory and no more. What it asserts should be asserted after
-/// that: an error would be reported without memory.
+/// Runs a closure on this thread with this memory limit. Assert afterwards: a failure report would lack memory.
 pub fn with_memory<T>(bytes: usize, run: impl FnOnce() -> T) -> T {
     struct Enough;
     impl Drop for Enough {

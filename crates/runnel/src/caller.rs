@@ -193,7 +193,7 @@ impl Caller {
         let patience = || until.since(clock::monotonic()).clamp(SHORTEST, PATIENCE);
         let params = [self.node.full_name().into(), self.service().into()];
         match context.call_master("lookupService", &params, patience()) {
-            Ok(answer) if Answer::parse(&answer).is_ok_and(|answer| answer.granted().is_ok()) => {}
+            Ok(answer) if Answer::parse(&answer).is_ok_and(|answer| answer.into_result().is_ok()) => {}
             Ok(_) | Err(Error::Call(_)) => return Ok(false),
             Err(error) => return Err(error),
         }

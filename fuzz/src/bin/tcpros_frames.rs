@@ -26,13 +26,13 @@ fn receive(mut stream: &[u8]) -> Result<Vec<Vec<u8>>, FrameError> {
     let mut reader = FrameReader::new(LIMIT);
     let mut frames = Vec::new();
     while !stream.is_empty() {
-        let room = reader.room().filter(|room| !room.is_empty());
+        let room = reader.receive_buffer().filter(|room| !room.is_empty());
         let frame = match room {
             Some(room) => {
                 let (now, later) = stream.split_at(room.len().min(stream.len()));
                 room[..now.len()].copy_from_slice(now);
                 stream = later;
-                reader.arrived(now.len())
+                reader.advance(now.len())
             }
             None => {
                 let (mut now, later) = stream.split_at(1);

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use runnel_ros1::tcpros::LENGTH;
-use runnel_ros1::udpros::{Fragmenter, HEADER, Reassembler};
+use runnel_ros1::udpros::{Fragmenter, HEADER_LEN, Reassembler};
 
 const LINK: u32 = 1;
 
@@ -24,7 +24,7 @@ fn hostile(data: &[u8]) {
     for datagram in rows(data) {
         let taken = reassembler.take(datagram, || vec![0xAA; 3]);
         arrived += datagram.len();
-        given += taken.message.map_or(0, |message| HEADER + LENGTH + message.len());
+        given += taken.message.map_or(0, |message| HEADER_LEN + LENGTH + message.len());
         // As many as there are numbers, the one under way and the one that began.
         assert!(taken.lost <= 257, "{} lost with one datagram", taken.lost);
     }
@@ -37,7 +37,7 @@ fn unlucky(data: &[u8]) {
     let (mut fates, mut held) = (data.iter(), None);
     let (mut sent, mut heard, mut lost) = (Vec::new(), Vec::new(), 0);
     for message in rows(data) {
-        for (head, part) in fragmenter.cut(message).expect("a short message") {
+        for (head, part) in fragmenter.fragment(message).expect("a short message") {
             let datagram = [head.as_ref(), part].concat();
             let (late, mut arriving) = (held.take(), Vec::new());
             match fates.next().map_or(0, |fate| fate % 8) {

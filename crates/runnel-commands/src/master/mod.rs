@@ -82,7 +82,7 @@ fn elsewhere(named: &Uri, bind: SocketAddr, here: &str) -> Option<String> {
 
 /// The address that `host` names, one of the family if it names several.
 fn address(host: &str, port: u16, family: Family) -> Result<SocketAddr, CliError> {
-    if let Some(address) = lookup::at_once(host, port, family) {
+    if let Some(address) = lookup::resolve_immediately(host, port, family) {
         return Ok(address);
     }
     let unknown = |why: &str| CliError::Failed(format!("host {host}: {why}"));

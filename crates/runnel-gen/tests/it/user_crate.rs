@@ -1,4 +1,4 @@
-//! Builds and runs a crate as a user would write it, and looks at what a wrong definition tells its author.
+//! Builds and runs a user's crate, and checks the errors for wrong definitions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::process::{Command, Output};
 
 const CRATE_FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/user_crate");
 
-/// A copy of the user's crate beside the build's other files, with the versions that this workspace is locked to.
+/// A copy of the user's crate in the target folder, with this workspace's locked versions.
 fn copy_of_user_crate(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
     copy(Path::new(CRATE_FOLDER), &folder);
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
-    // The folders share what is built, by which their packages are told apart only by name.
+    // The copies share build results, in which only the package name distinguishes them.
     let manifest = manifest.replace("user_crate", name).replace("CRATES", crates.to_str().unwrap());
     fs::write(folder.join("Cargo.toml"), manifest).unwrap();
     fs::copy(crates.join("../Cargo.lock"), folder.join("Cargo.lock")).unwrap();
@@ -32,7 +32,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Both tests share what the crate's dependencies were built to.
+/// Runs cargo; both tests share the build of the dependencies.
 fn cargo(folder: &Path, arguments: &[&str]) -> Output {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("user_crate_target");
     let mut cargo = Command::new(env!("CARGO"));
@@ -41,14 +41,14 @@ fn cargo(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_users_crate_builds_without_warnings_and_runs() {
+fn user_crate_builds_without_warnings_and_runs() {
     let folder = copy_of_user_crate("user_crate");
     let output = cargo(&folder, &["run"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
-fn a_wrong_definition_fails_the_build_and_says_where() {
+fn wrong_definition_fails_build_with_position() {
     let folder = copy_of_user_crate("wrong_user_crate");
     fs::write(folder.join("interfaces/my_msgs/msg/Inner.msg"), "string text\nuint8[ data\n").unwrap();
     fs::write(folder.join("interfaces/other_msgs/msg/Plain.msg"), "nowhere_msgs/Foo a\n").unwrap();
@@ -64,11 +64,11 @@ fn a_wrong_definition_fails_the_build_and_says_where() {
 }
 
 #[test]
-fn definitions_that_do_not_go_into_one_type_fail_the_build() {
+fn conflicting_definitions_fail_build() {
     let folder = copy_of_user_crate("differing_user_crate");
     fs::write(folder.join("interfaces/ros2/my_msgs/msg/Both.msg"), "int16 speed\ntime stamp\n").unwrap();
     let output = cargo(&folder, &["build"]);
     let text = String::from_utf8_lossy(&output.stderr);
-    let told = "my_msgs/Both: stamp stands elsewhere among the fields in ROS 2 than in ROS 1";
+    let told = "my_msgs/Both: stamp has another position among the fields in ROS 2 than in ROS 1";
     assert!(!output.status.success() && text.contains(told), "{text}");
 }

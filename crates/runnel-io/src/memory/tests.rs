@@ -1,4 +1,4 @@
-use super::room::{available, left_to_groups};
+use super::available::{available, left_to_groups};
 use super::*;
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -9,12 +9,12 @@ fn page() -> usize {
     rustix::param::page_size()
 }
 
-/// The same memory, as a peer gets it.
+/// The descriptor of this memory, as a peer gets it.
 fn received(shared: &SharedWords) -> OwnedFd {
     shared.fd().try_clone_to_owned().unwrap()
 }
 
-/// A memfd as a peer could make it: `present` bytes of memory, then the seals.
+/// A memfd that a peer could create: `present` bytes of memory, then the seals.
 fn crafted(bytes: u64, present: usize, seals: SealFlags) -> OwnedFd {
     let fd = memfd("crafted").unwrap();
     fs::ftruncate(&fd, bytes).unwrap();
@@ -34,7 +34,7 @@ fn reopened(fd: impl AsFd, how: &mut std::fs::OpenOptions) -> io::Result<OwnedFd
 }
 
 #[test]
-fn what_one_writes_the_other_reads_also_after_the_maker_is_gone() {
+fn reader_sees_writes_after_owner_is_gone() {
     let shared = SharedWords::new("test", 1).unwrap();
     assert_eq!(shared.len(), page());
     assert!(rustix::io::fcntl_getfd(shared.fd()).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
@@ -49,7 +49,7 @@ fn what_one_writes_the_other_reads_also_after_the_maker_is_gone() {
 }
 
 #[test]
-fn nothing_is_read_past_the_end() {
+fn reads_past_end_are_zero() {
     let shared = SharedWords::new("test", 1).unwrap();
     let words = ForeignWords::map(received(&shared), 1, PAGE * 64).unwrap();
     let foreign = ForeignBytes::map(received(&shared), 1, PAGE * 64).unwrap();
@@ -67,7 +67,7 @@ fn nothing_is_read_past_the_end() {
 }
 
 #[test]
-fn bytes_after_the_last_word_count_as_bytes_only() {
+fn partial_last_word_is_not_a_word() {
     let fd = crafted(13, 13, SEALS);
     let words = ForeignWords::map(fd.try_clone().unwrap(), 13, 13).unwrap();
     let foreign = ForeignBytes::map(fd, 13, 13).unwrap();
@@ -77,7 +77,7 @@ fn bytes_after_the_last_word_count_as_bytes_only() {
 }
 
 #[test]
-fn memory_of_a_peer_is_read_from_any_byte_on() {
+fn foreign_bytes_start_at_any_offset() {
     let shared = SharedWords::new("test", 1).unwrap();
     let written: Vec<u8> = (0..page()).map(|index| (index * 7) as u8).collect();
     for (word, bytes) in shared.words().iter().zip(written.as_chunks().0) {
@@ -92,7 +92,7 @@ fn memory_of_a_peer_is_read_from_any_byte_on() {
 }
 
 #[test]
-fn memory_that_does_not_exist_is_an_error() {
+fn unavailable_memory_is_an_error() {
     for bytes in [0, usize::MAX, usize::MAX - 1] {
         assert_eq!(
             SharedWords::new("none", bytes).unwrap_err().kind(),
@@ -104,7 +104,7 @@ fn memory_that_does_not_exist_is_an_error() {
 }
 
 #[test]
-fn what_is_available_is_read_from_the_line_that_tells_it() {
+fn available_memory_is_parsed_from_meminfo() {
     let with = |total: u64, available_kb: &str| {
         available(&format!(
             "MemTotal:  {total} kB\nMemFree: 7 kB\nMemAvailable:     {available_kb}\nSwapFree: 4 kB\n"
@@ -120,7 +120,7 @@ fn what_is_available_is_read_from_the_line_that_tells_it() {
 }
 
 #[test]
-fn memory_of_several_steps_is_there_to_its_last_page() {
+fn large_memory_is_allocated_to_last_page() {
     let bytes = 2 * STEP + page();
     let shared = SharedWords::new("steps", bytes - 1).unwrap();
     assert_eq!(shared.len(), bytes);
@@ -129,7 +129,7 @@ fn memory_of_several_steps_is_there_to_its_last_page() {
     assert_eq!(foreign.load(bytes / 8 - 1, Ordering::Relaxed), 5);
 }
 
-/// Attempts to write memory that another process made, to change its size and to take pages from it.
+/// Attempts to write another process's memory, to resize it and to remove its pages.
 fn attack(fd: &OwnedFd, len: usize) {
     let writable = ProtFlags::READ | ProtFlags::WRITE;
     assert!(Mapping::new(fd, len, writable).is_err(), "a second writable mapping");
@@ -148,7 +148,7 @@ fn attack(fd: &OwnedFd, len: usize) {
 }
 
 #[test]
-fn nobody_but_the_maker_can_write_resize_or_empty_it() {
+fn only_owner_can_write_or_resize_memory() {
     let shared = SharedWords::new("test", 3 * page()).unwrap();
     shared.words()[0].store(9, Ordering::Relaxed);
     attack(&received(&shared), shared.len());
@@ -157,13 +157,13 @@ fn nobody_but_the_maker_can_write_resize_or_empty_it() {
         attack(&again, shared.len());
     }
     let foreign = ForeignWords::map(received(&shared), 1, shared.len()).unwrap();
-    // The maker still can, and it is seen.
+    // The owner can still write, and the reader sees it.
     shared.words()[1].store(10, Ordering::Relaxed);
     assert_eq!((0..2).map(|index| foreign.load(index, Ordering::Relaxed)).sum::<u64>(), 19);
 }
 
 #[test]
-fn memory_that_lacks_a_seal_is_refused() {
+fn unsealed_memfd_is_refused() {
     for missing in [SealFlags::FUTURE_WRITE, SealFlags::SHRINK, SealFlags::GROW] {
         let refusal = refusal(crafted(PAGE as u64, PAGE, SEALS.difference(missing)));
         assert!(refusal.contains(&format!("{missing:?}")), "{refusal}");
@@ -176,7 +176,7 @@ fn memory_that_lacks_a_seal_is_refused() {
 }
 
 #[test]
-fn memory_of_another_size_is_refused() {
+fn memfd_of_wrong_size_is_refused() {
     let shared = SharedWords::new("test", page()).unwrap();
     for (at_least, at_most) in [(page() + 1, usize::MAX), (0, page() - 1), (page() + 1, page() - 1)] {
         let error = ForeignWords::map(received(&shared), at_least, at_most).unwrap_err();
@@ -190,20 +190,23 @@ fn memory_of_another_size_is_refused() {
 }
 
 #[test]
-fn memory_with_pages_that_are_not_there_is_refused() {
+fn memfd_with_missing_pages_is_refused() {
     let refused = refusal(crafted(3 * page() as u64, page(), SEALS));
-    assert!(refused.contains(&format!("memory for {} of its {} bytes", page(), 3 * page())), "{refused}");
+    assert!(
+        refused.contains(&format!("memory for only {} of its {} bytes", page(), 3 * page())),
+        "{refused}"
+    );
     // Pages past the end do not count for those before it.
     let fd = memfd("crafted").unwrap();
     fs::ftruncate(&fd, 2 * page() as u64).unwrap();
     fs::fallocate(&fd, fs::FallocateFlags::KEEP_SIZE, 2 * page() as u64, 4 * page() as u64).unwrap();
     fs::fcntl_add_seals(&fd, SEALS).unwrap();
-    assert!(refusal(fd).contains("in its midst"));
+    assert!(refusal(fd).contains("missing pages"));
 }
 
-/// Whoever reads by the same open file holds its position for as long as that takes, which a peer can draw out.
+/// A read by the same open file holds its position for as long as it lasts, which a peer can prolong.
 #[test]
-fn mapping_leaves_shared_file_position_alone() {
+fn mapping_keeps_shared_file_position() {
     let shared = SharedWords::new("test", page()).unwrap();
     fs::seek(shared.fd(), SeekFrom::Start(5)).unwrap();
     drop(ForeignWords::map(received(&shared), 1, page()).unwrap());
@@ -211,7 +214,7 @@ fn mapping_leaves_shared_file_position_alone() {
 }
 
 #[test]
-fn what_is_no_memfd_is_refused() {
+fn other_descriptor_is_refused() {
     let path = std::env::temp_dir().join(format!("runnel_memory_{}", std::process::id()));
     let file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
     file.set_len(PAGE as u64).unwrap();
@@ -221,18 +224,18 @@ fn what_is_no_memfd_is_refused() {
     for other in [OwnedFd::from(file), File::open("/dev/zero").unwrap().into(), reader.into(), folder.into()]
     {
         let refusal = refusal(other);
-        assert!(refusal.contains("no memfd") || refusal.contains("lacks the seals"), "{refusal}");
+        assert!(refusal.contains("not a memfd") || refusal.contains("lacks the seals"), "{refusal}");
     }
 }
 
 #[test]
-fn a_descriptor_for_reading_alone_is_enough_and_one_for_writing_alone_is_refused() {
+fn read_only_descriptor_is_enough() {
     let shared = SharedWords::new("test", page()).unwrap();
     shared.words()[0].store(4, Ordering::Relaxed);
     let foreign =
         ForeignWords::map(reopened(shared.fd(), File::options().read(true)).unwrap(), 1, page()).unwrap();
     assert_eq!(foreign.load(0, Ordering::Relaxed), 4);
-    // It may only be opened so where nothing is sealed yet.
+    // Write-only is possible only before it is sealed.
     let fd = memfd("crafted").unwrap();
     rustix::io::write(&fd, &vec![1; page()]).unwrap();
     let read_only = reopened(&fd, File::options().read(true)).unwrap();
@@ -244,7 +247,7 @@ fn a_descriptor_for_reading_alone_is_enough_and_one_for_writing_alone_is_refused
 }
 
 #[test]
-fn what_is_dropped_is_unmapped() {
+fn dropped_memory_is_unmapped() {
     let name = format!("unmapped_{}", std::process::id());
     let mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().matches(&name).count();
     let shared = SharedWords::new(&name, page()).unwrap();
@@ -257,7 +260,7 @@ fn what_is_dropped_is_unmapped() {
 }
 
 #[test]
-fn what_a_container_may_still_take_is_found_by_either_version_of_cgroups() {
+fn cgroup_limit_is_found_in_both_versions() {
     let folder = std::env::temp_dir().join(format!("runnel_cgroup_{}", crate::host::pid()));
     let write = |file: &str, text: &str| {
         let file = folder.join(file);
@@ -265,7 +268,7 @@ fn what_a_container_may_still_take_is_found_by_either_version_of_cgroups() {
         std::fs::write(file, text).unwrap();
     };
     let left = |groups: &str| left_to_groups(&folder, groups);
-    // The first version, of which a container sees no more than its own group as the root.
+    // Version 1. A container sees only its own group, as the root.
     let first = "5:cpu:/docker/1\n4:memory:/docker/1\n0::/\n";
     assert_eq!(left(first), None);
     write("memory/memory.limit_in_bytes", "4800\n");
@@ -274,7 +277,7 @@ fn what_a_container_may_still_take_is_found_by_either_version_of_cgroups() {
     assert_eq!(left("4:cpu:/docker/1\n"), None, "no group of memory");
     write("memory/memory.stat", "cache 900\ntotal_inactive_file 500\n");
     assert_eq!(left(first), Some(2000));
-    // The second, with a unit of systemd.
+    // Version 2, with a systemd unit.
     let second = "0::/system.slice/robot.service\n";
     assert_eq!(left(second), None);
     write("system.slice/memory.max", "max\n");

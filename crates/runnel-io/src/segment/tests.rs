@@ -14,7 +14,7 @@ fn filled(segment: &Arc<Segment>, byte: u8, len: usize) -> Option<Slot> {
 fn assert_shareable<T: Send + Sync>() {}
 
 #[test]
-fn slots_are_of_whole_lines_and_may_cross_threads() {
+fn slots_fill_cache_lines_and_cross_threads() {
     assert_shareable::<(Arc<Segment>, SlotMut, Slot)>();
     for (asked, bytes) in [(1, 64), (64, 64), (65, 128), (5000, 5056)] {
         let segment = Segment::new(asked, 3).unwrap();
@@ -26,7 +26,7 @@ fn slots_are_of_whole_lines_and_may_cross_threads() {
 }
 
 #[test]
-fn a_segment_that_cannot_be_is_an_error() {
+fn invalid_segment_size_is_an_error() {
     let beyond = (u32::MAX as usize).saturating_add(2);
     for (slot_bytes, slots) in
         [(0, 1), (1, 0), (usize::MAX, 1), (1 << 62, 4), (usize::MAX / 2, 3), (64, beyond)]
@@ -37,7 +37,7 @@ fn a_segment_that_cannot_be_is_an_error() {
 }
 
 #[test]
-fn a_reader_finds_a_slot_by_its_number() {
+fn reader_finds_slot_by_index() {
     let segment = Segment::new(100, 40).unwrap();
     let fd = segment.fd().try_clone_to_owned().unwrap();
     let foreign = ForeignBytes::map(fd, segment.len(), segment.len()).unwrap();
@@ -52,7 +52,7 @@ fn a_reader_finds_a_slot_by_its_number() {
 }
 
 #[test]
-fn a_slot_is_free_when_its_last_holder_is_gone_and_taken_again_first() {
+fn last_freed_slot_is_reused_first() {
     let segment = Segment::new(64, 3).unwrap();
     let (first, second, third) = (segment.take(), segment.take(), segment.take());
     assert!(segment.take().is_none());
@@ -70,7 +70,7 @@ fn a_slot_is_free_when_its_last_holder_is_gone_and_taken_again_first() {
 }
 
 #[test]
-fn a_retired_segment_gives_nothing_and_keeps_what_is_read() {
+fn retired_segment_gives_no_slot_and_keeps_memory() {
     let segment = Segment::new(64, 2).unwrap();
     let slot = filled(&segment, 5, 64).unwrap();
     segment.retire();
@@ -83,7 +83,7 @@ fn a_retired_segment_gives_nothing_and_keeps_what_is_read() {
 }
 
 #[test]
-fn the_last_slot_keeps_the_memory() {
+fn last_slot_keeps_memory() {
     let segment = Segment::new(64, 2).unwrap();
     let (slot, writing) = (filled(&segment, 8, 64).unwrap(), segment.take().unwrap());
     let clone = slot.clone();
@@ -98,12 +98,12 @@ fn the_last_slot_keeps_the_memory() {
 
 #[test]
 #[should_panic(expected = "129 bytes do not fit")]
-fn more_than_a_slot_holds_cannot_count() {
+fn payload_beyond_slot_size_panics() {
     Segment::new(128, 1).unwrap().take().unwrap().freeze(129);
 }
 
 #[test]
-fn random_sequences_give_no_slot_twice() {
+fn no_slot_is_given_twice() {
     for seed in 1..200 {
         let mut dice = Rng::new(seed);
         let slots = 1 + dice.below(5);
@@ -129,7 +129,7 @@ fn random_sequences_give_no_slot_twice() {
     }
 }
 
-/// Takes slots, fills each with a byte of its own and sends two clones of it to others, who find it unaltered.
+/// Takes slots, fills each with its own byte and sends two clones of it to other threads, which check its content.
 fn use_slots(segment: &Arc<Segment>, seed: u64, peers: &[mpsc::Sender<(u8, Slot)>]) {
     let mut dice = Rng::new(seed);
     for round in 0..20_000 {
@@ -149,7 +149,7 @@ fn use_slots(segment: &Arc<Segment>, seed: u64, peers: &[mpsc::Sender<(u8, Slot)
 }
 
 #[test]
-fn threads_never_share_a_slot_that_is_written() {
+fn written_slot_is_never_shared() {
     let segment = Segment::new(64, 7).unwrap();
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..2).map(|_| mpsc::channel::<(u8, Slot)>()).unzip();
     thread::scope(|scope| {

@@ -16,24 +16,26 @@ use std::ptr;
 /// Most datagrams of one call.
 pub const MOST_AT_ONCE: usize = 32;
 
-/// As many as are sent or received with less to prepare.
+/// Datagrams of a small batch, which costs less to prepare.
 const FEW: usize = 4;
 
-/// A datagram to be sent, whose bytes lie in several places.
+/// A datagram to be sent, from several buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Addressed<'a> {
     /// The bytes.
     pub slices: &'a [IoSlice<'a>],
-    /// Where it goes.
+    /// The destination.
     pub to: SocketAddr,
 }
 
 impl Datagrams {
-    /// Sends several datagrams in one system call and without allocation, each as [`Datagrams::send_to_vectored`] does: how
-    /// many of them the kernel took, from the first on. That is [`MOST_AT_ONCE`] at most, and 0 when it has no room now.
+    /// Sends several datagrams in one system call and without allocation, each as [`Datagrams::send_to_vectored`]
+    /// does. Returns how many the kernel accepted, from the first on: at most [`MOST_AT_ONCE`], and 0 when its buffer
+    /// is full.
     ///
     /// # Errors
-    /// As [`Datagrams::send_to_vectored`], of the first datagram: an error of a later one shows when the rest is sent.
+    /// As [`Datagrams::send_to_vectored`], for the first datagram. The error of a later one appears when the rest is
+    /// sent.
     pub fn send_batch(&self, datagrams: &[Addressed<'_>]) -> io::Result<usize> {
         let sent = match datagrams {
             [] => return Ok(0),
@@ -63,8 +65,8 @@ impl Datagrams {
         net::sendmmsg(&self.fd, &mut messages[..datagrams.len().min(MOST)], SendFlags::NOSIGNAL)
     }
 
-    /// Receives as many datagrams, of whomever, as have come and `batch` has room for, in one system call and without
-    /// allocation: how many. Those that it held before are gone.
+    /// Receives waiting datagrams from any sender into `batch`, up to its capacity, in one system call and without
+    /// allocation. Returns their number. The previous content of `batch` is lost.
     ///
     /// # Errors
     /// None in practice.
@@ -72,7 +74,7 @@ impl Datagrams {
         self.recv_batch_of(batch, MOST_AT_ONCE)
     }
 
-    /// As [`Datagrams::recv_batch`], but `most` datagrams at most: a few cost less to ask for than many.
+    /// As [`Datagrams::recv_batch`], but at most `most` datagrams: a small request costs less.
     ///
     /// # Errors
     /// None in practice.
@@ -105,13 +107,13 @@ impl Datagrams {
             count += 1;
         }
         let (fd, first) = (self.fd.as_raw_fd(), messages.as_mut_ptr());
-        // SAFETY: of the first `count` messages each has pointers of its own to a name and to a slice, and that one to
-        // room, each as long as is said beside it; all outlive the call, and nothing else uses them while it lasts.
+        // SAFETY: each of the first `count` messages has its own pointers to a name and to a slice, and the slice to
+        // a buffer, each with its length. All outlive the call, and no other code uses them during it.
         let found = unsafe { libc::recvmmsg(fd, first, count, 0, ptr::null_mut()) };
         let found = usize::try_from(found).map_err(|_| last_error())?;
         batch.found.extend(messages.iter().zip(names).take(found).map(|(message, name)| {
-            // SAFETY: the whole of it is initialized, with zeros behind what the kernel wrote or where that wrote nothing,
-            // and zeros are an address of no family.
+            // SAFETY: all of it is initialized, with zeros where the kernel wrote nothing, and zeros are an address
+            // of no family.
             let name = unsafe { SocketAddrAny::new(name, size_of_val(&name) as _) };
             let cut = message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
             Received { len: message.msg_len as usize, from: to_std(name).unwrap_or(UNKNOWN), cut }
@@ -120,27 +122,28 @@ impl Datagrams {
     }
 }
 
-/// Who sent what the kernel names no sender of, which does not happen with datagrams of the Internet; and where nothing goes.
+/// The sender of a datagram without an IP address, which does not occur on UDP sockets; and the destination of an
+/// unused entry.
 const UNKNOWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
-/// Room for several datagrams, and those that were received into it at once.
+/// Buffers for several datagrams, and those received last.
 #[derive(Debug)]
 pub struct Batch {
     room: Box<[u8]>,
-    /// Of each datagram.
+    /// Capacity of each datagram.
     bytes: usize,
     found: Vec<Received>,
 }
 
 impl Batch {
-    /// Room for so many datagrams, 1 to [`MOST_AT_ONCE`], of at most `bytes` each.
+    /// Buffers for `datagrams` datagrams, 1 to [`MOST_AT_ONCE`], of at most `bytes` bytes each.
     pub fn new(datagrams: usize, bytes: usize) -> Self {
         let (datagrams, bytes) = (datagrams.clamp(1, MOST_AT_ONCE), bytes.max(1));
         let room = vec![0; datagrams * bytes].into_boxed_slice();
         Self { room, bytes, found: Vec::with_capacity(datagrams) }
     }
 
-    /// The bytes of those that were received last, in their order.
+    /// The datagrams received last, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], Received)> {
         let rooms = self.room.chunks_exact(self.bytes);
         rooms.zip(&self.found).map(|(room, received)| (&room[..received.len], *received))

@@ -1,4 +1,4 @@
-//! Sending by a chosen interface, which takes a control message that rustix does not know (`IP_PKTINFO`).
+//! Sending by a chosen interface (`IP_PKTINFO`), a control message that rustix lacks.
 
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
@@ -7,8 +7,8 @@ use std::io::IoSlice;
 use std::mem;
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// A control message that holds a `T`, laid out as `CMSG_DATA` has it: its data follow the header where they are aligned
-/// as the header is, and no `T` here is aligned more strictly.
+/// A control message that holds a `T`, laid out as `CMSG_DATA` expects: the data follow the header at the header's
+/// alignment, which suffices for every `T` here.
 #[repr(C)]
 struct Control<T> {
     header: libc::cmsghdr,
@@ -18,7 +18,7 @@ struct Control<T> {
 impl<T> Control<T> {
     fn new(level: libc::c_int, kind: libc::c_int, data: T) -> Self {
         const { assert!(align_of::<T>() <= align_of::<libc::cmsghdr>()) };
-        // SAFETY: a structure of numbers, for which zero is a value. Some C libraries have padding in it that has a name.
+        // SAFETY: a structure of numbers, for which zero is a value. Some C libraries have named padding in it.
         let mut header: libc::cmsghdr = unsafe { mem::zeroed() };
         header.cmsg_len = (mem::offset_of!(Self, data) + size_of::<T>()) as _;
         (header.cmsg_level, header.cmsg_type) = (level, kind);
@@ -26,8 +26,8 @@ impl<T> Control<T> {
     }
 }
 
-/// Sends one datagram out by an interface, from an address; without one the kernel chooses among the interface's, and
-/// has none for a group on loopback. IPv6 has it choose always.
+/// Sends one datagram by an interface, from an address of it. Without an address the kernel chooses one, which fails
+/// for a group on loopback. With IPv6 it always chooses.
 pub(super) fn send(
     fd: &OwnedFd,
     interface: u32,
@@ -37,7 +37,7 @@ pub(super) fn send(
 ) -> rustix::io::Result<usize> {
     if to.is_ipv4() {
         let any = libc::in_addr { s_addr: 0 };
-        // An index is an `int` elsewhere in the kernel, so that one above is of no interface.
+        // Elsewhere in the kernel an index is an `int`, so that a larger one belongs to no interface.
         let ipi_ifindex = libc::c_int::try_from(interface).map_err(|_| Errno::NODEV)?;
         let source = source.map_or(0, |ip| u32::from_ne_bytes(ip.octets()));
         let ipi_spec_dst = libc::in_addr { s_addr: source };
@@ -61,18 +61,18 @@ fn send_with<T>(
     let mut message: libc::msghdr = unsafe { mem::zeroed() };
     message.msg_name = address.as_ptr().cast_mut().cast();
     message.msg_namelen = address.addr_len();
-    // A slice is laid out as the kernel's `iovec`: the standard library promises it.
+    // The standard library guarantees that an `IoSlice` is laid out as the kernel's `iovec`.
     message.msg_iov = slices.as_ptr().cast_mut().cast();
     message.msg_iovlen = slices.len() as _;
     message.msg_control = (&raw const *control).cast_mut().cast();
     message.msg_controllen = size_of_val(control) as _;
-    // SAFETY: every pointer is to as many bytes as is said beside it, and all outlive the call, which writes to none of
-    // them.
+    // SAFETY: every pointer is to as many bytes as the length beside it, and all outlive the call, which writes to
+    // none of them.
     let sent = unsafe { libc::sendmsg(fd.as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
     usize::try_from(sent).map_err(|_| last_error())
 }
 
-/// Of the C library's call that has just failed.
+/// The error of the C library's last call.
 pub(super) fn last_error() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL)
 }

@@ -1,4 +1,4 @@
-//! What a socket for the datagrams of many peers is opened with.
+//! Options of an unconnected UDP socket.
 
 use crate::socket::open;
 use rustix::fd::{AsRawFd, OwnedFd};
@@ -7,33 +7,33 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// How a socket is opened. Multicast is that of the address's family: one socket is either of IPv4 or of IPv6.
+/// Options of a socket. Multicast is that of the address's family: a socket is either IPv4 or IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Where it receives; port 0 takes a free one. Bound to all addresses, a socket hears the groups that it joined, and
-    /// not those that others of this host did.
+    /// Local address; port 0 takes a free one. Bound to all addresses, a socket receives only the groups that it
+    /// joined, not those of other sockets of the host.
     pub address: SocketAddr,
-    /// Others may receive at the same address if they share it as well. Each gets what is sent to a group, but only one
-    /// of them, whichever, what is sent to this host alone.
+    /// Whether other sockets may share the address, if they request it, too. Each gets datagrams to a group; only one
+    /// of them, chosen by the kernel, gets a datagram to this host.
     pub shared: bool,
-    /// Bytes of datagrams that the kernel is asked to hold until they are received; it gives at most what the system's
-    /// administrator allows (`net.core.rmem_max`). `None` leaves it at what is usual.
-    pub receive_room: Option<usize>,
+    /// Requested size of the receive buffer in bytes; the kernel grants at most `net.core.rmem_max`. `None` keeps the
+    /// system's default.
+    pub receive_buffer_size: Option<usize>,
     /// Index of the interface by which datagrams to groups leave; `None` leaves it to the routes.
     pub interface: Option<u32>,
-    /// Networks that a datagram to a group may cross: 1 is the network at hand, 0 this host.
+    /// Hop limit of datagrams to groups: 1 is the local network, 0 this host.
     pub hops: u8,
-    /// Datagrams to groups are heard on this host as well.
+    /// Whether datagrams to groups also arrive on this host.
     pub loopback: bool,
 }
 
 impl Options {
-    /// A socket of its own at `address`, whose datagrams to groups stay in the network at hand.
+    /// An exclusive socket at `address`, whose datagrams to groups stay in the local network.
     pub fn at(address: SocketAddr) -> Self {
-        Self { address, shared: false, receive_room: None, interface: None, hops: 1, loopback: true }
+        Self { address, shared: false, receive_buffer_size: None, interface: None, hops: 1, loopback: true }
     }
 
-    /// One that shares `address`, as receivers of a group's well-known port do.
+    /// A socket that shares `address`, as receivers of a group's well-known port do.
     pub fn shared(address: SocketAddr) -> Self {
         Self { shared: true, ..Self::at(address) }
     }
@@ -44,12 +44,12 @@ impl Options {
             IpAddr::V4(_) => self.set_multicast_v4(&fd)?,
             IpAddr::V6(_) => self.set_multicast_v6(&fd)?,
         }
-        if let Some(bytes) = self.receive_room {
+        if let Some(bytes) = self.receive_buffer_size {
             sockopt::set_socket_recv_buffer_size(&fd, bytes)?;
         }
         if self.shared {
-            // Without SO_REUSEPORT, which spreads datagrams over those who share a port: of several such sockets, Linux
-            // (6.18, say) may give what is sent to the group that one has joined to another instead.
+            // Without SO_REUSEPORT, which distributes datagrams over the sockets of a port: Linux (for example 6.18)
+            // may then give a group's datagram to a socket that has not joined it.
             sockopt::set_socket_reuseaddr(&fd, true)?;
         }
         net::bind(&fd, &self.address)?;
@@ -57,7 +57,7 @@ impl Options {
     }
 
     fn set_multicast_v4(&self, fd: &OwnedFd) -> io::Result<()> {
-        hear_own_groups_alone(fd, libc::IPPROTO_IP, libc::IP_MULTICAST_ALL)?;
+        receive_joined_groups_only(fd, libc::IPPROTO_IP, libc::IP_MULTICAST_ALL)?;
         sockopt::set_ip_multicast_ttl(fd, self.hops.into())?;
         sockopt::set_ip_multicast_loop(fd, self.loopback)?;
         if let Some(index) = self.interface {
@@ -68,8 +68,8 @@ impl Options {
     }
 
     fn set_multicast_v6(&self, fd: &OwnedFd) -> io::Result<()> {
-        hear_own_groups_alone(fd, libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_ALL)?;
-        // Another socket may have the same port of IPv4.
+        receive_joined_groups_only(fd, libc::IPPROTO_IPV6, libc::IPV6_MULTICAST_ALL)?;
+        // Another socket may have the same port in IPv4.
         sockopt::set_ipv6_v6only(fd, true)?;
         sockopt::set_ipv6_multicast_hops(fd, self.hops.into())?;
         sockopt::set_ipv6_multicast_loop(fd, self.loopback)?;
@@ -80,7 +80,7 @@ impl Options {
     }
 }
 
-/// What an error says of it.
+/// Description for error texts.
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sharing = if self.shared { "shared " } else { "" };
@@ -89,8 +89,8 @@ impl fmt::Display for Options {
     }
 }
 
-/// Otherwise the kernel gives a socket what comes for any group that any socket of this host joined.
-fn hear_own_groups_alone(fd: &OwnedFd, level: libc::c_int, option: libc::c_int) -> io::Result<()> {
+/// Without this, the kernel gives a socket the datagrams of every group that any socket of this host joined.
+fn receive_joined_groups_only(fd: &OwnedFd, level: libc::c_int, option: libc::c_int) -> io::Result<()> {
     let off: libc::c_int = 0;
     let length = size_of_val(&off) as libc::socklen_t;
     // SAFETY: the kernel reads `length` bytes, the size of `off`, which outlives the call.

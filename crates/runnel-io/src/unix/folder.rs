@@ -1,4 +1,4 @@
-//! Folders in which processes of one user leave the sockets that others find them by.
+//! Folders that hold the socket files of one user's processes.
 
 use std::fs;
 use std::io;
@@ -6,42 +6,42 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::{Place, remove_dead};
+use super::{UnixAddress, remove_dead};
 use crate::host;
 
-/// Files of a folder that are looked at, so that one with very many costs a start no more than that.
+/// Most files of a folder that are examined at a start.
 const MOST_FILES: usize = 4096;
 
-/// The bits of a folder's mode that let everyone write, and only the owner of a file remove it.
+/// The mode bit that lets everyone write.
 const EVERYONE_WRITES: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 
-/// Makes sure that a folder is one in which nobody else can take a socket's place, members of its group apart: many
-/// systems have every user be a group of its own. Who connects there is asked for the user anyway.
+/// Checks that no other user can replace a socket in a folder, except members of its group: on many systems each user
+/// has a group of its own. Peer credentials are checked for every connection anyway.
 ///
 /// # Errors
-/// When it is not there or no folder, belongs to another user who is not root, or everyone may remove files from it. The
-/// text does not name the folder.
+/// When it is missing or not a folder, belongs to another user who is not root, or everyone may remove files from it.
+/// The text does not name the folder.
 pub fn check(folder: &Path) -> io::Result<()> {
     let found = fs::metadata(folder)?;
     if !found.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is no folder"));
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder"));
     }
     refusal(found.uid(), found.mode(), host::uid())
         .map_or(Ok(()), |why| Err(io::Error::new(io::ErrorKind::PermissionDenied, why)))
 }
 
-/// What is wrong with a folder of this owner and mode for this user.
+/// The fault of a folder with this owner and mode, for this user.
 fn refusal(owner: u32, mode: u32, user: u32) -> Option<String> {
     if owner != user && owner != 0 {
-        return Some(format!("it belongs to user {owner}, and this process is of user {user}"));
+        return Some(format!("it belongs to user {owner}, but this process runs as user {user}"));
     }
     let open = mode & EVERYONE_WRITES != 0 && mode & STICKY == 0;
     open.then(|| "everyone may remove files from it: it lacks the sticky bit".to_owned())
 }
 
-/// Removes the sockets of this user from a folder whose names begin so and to which nobody listens, because a process
-/// ended without doing so. One that is made in this very moment may be among them: its process is not found by it then.
+/// Removes this user's dead sockets with this name prefix from a folder. A process that creates one at this very
+/// moment may lose it, and is then not found by it.
 ///
 /// # Errors
 /// When the folder cannot be read.
@@ -52,8 +52,8 @@ pub fn remove_dead_sockets(folder: &Path, prefix: &str) -> io::Result<()> {
             continue;
         }
         let path = file.path();
-        if let Ok(address) = Place::Path(&path).address() {
-            // What is alive or no socket stays.
+        if let Ok(address) = UnixAddress::Path(&path).address() {
+            // Living sockets and other files stay.
             let _ = remove_dead(&path, &address);
         }
     }
@@ -67,7 +67,7 @@ mod tests {
     use crate::unix::tests::Folder;
 
     #[test]
-    fn a_folder_of_another_user_and_one_that_everyone_may_change_are_refused() {
+    fn folder_writable_by_others_is_refused() {
         for (owner, mode, fit) in [
             (7, 0o40700, true),
             (7, 0o40775, true),
@@ -83,10 +83,10 @@ mod tests {
     }
 
     #[test]
-    fn the_sockets_of_the_dead_go_and_all_else_stays() {
+    fn only_dead_sockets_are_removed() {
         let folder = Folder::new();
         let path = |name: &str| folder.file(name);
-        let living = PacketListener::bind(Place::Path(&path("here-living"))).unwrap();
+        let living = PacketListener::bind(UnixAddress::Path(&path("here-living"))).unwrap();
         for name in ["here-dead", "other-dead"] {
             drop(std::os::unix::net::UnixListener::bind(path(name)).unwrap());
         }
@@ -97,6 +97,6 @@ mod tests {
         let mut names: Vec<_> = names.collect();
         names.sort();
         assert_eq!(names, ["here-file", "here-living", "other-dead"]);
-        assert!(living.accept().unwrap().is_none(), "the living did not hear of it");
+        assert!(living.accept().unwrap().is_none(), "the living socket is not affected");
     }
 }

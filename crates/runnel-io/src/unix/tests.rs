@@ -6,10 +6,10 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Only a failure waits for it.
+/// Time-out of waits; only a failing test reaches it.
 const LONG: Duration = Duration::from_secs(20);
 
-/// A folder of a test's own, gone afterwards.
+/// A temporary folder of one test, removed afterwards.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
@@ -38,12 +38,12 @@ fn random_name() -> Vec<u8> {
 
 fn pair() -> (Packets, Packets) {
     let name = random_name();
-    let listener = PacketListener::bind(Place::Abstract(&name)).unwrap();
-    let near = Packets::connect(Place::Abstract(&name)).unwrap();
+    let listener = PacketListener::bind(UnixAddress::Abstract(&name)).unwrap();
+    let near = Packets::connect(UnixAddress::Abstract(&name)).unwrap();
     (near, listener.accept().unwrap().unwrap())
 }
 
-/// The next packet: its bytes, how many descriptors, and whether it is truncated.
+/// The next packet: its bytes, the number of descriptors, and whether it is truncated.
 fn packet(packets: &Packets, room: usize) -> (Vec<u8>, usize, bool) {
     let mut buffer = vec![0; room];
     match packets.recv(&mut buffer).unwrap() {
@@ -57,7 +57,7 @@ fn is_close_on_exec(fd: impl AsFd) -> bool {
 }
 
 #[test]
-fn packets_stay_apart_and_their_end_is_told() {
+fn packets_are_preserved_and_end_is_reported() {
     let (near, far) = pair();
     assert!(matches!(far.recv(&mut [0; 8]).unwrap(), Received::Nothing));
     assert!(near.send(b"ab", &[]).unwrap() && near.send(b"c", &[]).unwrap());
@@ -72,7 +72,7 @@ fn packets_stay_apart_and_their_end_is_told() {
 }
 
 #[test]
-fn a_peer_that_left_packets_unread_is_gone_and_no_error() {
+fn peer_with_unread_packets_counts_as_gone() {
     let (near, far) = pair();
     assert!(near.send(b"unread", &[]).unwrap());
     drop(far);
@@ -80,7 +80,7 @@ fn a_peer_that_left_packets_unread_is_gone_and_no_error() {
 }
 
 #[test]
-fn a_shut_down_connection_ends_at_both_ends() {
+fn shutdown_ends_both_ends() {
     let (near, far) = pair();
     assert!(near.send(b"before", &[]).unwrap());
     near.shutdown().unwrap();
@@ -92,7 +92,7 @@ fn a_shut_down_connection_ends_at_both_ends() {
 }
 
 #[test]
-fn descriptors_cross_and_are_closed_on_exec() {
+fn received_descriptors_are_close_on_exec() {
     let (near, far) = pair();
     let (mut reader, writer) = io::pipe().unwrap();
     assert!(near.send(b"fds", &[writer.as_fd(), near.as_fd()]).unwrap());
@@ -109,7 +109,7 @@ fn descriptors_cross_and_are_closed_on_exec() {
 }
 
 #[test]
-fn as_many_descriptors_cross_as_a_packet_may_have() {
+fn packet_carries_maximum_of_descriptors() {
     let (near, far) = pair();
     assert!(near.send(b"x", &[near.as_fd(); MAX_FDS]).unwrap());
     assert_eq!(packet(&far, 8), (b"x".to_vec(), MAX_FDS, false));
@@ -120,7 +120,7 @@ fn as_many_descriptors_cross_as_a_packet_may_have() {
     assert_eq!(near.send(b"", &[]).unwrap_err().kind(), io::ErrorKind::InvalidInput);
 }
 
-/// Sends more descriptors than this module's own `send` does.
+/// Sends more descriptors than `send` allows.
 fn send_many(packets: &Packets, fds: &[BorrowedFd<'_>]) {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(32))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -129,7 +129,7 @@ fn send_many(packets: &Packets, fds: &[BorrowedFd<'_>]) {
 }
 
 #[test]
-fn more_descriptors_than_allowed_are_closed() {
+fn excess_descriptors_are_closed() {
     let (near, far) = pair();
     let (mut reader, writer) = io::pipe().unwrap();
     for count in MAX_FDS + 1..=32 {
@@ -141,7 +141,7 @@ fn more_descriptors_than_allowed_are_closed() {
 }
 
 #[test]
-fn a_packet_longer_than_the_buffer_is_cut_off_and_its_descriptors_closed() {
+fn truncated_packet_loses_its_descriptors() {
     let (near, far) = pair();
     let (mut reader, writer) = io::pipe().unwrap();
     assert!(near.send(b"abcdef", &[writer.as_fd()]).unwrap() && near.send(b"next", &[]).unwrap());
@@ -154,7 +154,7 @@ fn a_packet_longer_than_the_buffer_is_cut_off_and_its_descriptors_closed() {
 }
 
 #[test]
-fn descriptors_with_an_empty_packet_are_closed() {
+fn descriptors_of_empty_packet_are_closed() {
     let (near, far) = pair();
     let (mut reader, writer) = io::pipe().unwrap();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -168,7 +168,7 @@ fn descriptors_with_an_empty_packet_are_closed() {
 }
 
 #[test]
-fn a_full_buffer_takes_nothing_and_does_not_block() {
+fn full_buffer_does_not_block() {
     let (near, far) = pair();
     let block = vec![5; 10_000];
     let taken = (0..100_000).take_while(|_| near.send(&block, &[]).unwrap()).count();
@@ -180,7 +180,7 @@ fn a_full_buffer_takes_nothing_and_does_not_block() {
 }
 
 #[test]
-fn the_kernel_says_who_the_peer_is() {
+fn kernel_reports_peer_credentials() {
     let (near, far) = pair();
     let own = Peer { pid: host::pid(), uid: host::uid() };
     assert_eq!((near.peer().unwrap(), far.peer().unwrap()), (own, own));
@@ -189,9 +189,9 @@ fn the_kernel_says_who_the_peer_is() {
 }
 
 #[test]
-fn an_abstract_name_belongs_to_one_and_is_free_when_that_ends() {
+fn abstract_name_is_freed_with_its_socket() {
     let name = random_name();
-    let place = Place::Abstract(&name);
+    let place = UnixAddress::Abstract(&name);
     assert_eq!(Packets::connect(place).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
     let listener = PacketListener::bind(place).unwrap();
     assert!(listener.accept().unwrap().is_none());
@@ -206,12 +206,12 @@ fn an_abstract_name_belongs_to_one_and_is_free_when_that_ends() {
     }
 }
 
-/// A listener, a connection that it has not accepted, and one that it has, each with a packet that brings a descriptor.
+/// A listener, a pending connection and an accepted one, each with a packet that carries a descriptor.
 #[test]
-fn descriptors_in_queues_are_closed_with_them() {
+fn descriptors_in_closed_queues_are_closed() {
     let name = random_name();
-    let listener = PacketListener::bind(Place::Abstract(&name)).unwrap();
-    let [accepted, waiting] = [(); 2].map(|()| Packets::connect(Place::Abstract(&name)).unwrap());
+    let listener = PacketListener::bind(UnixAddress::Abstract(&name)).unwrap();
+    let [accepted, waiting] = [(); 2].map(|()| Packets::connect(UnixAddress::Abstract(&name)).unwrap());
     let far = listener.accept().unwrap().unwrap();
     let (mut reader, writer) = io::pipe().unwrap();
     for packets in [&accepted, &waiting] {
@@ -219,12 +219,12 @@ fn descriptors_in_queues_are_closed_with_them() {
     }
     drop(writer);
     drop((far, listener));
-    // The end of the pipe: nobody holds the descriptor that writes.
+    // The end of the pipe: no process holds the writing end.
     assert_eq!(reader.read(&mut [0]).unwrap(), 0);
 }
 
 #[test]
-fn peeked_packet_stays_until_it_is_discarded() {
+fn peeked_packet_stays_until_discarded() {
     let (near, far) = pair();
     let (mut reader, writer) = io::pipe().unwrap();
     assert!(near.send(b"first", &[writer.as_fd()]).unwrap() && near.send(b"second", &[]).unwrap());
@@ -242,14 +242,14 @@ fn peeked_packet_stays_until_it_is_discarded() {
 }
 
 #[test]
-fn a_name_that_does_not_fit_is_refused_by_its_name_and_the_bound() {
+fn too_long_name_is_refused_with_limit() {
     let folder = Folder::new();
     let room = LONGEST - folder.0.as_os_str().len() - 1;
-    assert!(PacketListener::bind(Place::Path(&folder.file(&"n".repeat(room)))).is_ok());
+    assert!(PacketListener::bind(UnixAddress::Path(&folder.file(&"n".repeat(room)))).is_ok());
     let long = folder.file(&"n".repeat(room + 1));
     for error in [
-        PacketListener::bind(Place::Path(&long)).unwrap_err(),
-        Packets::connect(Place::Path(&long)).unwrap_err(),
+        PacketListener::bind(UnixAddress::Path(&long)).unwrap_err(),
+        Packets::connect(UnixAddress::Path(&long)).unwrap_err(),
     ] {
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         let text = error.to_string();
@@ -257,30 +257,30 @@ fn a_name_that_does_not_fit_is_refused_by_its_name_and_the_bound() {
     }
     let mut name = random_name();
     name.resize(LONGEST, b'x');
-    assert!(PacketListener::bind(Place::Abstract(&name)).is_ok());
+    assert!(PacketListener::bind(UnixAddress::Abstract(&name)).is_ok());
     name.push(b'x');
     for place in [
-        Place::Abstract(&name),
-        Place::Abstract(b""),
-        Place::Path(Path::new("")),
-        Place::Path(Path::new("a\0b")),
+        UnixAddress::Abstract(&name),
+        UnixAddress::Abstract(b""),
+        UnixAddress::Path(Path::new("")),
+        UnixAddress::Path(Path::new("a\0b")),
     ] {
         assert_eq!(PacketListener::bind(place).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{place:?}");
     }
 }
 
 #[test]
-fn a_socket_file_is_for_its_user_alone_and_goes_with_its_listener() {
+fn socket_file_is_private_and_removed_with_listener() {
     let folder = Folder::new();
     let path = folder.file("socket");
-    let missing = Packets::connect(Place::Path(&path)).unwrap_err();
+    let missing = Packets::connect(UnixAddress::Path(&path)).unwrap_err();
     assert_eq!(missing.kind(), io::ErrorKind::NotFound);
-    let listener = PacketListener::bind(Place::Path(&path)).unwrap();
+    let listener = PacketListener::bind(UnixAddress::Path(&path)).unwrap();
     assert!(is_close_on_exec(&listener));
     let found = std::fs::symlink_metadata(&path).unwrap();
     assert!(found.file_type().is_socket());
     assert_eq!(found.permissions().mode() & 0o777, 0o600);
-    let near = Packets::connect(Place::Path(&path)).unwrap();
+    let near = Packets::connect(UnixAddress::Path(&path)).unwrap();
     let far = listener.accept().unwrap().unwrap();
     assert!(is_close_on_exec(&near) && is_close_on_exec(&far));
     drop(listener);
@@ -289,59 +289,63 @@ fn a_socket_file_is_for_its_user_alone_and_goes_with_its_listener() {
     assert_eq!(packet(&far, 8).0, b"still");
 }
 
-/// A socket's file to which nobody listens any more.
+/// A dead socket file.
 fn leave_dead(path: &Path) {
     let fd = socket().unwrap();
-    net::bind(&fd, &Place::Path(path).address().unwrap()).unwrap();
+    net::bind(&fd, &UnixAddress::Path(path).address().unwrap()).unwrap();
 }
 
 #[test]
-fn a_dead_file_is_replaced() {
+fn dead_socket_file_is_replaced() {
     let folder = Folder::new();
     let path = folder.file("socket");
     leave_dead(&path);
-    assert_eq!(Packets::connect(Place::Path(&path)).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
-    let _listener = PacketListener::bind(Place::Path(&path)).unwrap();
-    assert!(Packets::connect(Place::Path(&path)).is_ok());
+    assert_eq!(
+        Packets::connect(UnixAddress::Path(&path)).unwrap_err().kind(),
+        io::ErrorKind::ConnectionRefused
+    );
+    let _listener = PacketListener::bind(UnixAddress::Path(&path)).unwrap();
+    assert!(Packets::connect(UnixAddress::Path(&path)).is_ok());
 }
 
 #[test]
-fn what_is_no_dead_socket_is_never_removed() {
+fn only_dead_socket_file_is_replaced() {
     let folder = Folder::new();
     let refused = |name: &str, why: &str| {
         let path = folder.file(name);
-        let error = PacketListener::bind(Place::Path(&path)).unwrap_err();
+        let error = PacketListener::bind(UnixAddress::Path(&path)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
         let text = error.to_string();
         assert!(text.contains(&path.display().to_string()) && text.contains(why), "{text}");
         assert!(std::fs::symlink_metadata(&path).is_ok(), "{name} is still there");
     };
-    let listener = PacketListener::bind(Place::Path(&folder.file("living"))).unwrap();
+    let listener = PacketListener::bind(UnixAddress::Path(&folder.file("living"))).unwrap();
     refused("living", "living socket");
     let _stream = std::os::unix::net::UnixListener::bind(folder.file("stream")).unwrap();
     refused("stream", "living socket");
     std::fs::write(folder.file("plain"), "text").unwrap();
-    refused("plain", "no socket");
+    refused("plain", "not a socket");
     std::fs::create_dir(folder.file("folder")).unwrap();
-    refused("folder", "no socket");
+    refused("folder", "not a socket");
     leave_dead(&folder.file("dead"));
     symlink(folder.file("dead"), folder.file("link")).unwrap();
-    refused("link", "no socket");
-    // It lives on.
+    refused("link", "not a socket");
+    // The living socket still works.
     assert!(
-        Packets::connect(Place::Path(&folder.file("living"))).is_ok() && listener.accept().unwrap().is_some()
+        Packets::connect(UnixAddress::Path(&folder.file("living"))).is_ok()
+            && listener.accept().unwrap().is_some()
     );
 }
 
 #[test]
-fn a_file_that_took_the_place_of_its_own_is_not_removed() {
+fn replaced_socket_file_is_not_removed() {
     let folder = Folder::new();
     let path = folder.file("socket");
-    let first = PacketListener::bind(Place::Path(&path)).unwrap();
+    let first = PacketListener::bind(UnixAddress::Path(&path)).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let second = PacketListener::bind(Place::Path(&path)).unwrap();
+    let second = PacketListener::bind(UnixAddress::Path(&path)).unwrap();
     drop(first);
-    assert!(Packets::connect(Place::Path(&path)).is_ok());
+    assert!(Packets::connect(UnixAddress::Path(&path)).is_ok());
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, "text").unwrap();
     drop(second);

@@ -1,8 +1,8 @@
-//! Interfaces that come, go and change.
+//! Network interfaces that are added, removed and changed.
 
 use std::time::Duration;
 
-use runnel_io::interfaces::{Address, Changes, Interface, interfaces};
+use runnel_io::interfaces::{Address, Interface, InterfaceMonitor, interfaces};
 use runnel_io::{Events, Interest, Reactor, Token};
 use runnel_testkit::hosts::Host;
 use rustix::io::Errno;
@@ -21,8 +21,8 @@ fn address(ip: &str, prefix: u8) -> Address {
     Address { ip: ip.parse().unwrap(), prefix }
 }
 
-/// Waits for word of a change.
-fn changed(changes: &Changes) {
+/// Waits for a notification.
+fn changed(changes: &InterfaceMonitor) {
     let (reactor, mut events) = (Reactor::new().unwrap(), Events::default());
     reactor.add(changes, Token(0), Interest::Read).unwrap();
     reactor.wait(&mut events, Some(Duration::from_secs(30))).unwrap();
@@ -30,14 +30,14 @@ fn changed(changes: &Changes) {
 }
 
 #[test]
-fn a_host_without_cables_has_loopback() {
+fn host_without_cables_has_loopback() {
     let [lo] = found(&Host::new()).try_into().unwrap();
     assert_eq!(lo.addresses, [address("127.0.0.1", 8), address("::1", 128)]);
     assert_eq!((lo.index, lo.name.as_str(), lo.loopback), (1, "lo", true));
 }
 
 #[test]
-fn an_interface_has_its_addresses_with_their_prefixes_also_where_they_have_labels() {
+fn interface_lists_addresses_with_prefixes() {
     let [near, far] = [Host::new(), Host::new()];
     near.join(&far, "cable");
     near.address("cable", "10.1.0.1/24");
@@ -51,7 +51,7 @@ fn an_interface_has_its_addresses_with_their_prefixes_also_where_they_have_label
 }
 
 #[test]
-fn an_interface_without_address_is_there_and_one_that_is_down_is_not() {
+fn only_interfaces_that_are_up_are_listed() {
     let [near, far] = [Host::new(), Host::new()];
     near.join(&far, "cable");
     assert_eq!(names(&near), ["lo", "cable"]);
@@ -62,11 +62,11 @@ fn an_interface_without_address_is_there_and_one_that_is_down_is_not() {
 }
 
 #[test]
-fn an_address_that_comes_late_or_goes_is_noticed() {
+fn address_changes_are_noticed() {
     let [near, far] = [Host::new(), Host::new()];
     near.join(&far, "cable");
     for (ip, prefix) in [("10.1.0.1", 24), ("fd01::1", 64)] {
-        let changes = near.run(Changes::watch).unwrap();
+        let changes = near.run(InterfaceMonitor::watch).unwrap();
         assert!(!changes.any().unwrap());
         near.address("cable", &format!("{ip}/{prefix}"));
         changed(&changes);
@@ -78,9 +78,9 @@ fn an_address_that_comes_late_or_goes_is_noticed() {
 }
 
 #[test]
-fn an_interface_that_comes_or_goes_is_noticed() {
+fn added_and_removed_interfaces_are_noticed() {
     let [near, far] = [Host::new(), Host::new()];
-    let changes = near.run(Changes::watch).unwrap();
+    let changes = near.run(InterfaceMonitor::watch).unwrap();
     near.join(&far, "cable");
     changed(&changes);
     assert_eq!(names(&near), ["lo", "cable"]);
@@ -90,11 +90,11 @@ fn an_interface_that_comes_or_goes_is_noticed() {
 }
 
 #[test]
-fn more_changes_than_the_kernel_holds_are_changes_as_well() {
+fn overflow_of_changes_is_a_change() {
     let host = Host::new();
-    let [changes, other] = [(); 2].map(|()| host.run(Changes::watch).unwrap());
+    let [changes, other] = [(); 2].map(|()| host.run(InterfaceMonitor::watch).unwrap());
     for watching in [&changes, &other] {
-        // The least that the kernel gives, which some tens of addresses fill.
+        // The kernel's smallest buffer, which some tens of addresses fill.
         set_socket_recv_buffer_size(watching, 1).unwrap();
     }
     for number in 1..40 {

@@ -1,4 +1,4 @@
-//! System calls, on hosts that the tests make.
+//! System calls, on hosts that the tests create.
 
 mod interfaces;
 mod multicast;

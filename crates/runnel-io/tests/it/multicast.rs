@@ -12,7 +12,7 @@ use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
 
 const PORT: u16 = 7400;
 
-/// Of both families: where receivers are bound, the group, and the addresses of two hosts in two networks.
+/// Per family: the receivers' bind address, the group, and the addresses of two hosts in two networks.
 const V4: Net = Net {
     any: "0.0.0.0",
     group: "239.255.0.1",
@@ -51,12 +51,12 @@ impl Net {
         (self.group(), PORT).into()
     }
 
-    /// One that sends, with nothing chosen.
+    /// Options of a sender without a chosen interface.
     fn sender(&self) -> Options {
         Options::at((self.any.parse::<IpAddr>().unwrap(), 0).into())
     }
 
-    /// One that hears the group on these interfaces of a host.
+    /// A socket that has joined the group on these interfaces of a host.
     fn receiver(&self, host: &Host, names: &[&str]) -> Datagrams {
         let address = (self.any.parse::<IpAddr>().unwrap(), PORT).into();
         let socket = open(host, Options::shared(address));
@@ -88,65 +88,65 @@ fn received(socket: &Datagrams, buffer: &mut [u8]) -> Received {
     socket.recv_from(buffer).unwrap().expect("a datagram")
 }
 
-/// What the next datagram says, and who sent it.
-fn heard_from(socket: &Datagrams) -> (String, SocketAddr) {
+/// Text and sender of the next datagram.
+fn receive_from(socket: &Datagrams) -> (String, SocketAddr) {
     let mut buffer = [0; 64];
     let Received { len, from, cut } = received(socket, &mut buffer);
     assert!(!cut);
     (String::from_utf8(buffer[..len].to_vec()).unwrap(), from)
 }
 
-fn heard(socket: &Datagrams) -> String {
-    heard_from(socket).0
+fn receive_text(socket: &Datagrams) -> String {
+    receive_from(socket).0
 }
 
-/// Nothing is left. What was sent is with its receivers before long: each caller hears something of the same moment or
-/// later first.
-fn nothing(socket: &Datagrams) {
+/// Checks that no datagram is waiting. Datagrams arrive promptly: each caller first receives one that was sent at the
+/// same moment or later.
+fn assert_empty(socket: &Datagrams) {
     assert_eq!(socket.recv_from(&mut [0; 64]).unwrap(), None);
 }
 
-fn say(socket: &Datagrams, interface: u32, what: &str, to: SocketAddr) {
+fn send_text(socket: &Datagrams, interface: u32, what: &str, to: SocketAddr) {
     let (head, tail) = what.as_bytes().split_at(what.len() / 2);
     assert!(socket.send_by(interface, None, &[IoSlice::new(head), IoSlice::new(tail)], to).unwrap());
 }
 
 #[test]
-fn a_group_is_heard_on_each_interface_it_was_joined_on() {
+fn group_is_received_on_joined_interfaces() {
     for net in [V4, V6] {
         let [near, far] = net.hosts();
         let [both, one, neither] =
             [&["one", "two"][..], &["one"], &[]].map(|names| net.receiver(&far, names));
         let sender = open(&near, net.sender());
         for (name, from) in ["one", "two"].into_iter().zip(net.near) {
-            say(&sender, index(&near, name), name, net.to_group());
+            send_text(&sender, index(&near, name), name, net.to_group());
             let address = SocketAddr::new(from.parse().unwrap(), sender.address().port());
-            let (said, from) = heard_from(&both);
+            let (said, from) = receive_from(&both);
             assert_eq!((said.as_str(), from), (name, address));
         }
-        assert_eq!(heard(&one), "one");
-        // With IPv6 the kernel looks only at the group: `both` made the host hear it on `two` as well.
+        assert_eq!(receive_text(&one), "one");
+        // With IPv6 the kernel checks only the group: `both` made the host receive it on `two`, too.
         if net.group().is_ipv6() {
-            assert_eq!(heard(&one), "two");
+            assert_eq!(receive_text(&one), "two");
         }
-        [&both, &one, &neither].into_iter().for_each(nothing);
+        [&both, &one, &neither].into_iter().for_each(assert_empty);
     }
 }
 
 #[test]
-fn several_sockets_of_a_host_hear_the_same_group_at_the_same_port() {
+fn sockets_of_host_share_group_and_port() {
     for net in [V4, V6] {
         let [host, _far] = net.hosts();
         let receivers: Vec<_> = (0..3).map(|_| net.receiver(&host, &["one"])).collect();
-        say(&open(&host, net.sender()), index(&host, "one"), "all", net.to_group());
+        send_text(&open(&host, net.sender()), index(&host, "one"), "all", net.to_group());
         for receiver in &receivers {
-            assert_eq!(heard(receiver), "all");
+            assert_eq!(receive_text(receiver), "all");
         }
     }
 }
 
 #[test]
-fn a_group_that_was_left_is_heard_no_longer_and_joining_or_leaving_twice_is_nothing() {
+fn left_group_is_not_received() {
     for net in [V4, V6] {
         let [near, far] = net.hosts();
         let receiver = net.receiver(&far, &["one", "two", "two"]);
@@ -155,18 +155,18 @@ fn a_group_that_was_left_is_heard_no_longer_and_joining_or_leaving_twice_is_noth
         }
         let sender = open(&near, net.sender());
         for name in ["one", "two"] {
-            say(&sender, index(&near, name), name, net.to_group());
+            send_text(&sender, index(&near, name), name, net.to_group());
         }
-        assert_eq!(heard(&receiver), "two");
-        nothing(&receiver);
+        assert_eq!(receive_text(&receiver), "two");
+        assert_empty(&receiver);
     }
 }
 
 #[test]
-fn groups_on_interfaces_that_come_and_go_can_be_left_and_count_no_more() {
+fn groups_on_removed_interfaces_can_be_left() {
     let [near, far] = [Host::new(), Host::new()];
     let sockets = [V4, V6].map(|net| (net.receiver(&near, &[]), net.group()));
-    // More often than a socket may be in groups of IPv4.
+    // More often than the number of IPv4 groups of one socket.
     for _ in 0..25 {
         near.join(&far, "one");
         let one = index(&near, "one");
@@ -181,7 +181,7 @@ fn groups_on_interfaces_that_come_and_go_can_be_left_and_count_no_more() {
 }
 
 #[test]
-fn a_port_is_shared_with_peers_that_ask_for_it_in_both_ways() {
+fn port_is_shared_with_reuseport_peers() {
     for net in [V4, V6] {
         let [near, _far] = net.hosts();
         // As Cyclone DDS does.
@@ -194,54 +194,54 @@ fn a_port_is_shared_with_peers_that_ask_for_it_in_both_ways() {
             peer
         });
         let receiver = net.receiver(&near, &["one"]);
-        say(&open(&near, net.sender()), index(&near, "one"), "all", net.to_group());
-        assert_eq!(heard(&receiver), "all");
+        send_text(&open(&near, net.sender()), index(&near, "one"), "all", net.to_group());
+        assert_eq!(receive_text(&receiver), "all");
         drop(peer);
     }
 }
 
 #[test]
-fn the_interface_of_multicast_can_be_chosen_for_a_socket() {
+fn socket_sends_multicast_by_chosen_interface() {
     for net in [V4, V6] {
         let [near, far] = net.hosts();
         let receiver = net.receiver(&far, &["one", "two"]);
         for (name, from) in ["two", "one"].into_iter().zip([net.near[1], net.near[0]]) {
             let sender = open(&near, Options { interface: Some(index(&near, name)), ..net.sender() });
             assert!(sender.send_to_vectored(&[IoSlice::new(b"here")], net.to_group()).unwrap());
-            let (said, address) = heard_from(&receiver);
+            let (said, address) = receive_from(&receiver);
             assert_eq!((said.as_str(), address.ip()), ("here", from.parse().unwrap()));
         }
     }
 }
 
 #[test]
-fn without_hops_a_datagram_stays_on_the_host_and_is_heard_there() {
+fn zero_hop_datagram_stays_on_host() {
     for net in [V4, V6] {
         let [near, far] = net.hosts();
         let [here, there] = [&near, &far].map(|host| net.receiver(host, &["one"]));
         let one = index(&near, "one");
-        say(&open(&near, Options { hops: 0, ..net.sender() }), one, "host", net.to_group());
-        say(&open(&near, net.sender()), one, "network", net.to_group());
-        assert_eq!([heard(&here), heard(&here)], ["host", "network"]);
-        assert_eq!(heard(&there), "network");
-        nothing(&there);
+        send_text(&open(&near, Options { hops: 0, ..net.sender() }), one, "host", net.to_group());
+        send_text(&open(&near, net.sender()), one, "network", net.to_group());
+        assert_eq!([receive_text(&here), receive_text(&here)], ["host", "network"]);
+        assert_eq!(receive_text(&there), "network");
+        assert_empty(&there);
     }
 }
 
 #[test]
-fn what_is_sent_by_loopback_is_heard_by_those_who_joined_there_alone() {
+fn loopback_multicast_needs_join_on_loopback() {
     let [near, _far] = V4.hosts();
     let [looped, outer] = ["lo", "one"].map(|name| V4.receiver(&near, &[name]));
     let sender = open(&near, V4.sender());
     for name in ["lo", "one"] {
-        say(&sender, index(&near, name), name, V4.to_group());
+        send_text(&sender, index(&near, name), name, V4.to_group());
     }
-    assert_eq!([heard(&outer), heard(&looped)], ["one", "lo"]);
-    [&outer, &looped].into_iter().for_each(nothing);
+    assert_eq!([receive_text(&outer), receive_text(&looped)], ["one", "lo"]);
+    [&outer, &looped].into_iter().for_each(assert_empty);
 }
 
 #[test]
-fn loopback_carries_no_group_of_ipv6() {
+fn loopback_carries_no_ipv6_group() {
     let host = Host::new();
     let (sender, loopback) = (open(&host, V6.sender()), index(&host, "lo"));
     let error = sender.send_by(loopback, None, &[], V6.to_group()).unwrap_err();
@@ -249,33 +249,33 @@ fn loopback_carries_no_group_of_ipv6() {
 }
 
 #[test]
-fn a_group_can_be_joined_on_an_interface_before_that_has_an_address() {
+fn group_can_be_joined_without_address() {
     for net in [V4, V6] {
         let [near, far] = [Host::new(), Host::new()];
         near.join(&far, "one");
         let receiver = net.receiver(&far, &["one"]);
         far.address("one", &format!("{}/{}", net.far[0], net.bits));
         near.address("one", &format!("{}/{}", net.near[0], net.bits));
-        say(&open(&near, net.sender()), index(&near, "one"), "late", net.to_group());
-        assert_eq!(heard(&receiver), "late");
+        send_text(&open(&near, net.sender()), index(&near, "one"), "late", net.to_group());
+        assert_eq!(receive_text(&receiver), "late");
     }
 }
 
 #[test]
-fn a_socket_that_does_not_loop_is_heard_by_others_alone() {
+fn socket_without_loop_reaches_only_other_hosts() {
     for net in [V4, V6] {
         let [near, far] = net.hosts();
         let [here, there] = [&near, &far].map(|host| net.receiver(host, &["one"]));
         let one = index(&near, "one");
-        say(&open(&near, Options { loopback: false, ..net.sender() }), one, "others", net.to_group());
-        say(&open(&near, net.sender()), one, "all", net.to_group());
-        assert_eq!([heard(&there), heard(&there)], ["others", "all"]);
-        assert_eq!(heard(&here), "all");
+        send_text(&open(&near, Options { loopback: false, ..net.sender() }), one, "others", net.to_group());
+        send_text(&open(&near, net.sender()), one, "all", net.to_group());
+        assert_eq!([receive_text(&there), receive_text(&there)], ["others", "all"]);
+        assert_eq!(receive_text(&here), "all");
     }
 }
 
 #[test]
-fn a_group_of_the_link_alone_is_heard_and_answered_there() {
+fn link_local_group_is_received_and_answered() {
     let [near, far] = V6.hosts();
     near.address("one", "fe80::1/64");
     far.address("one", "fe80::2/64");
@@ -283,17 +283,17 @@ fn a_group_of_the_link_alone_is_heard_and_answered_there() {
     let receiver = V6.receiver(&far, &[]);
     receiver.join(group, index(&far, "one")).unwrap();
     let sender = open(&near, V6.sender());
-    say(&sender, index(&near, "one"), "link", (group, PORT).into());
-    let (said, from) = heard_from(&receiver);
+    send_text(&sender, index(&near, "one"), "link", (group, PORT).into());
+    let (said, from) = receive_from(&receiver);
     assert_eq!((said.as_str(), from.ip()), ("link", "fe80::1".parse().unwrap()));
-    // Where it came from says by which interface the answer goes.
+    // The source address selects the interface of the answer.
     assert!(receiver.send_to_vectored(&[IoSlice::new(b"back")], from).unwrap());
-    let (said, from) = heard_from(&sender);
+    let (said, from) = receive_from(&sender);
     assert_eq!((said.as_str(), from.ip()), ("back", "fe80::2".parse().unwrap()));
 }
 
 #[test]
-fn a_batch_arrives_one_by_one_and_in_order() {
+fn batch_arrives_in_order() {
     for loopback in ["127.0.0.1:0", "[::1]:0"] {
         let host = Host::new();
         let [near, far] = [(); 2].map(|()| open(&host, Options::at(loopback.parse().unwrap())));
@@ -301,7 +301,7 @@ fn a_batch_arrives_one_by_one_and_in_order() {
         let slices: Vec<_> =
             texts.iter().map(|text| [IoSlice::new(b"no "), IoSlice::new(text.as_bytes())]).collect();
         let other = open(&host, Options::at(loopback.parse().unwrap()));
-        // Every third goes elsewhere.
+        // Every third goes to the other socket.
         let to = |number: usize| if number % 3 == 2 { other.address() } else { far.address() };
         let datagrams: Vec<_> =
             slices.iter().enumerate().map(|(number, slices)| Addressed { slices, to: to(number) }).collect();
@@ -310,27 +310,27 @@ fn a_batch_arrives_one_by_one_and_in_order() {
         assert_eq!(near.send_batch(&[]).unwrap(), 0);
         for (number, text) in texts.iter().enumerate() {
             let receiver = if to(number) == far.address() { &far } else { &other };
-            assert_eq!(heard_from(receiver), (format!("no {text}"), near.address()));
+            assert_eq!(receive_from(receiver), (format!("no {text}"), near.address()));
         }
-        nothing(&far);
-        nothing(&other);
+        assert_empty(&far);
+        assert_empty(&other);
     }
 }
 
 #[test]
-fn a_batch_goes_up_to_the_datagram_that_cannot_be_sent() {
+fn batch_stops_at_unsendable_datagram() {
     let host = Host::new();
     let socket = open(&host, Options::at("127.0.0.1:0".parse().unwrap()));
     let slices = [3, 65_508, 4].map(|len| [IoSlice::new(&[0; 65_508][..len])]);
     let datagrams = slices.each_ref().map(|slices| Addressed { slices, to: socket.address() });
     assert_eq!(socket.send_batch(&datagrams).unwrap(), 1);
     assert!(socket.send_batch(&datagrams[1..]).is_err());
-    assert_eq!(heard(&socket).len(), 3);
-    nothing(&socket);
+    assert_eq!(receive_text(&socket).len(), 3);
+    assert_empty(&socket);
 }
 
 #[test]
-fn datagrams_are_received_in_batches_with_their_senders() {
+fn batch_receive_reports_senders() {
     for loopback in ["127.0.0.1:0", "[::1]:0"] {
         let host = Host::new();
         let [one, two, far] = [(); 3].map(|()| open(&host, Options::at(loopback.parse().unwrap())));
@@ -358,7 +358,7 @@ fn datagrams_are_received_in_batches_with_their_senders() {
 }
 
 #[test]
-fn a_datagram_that_is_longer_than_the_buffer_is_told_to_be_cut() {
+fn too_long_datagram_is_marked_truncated() {
     for loopback in ["127.0.0.1:0", "[::1]:0"] {
         let host = Host::new();
         let [near, far] = [(); 2].map(|()| open(&host, Options::at(loopback.parse().unwrap())));
@@ -371,17 +371,17 @@ fn a_datagram_that_is_longer_than_the_buffer_is_told_to_be_cut() {
 }
 
 #[test]
-fn as_much_room_as_the_kernel_gives_can_be_asked_for() {
+fn receive_buffer_size_can_be_requested() {
     let host = Host::new();
-    let plain = open(&host, V4.sender()).receive_room().unwrap();
-    let asked = [plain / 4, 1 << 30].map(|bytes| Options { receive_room: Some(bytes), ..V4.sender() });
-    let [less, most] = asked.map(|options| open(&host, options).receive_room().unwrap());
+    let plain = open(&host, V4.sender()).receive_buffer_size().unwrap();
+    let asked = [plain / 4, 1 << 30].map(|bytes| Options { receive_buffer_size: Some(bytes), ..V4.sender() });
+    let [less, most] = asked.map(|options| open(&host, options).receive_buffer_size().unwrap());
     assert_eq!(less, plain / 4 * 2);
     assert!(most >= plain && most < 1 << 30);
 }
 
 #[test]
-fn one_port_serves_both_families_side_by_side() {
+fn one_port_serves_both_families() {
     let host = Host::new();
     for any in ["0.0.0.0:7400", "[::]:7400"] {
         // Kept open until the second is.
@@ -390,7 +390,7 @@ fn one_port_serves_both_families_side_by_side() {
 }
 
 #[test]
-fn errors_say_where_and_to_whom() {
+fn socket_errors_name_addresses() {
     let host = Host::new();
     let open_at = |options: Options| host.run(move || Datagrams::open(&options));
     let first = open_at(Options::at("127.0.0.1:0".parse().unwrap())).unwrap();

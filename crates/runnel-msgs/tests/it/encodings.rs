@@ -4,7 +4,7 @@ use runnel_core::Message;
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::schema::{Generation, Library, Schema, TypeName};
 use runnel_core::wire::{self, Bytes, Encoding, cdr};
-use runnel_testkit::messages::filled;
+use runnel_testkit::messages::distinct_message;
 use std::fmt::Debug;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, LazyLock};
@@ -79,7 +79,7 @@ where
     for encoding in Encoding::ALL {
         let generation = if encoding.is_ros1() { Generation::Ros1 } else { Generation::Ros2 };
         let schema = schema::<M>(generation);
-        let full = payload(&filled(&schema), encoding);
+        let full = payload(&distinct_message(&schema), encoding);
         let default = payload(&DynamicMessage::default_of(&schema).unwrap(), encoding);
         goes_round(&full, encoding, &mut read::<M>(&default, encoding));
         goes_round(&default, encoding, &mut read::<M>(&full, encoding));

@@ -7,7 +7,7 @@ use runnel_core::schema::{Generation, TypeName};
 use runnel_core::time::Time;
 use runnel_core::wire::Encoding;
 use runnel_core::yaml::{from_json, to_json};
-use runnel_testkit::messages::filled;
+use runnel_testkit::messages::distinct_message;
 use std::fmt::Write;
 use std::fs;
 
@@ -35,7 +35,7 @@ fn hex(bytes: &[u8]) -> String {
 fn vector(generation: Generation, name: &str) -> String {
     let library = runnel_msgs::library();
     let schema = library.message_in(generation, &TypeName::parse(name).unwrap()).unwrap();
-    let message = filled(&schema);
+    let message = distinct_message(&schema);
     let json = to_json(&message).to_string();
     assert_eq!(from_json(&schema, &json, Time::default()).as_ref(), Ok(&message));
     let payload = |encoding| hex(&message.to_payload(encoding).unwrap());
@@ -75,7 +75,7 @@ fn what_a_payload_holds_is_what_was_written() {
     let library = runnel_msgs::library();
     for name in TYPES {
         let schema = library.message_in(Generation::Ros2, &TypeName::parse(name).unwrap()).unwrap();
-        let message = filled(&schema);
+        let message = distinct_message(&schema);
         for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
             let payload = message.to_payload(encoding).unwrap();
             assert_eq!(DynamicMessage::decode_payload(&schema, &payload).as_ref(), Ok(&message), "{name}");

@@ -1,8 +1,8 @@
-//! Bodies that come in chunks (RFC 9112, section 7.1).
+//! Chunked bodies (RFC 9112, section 7.1).
 
 use super::{MAX_CHUNK_LINE, ResponseError};
 
-/// Puts a body together from its chunks.
+/// Assembles a body from its chunks.
 #[derive(Debug)]
 pub(super) struct ChunkedBody {
     max_body: usize,
@@ -13,7 +13,7 @@ pub(super) struct ChunkedBody {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     ExpectSize,
-    /// So many bytes of the chunk are missing.
+    /// Bytes of the chunk that have not arrived.
     ExpectData(usize),
     ExpectLineEnd,
     ExpectTrailer,
@@ -26,12 +26,12 @@ impl ChunkedBody {
         Self { max_body, body: Vec::new(), state: State::ExpectSize }
     }
 
-    /// How many bytes of the body are held.
+    /// Bytes of the body that are buffered.
     pub fn len(&self) -> usize {
         self.body.len()
     }
 
-    /// Takes what it can use from the front of `bytes`; true when the body is whole.
+    /// Consumes the front of `bytes`; true when the body is complete.
     pub fn take_from(&mut self, bytes: &mut Vec<u8>) -> Result<bool, ResponseError> {
         let mut used = 0;
         while self.state != State::Complete {
@@ -49,7 +49,7 @@ impl ChunkedBody {
         self.body
     }
 
-    /// One step; gives how many bytes it used, 0 when it needs more.
+    /// Parses one step. Returns how many bytes it used, 0 if it needs more.
     fn advance(&mut self, bytes: &[u8]) -> Result<usize, ResponseError> {
         match self.state {
             State::ExpectSize => self.size(bytes),
@@ -95,7 +95,7 @@ impl ChunkedBody {
         }
     }
 
-    /// Header fields after the last chunk are passed over, up to an empty line.
+    /// Skips header fields after the last chunk, up to an empty line.
     fn trailer(&mut self, bytes: &[u8]) -> Result<usize, ResponseError> {
         let Some(line) = line(bytes)? else { return Ok(0) };
         if line == b"\r\n" {
@@ -105,7 +105,7 @@ impl ChunkedBody {
     }
 }
 
-/// The first line with its end, if it is whole.
+/// The first line with its end, if it is complete.
 fn line(bytes: &[u8]) -> Result<Option<&[u8]>, ResponseError> {
     let end = bytes.iter().take(MAX_CHUNK_LINE).position(|byte| *byte == b'\n');
     match end {

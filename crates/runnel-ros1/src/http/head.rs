@@ -1,34 +1,34 @@
-//! What the heads of requests and of answers have in common.
+//! Parsing that request heads and response heads share.
 
 use httparse::Header;
 
 use super::{MAX_HEAD, MAX_HEADERS};
 
-/// Room for the fields of one head.
+/// Empty storage for the fields of one head.
 pub(super) fn no_headers<'a>() -> [Header<'a>; MAX_HEADERS] {
     [httparse::EMPTY_HEADER; MAX_HEADERS]
 }
 
-/// Bytes of which a head is the beginning, as they come in.
+/// Incremental search for the end of a head.
 #[derive(Debug, Default)]
 pub(super) struct HeadScan {
-    /// How many bytes are known to hold no end of a head.
+    /// Bytes already searched without an end of the head.
     scanned: usize,
 }
 
-/// Whether a head has come in whole.
+/// Result of a search for the end of a head.
 pub(super) enum HeadState {
-    /// Not yet.
+    /// Not found yet.
     Partial,
-    /// Its length, with the empty line that ends it.
+    /// Found: the length of the head, with the empty line that ends it.
     Whole(usize),
-    /// It is longer than [`MAX_HEAD`].
+    /// The head is longer than [`MAX_HEAD`].
     TooLong,
 }
 
 impl HeadScan {
-    /// Looks for the end of the head in `bytes`, of which the part that an earlier call has seen is the same:
-    /// so each byte is looked at about once, in whatever pieces they come.
+    /// Searches for the end of the head in `bytes`, which must begin with the bytes of the earlier calls. Each byte
+    /// is searched about once, whatever the pieces.
     pub fn look(&mut self, bytes: &[u8]) -> HeadState {
         match end_of_head(bytes, self.scanned) {
             Some(end) if end <= MAX_HEAD => HeadState::Whole(end),
@@ -41,7 +41,7 @@ impl HeadScan {
     }
 }
 
-/// Where the empty line ends that ends a head: lines may end in CR LF or LF.
+/// End of the empty line after a head. Lines may end in CR LF or LF.
 fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
     let tail = bytes.get(from..)?;
     let line_ends = tail.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
@@ -53,31 +53,31 @@ fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
     ends.next()
 }
 
-/// The values of every field of this name, which is compared without regard to case.
+/// The values of all fields with this name, compared case-insensitively.
 pub(super) fn values<'a>(headers: &'a [Header<'a>], name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name)).map(|header| header.value)
 }
 
-/// Whether a field is a list that holds this word, in any case.
-pub(super) fn has_word(headers: &[Header<'_>], name: &str, word: &str) -> bool {
+/// Whether a field is a list that contains this token, case-insensitively.
+pub(super) fn has_token(headers: &[Header<'_>], name: &str, word: &str) -> bool {
     values(headers, name)
         .flat_map(|value| value.split(|byte| *byte == b','))
         .any(|item| item.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether the body is in a coding, such as gzip, and not as it is.
+/// Whether the body has a content coding, such as gzip.
 pub(super) fn is_coded(headers: &[Header<'_>]) -> bool {
     values(headers, "Content-Encoding").any(|value| !value.trim_ascii().eq_ignore_ascii_case(b"identity"))
 }
 
-/// What `Content-Length` says.
+/// Value of `Content-Length`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ContentLength {
-    /// There is none.
+    /// The field is missing.
     Absent,
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(usize),
-    /// No number, one of more than 64 bits, or two that differ.
+    /// Not a number, a number of more than 64 bits, or two that differ.
     Bad,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn content_length(headers: &[Header<'_>]) -> ContentLength {
     })
 }
 
-/// A number of digits alone, which fits 64 bits; one beyond `usize` is held at its end.
+/// A 64-bit number written in digits only; one beyond `usize` becomes its maximum.
 fn decimal(digits: &[u8]) -> Option<usize> {
     let add = |sum: u64, digit: &u8| {
         let value = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_head_is_found_in_pieces_of_any_size() {
+    fn end_of_head_is_found_in_any_pieces() {
         for text in ["a\r\nb\r\n\r\nrest", "a\nb\n\nrest", "a\r\nb\n\r\nrest", "a\nb\r\n\nrest"] {
             let end = text.find("rest");
             for size in 1..=text.len() {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_may_have_the_longest_length_and_not_a_byte_more() {
+    fn head_is_limited_to_maximum_length() {
         let head = |length: usize| "a".repeat(length - 4) + "\r\n\r\n";
         let look = |head: String| HeadScan::default().look(head.as_bytes());
         assert!(matches!(look(head(MAX_HEAD)), HeadState::Whole(MAX_HEAD)));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_digits_alone_and_agree() {
+    fn content_length_must_be_digits_and_agree() {
         let length = |values: &[&str]| {
             let headers: Vec<_> = values.iter().map(|value| header("content-LENGTH", value)).collect();
             content_length(&headers)
@@ -158,9 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_in_lists() {
+    fn tokens_are_found_in_lists() {
         let headers = [header("connection", "Keep-Alive, Close")];
-        assert!(has_word(&headers, "Connection", "close"));
-        assert!(!has_word(&headers, "Connection", "clos"));
+        assert!(has_token(&headers, "Connection", "close"));
+        assert!(!has_token(&headers, "Connection", "clos"));
     }
 }

@@ -1,14 +1,14 @@
-//! The requests that a server is sent.
+//! Parser of the requests that a server receives.
 
 use core::fmt;
 
 use super::head::{self, ContentLength, HeadScan, HeadState};
 use super::{MAX_HEAD, MAX_HEADERS};
 
-/// A request that has come in whole: always a POST.
+/// A complete request, which is always a POST.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The path that was asked for, such as `/RPC2`.
+    /// The requested path, such as `/RPC2`.
     pub path: String,
     /// Whether the connection stays open after the answer.
     pub keep_open: bool,
@@ -18,12 +18,12 @@ pub struct Request {
     pub length: usize,
 }
 
-/// What has come of the bytes so far.
+/// Progress of the parser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestStep {
-    /// The request is not whole: more bytes are needed.
+    /// The request is incomplete: more bytes are needed.
     Incomplete,
-    /// The client waits for `100 Continue` before it sends the body. Said once for a request.
+    /// The client waits for `100 Continue` before it sends the body. Returned once per request.
     Continue,
     /// The request. Bytes after it are kept for the next one.
     Whole(Request),
@@ -32,42 +32,42 @@ pub enum RequestStep {
 /// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestError {
-    /// It is no HTTP: what the parser said.
+    /// It is not HTTP; holds the parser's error.
     Malformed(httparse::Error),
     /// The head is longer than [`MAX_HEAD`].
     HeadTooLong,
     /// The head has more than [`MAX_HEADERS`] fields.
     TooManyHeaders,
-    /// Another method than POST.
+    /// A method other than POST.
     Method(String),
     /// No `Content-Length`.
     NoLength,
-    /// A `Content-Length` that is no number of 64 bits.
+    /// A `Content-Length` that is not a 64-bit number.
     BadLength,
-    /// More than one `Content-Length`: two readers could disagree on where the request ends.
+    /// More than one `Content-Length`: two readers could disagree on the end of the request.
     TwoLengths,
-    /// An `Origin` that only a web page has: the page is of a site, or hides which.
+    /// An `Origin` that only web pages send.
     Origin(String),
     /// A body longer than the limit.
     BodyTooLong {
-        /// What the request announces, in bytes.
+        /// Bytes that the request announces.
         length: usize,
-        /// What is allowed, in bytes.
+        /// Bytes allowed.
         limit: usize,
     },
     /// A body with a `Transfer-Encoding`, such as `chunked`.
     TransferEncoding,
     /// A body with a `Content-Encoding`, such as `gzip`.
     ContentEncoding,
-    /// An `Expect` of something else than `100-continue`.
+    /// An `Expect` other than `100-continue`.
     Expectation,
 }
 
-/// The methods that HTTP defines beside POST, answered 405; any other is answered 501.
+/// HTTP methods other than POST, answered with 405; unknown ones are answered with 501.
 const OTHER_METHODS: [&str; 8] = ["GET", "HEAD", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
 
 impl RequestError {
-    /// The status line's code and words for the answer.
+    /// Code and reason phrase of the response.
     pub fn status(&self) -> (u16, &'static str) {
         match self {
             Self::Malformed(httparse::Error::Version) => (505, "HTTP Version Not Supported"),
@@ -87,16 +87,16 @@ impl RequestError {
 impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(why) => write!(f, "no HTTP request: {why}"),
+            Self::Malformed(why) => write!(f, "not an HTTP request: {why}"),
             Self::HeadTooLong => write!(f, "request head longer than {MAX_HEAD} bytes"),
             Self::TooManyHeaders => write!(f, "more than {MAX_HEADERS} header fields"),
             Self::Method(method) => write!(f, "method {method:.16} instead of POST"),
             Self::NoLength => f.write_str("no Content-Length"),
-            Self::BadLength => f.write_str("Content-Length is no number of 64 bits"),
+            Self::BadLength => f.write_str("Content-Length is not a 64-bit number"),
             Self::TwoLengths => f.write_str("more than one Content-Length"),
-            Self::Origin(origin) => write!(f, "request of a web page (Origin: {origin:.64})"),
+            Self::Origin(origin) => write!(f, "requests of web pages are refused (Origin: {origin:.64})"),
             Self::BodyTooLong { length, limit } => {
-                write!(f, "body of {length} bytes, only {limit} are allowed")
+                write!(f, "body of {length} bytes exceeds the limit of {limit}")
             }
             Self::TransferEncoding => f.write_str("Transfer-Encoding is not supported in requests"),
             Self::ContentEncoding => f.write_str("Content-Encoding is not supported"),
@@ -107,7 +107,7 @@ impl fmt::Display for RequestError {
 
 impl core::error::Error for RequestError {}
 
-/// Reads the requests of one connection.
+/// Parses the requests of one connection.
 #[derive(Debug)]
 pub struct RequestParser {
     max_body: usize,
@@ -129,7 +129,7 @@ struct Head {
     head_length: usize,
     /// Bytes of the body.
     length: usize,
-    /// The client waits for `100 Continue`, which has not been said.
+    /// The client waits for `100 Continue`, which has not been sent.
     waits: bool,
 }
 
@@ -139,23 +139,23 @@ impl RequestParser {
         Self { max_body, bytes: Vec::new(), state: State::ExpectHead(HeadScan::default()) }
     }
 
-    /// Takes the next bytes of the connection. What follows a whole request is kept until that is taken with
-    /// [`Self::step`]; the caller bounds it by [`Self::buffered`].
+    /// Appends received bytes. Bytes after a complete request stay until [`Self::step`] has returned it; the caller
+    /// bounds them by [`Self::buffered`].
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// How many bytes are held.
+    /// Bytes that are buffered.
     pub fn buffered(&self) -> usize {
         self.bytes.len()
     }
 
-    /// True when no byte of a next request is there.
+    /// True if no byte of a next request has arrived.
     pub fn is_idle(&self) -> bool {
         self.bytes.is_empty() && matches!(self.state, State::ExpectHead(_))
     }
 
-    /// Reads on. To be called again, until it says [`RequestStep::Incomplete`].
+    /// Parses further. Call it until it returns [`RequestStep::Incomplete`].
     ///
     /// # Errors
     /// On a request that must be refused.
@@ -174,7 +174,7 @@ impl RequestParser {
         }
     }
 
-    /// Goes over to the body when the head is whole.
+    /// Switches to the body once the head is complete.
     fn read_head(&mut self) -> Result<(), RequestError> {
         self.skip_empty_lines();
         let State::ExpectHead(scan) = &mut self.state else { return Ok(()) };
@@ -190,7 +190,7 @@ impl RequestParser {
         }
     }
 
-    /// Some clients end a body with a line end that they do not count (RFC 9112, section 2.2).
+    /// Skips line ends after a body, which some clients send without counting them (RFC 9112, section 2.2).
     fn skip_empty_lines(&mut self) {
         let empty = self.bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         if empty > 0 {
@@ -212,7 +212,7 @@ impl RequestParser {
     }
 }
 
-/// Reads a whole head, and refuses what is not served.
+/// Parses a complete head and refuses unsupported requests.
 fn parse_head(bytes: &[u8], max_body: usize) -> Result<Head, RequestError> {
     let mut headers = head::no_headers();
     let mut request = httparse::Request::new(&mut headers);
@@ -232,7 +232,7 @@ fn parse_head(bytes: &[u8], max_body: usize) -> Result<Head, RequestError> {
     let modern = request.version == Some(1);
     Ok(Head {
         path: request.path.unwrap_or_default().to_owned(),
-        keep_open: modern && !head::has_word(request.headers, "Connection", "close"),
+        keep_open: modern && !head::has_token(request.headers, "Connection", "close"),
         head_length: bytes.len(),
         length: body_length(request.headers, max_body)?,
         waits: expects_continue(request.headers)? && modern,
@@ -257,12 +257,13 @@ fn body_length(headers: &[httparse::Header<'_>], limit: usize) -> Result<usize, 
     }
 }
 
-/// The origin of the web page that sends the request, if a web page does.
+/// The origin of the web page that sent the request, if a web page did.
 ///
-/// A browser lets any page of any site send POSTs to hosts that its user can reach, and adds an `Origin` that the page
-/// cannot leave out or change (Fetch Standard, section 3.2). So a page could set parameters or shut a master down. A page that
-/// reaches this host by a name of its own (DNS rebinding) has an origin of that name, so the `Host` need not be looked at.
-/// Clients that are no web pages send no `Origin`, or one with a scheme of their own, such as `file://` in desktop programs.
+/// A browser lets any page of any site send POSTs to hosts that its user can reach, and adds an `Origin` that the
+/// page cannot omit or change (Fetch Standard, section 3.2). Without this check, a page could set parameters or shut
+/// a master down. A page that reaches this host under a name of its own (DNS rebinding) has an origin with that name,
+/// so `Host` need not be checked. Clients other than web pages send no `Origin`, or one with another scheme, such as
+/// `file://` in desktop programs.
 fn web_origin(headers: &[httparse::Header<'_>]) -> Option<String> {
     let is_web = |origin: &&[u8]| {
         let has_scheme = |scheme: &[u8]| {

@@ -1,4 +1,4 @@
-//! The answers that a client is sent.
+//! Parser of the responses that a client receives.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use super::chunked::ChunkedBody;
 use super::head::{self, ContentLength, HeadScan, HeadState};
 use super::{MAX_CHUNK_LINE, MAX_HEAD, MAX_HEADERS};
 
-/// An answer with status 200 that has come in whole.
+/// A complete response with status 200.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
     /// Whether the connection stays open for another request.
@@ -15,59 +15,59 @@ pub struct Response {
     pub body: Vec<u8>,
 }
 
-/// Why an answer is of no use.
+/// Why a response is unusable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResponseError {
-    /// It is no HTTP: what the parser said.
+    /// It is not HTTP; holds the parser's error.
     Malformed(httparse::Error),
     /// The head is longer than [`MAX_HEAD`].
     HeadTooLong,
     /// The head has more than [`MAX_HEADERS`] fields.
     TooManyHeaders,
-    /// A status other than 200. The body, for people alone, is not read.
+    /// A status other than 200. The body, which is text for people, is not read.
     Status {
         /// The code, such as 404.
         code: u16,
-        /// The words beside it.
+        /// The reason phrase.
         reason: String,
     },
-    /// A `Content-Length` that is no number of 64 bits, or two that differ.
+    /// A `Content-Length` that is not a 64-bit number, or two that differ.
     BadLength,
     /// A body longer than the limit.
     BodyTooLong {
-        /// What is allowed, in bytes.
+        /// Bytes allowed.
         limit: usize,
     },
     /// A `Transfer-Encoding` other than `chunked`.
     TransferEncoding,
-    /// A `Content-Encoding`, such as `gzip`, which was not asked for.
+    /// A `Content-Encoding`, such as `gzip`, which was not requested.
     ContentEncoding,
-    /// Chunks that are malformed, or announced in lines longer than [`MAX_CHUNK_LINE`].
+    /// Malformed chunks, or chunk-size lines longer than [`MAX_CHUNK_LINE`].
     BadChunk,
-    /// The connection ended within the answer.
+    /// The connection ended inside the response.
     Truncated,
 }
 
 impl fmt::Display for ResponseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(why) => write!(f, "no HTTP answer: {why}"),
-            Self::HeadTooLong => write!(f, "answer head longer than {MAX_HEAD} bytes"),
+            Self::Malformed(why) => write!(f, "not an HTTP response: {why}"),
+            Self::HeadTooLong => write!(f, "response head longer than {MAX_HEAD} bytes"),
             Self::TooManyHeaders => write!(f, "more than {MAX_HEADERS} header fields"),
             Self::Status { code, reason } => write!(f, "HTTP status {code} {reason:.64}"),
-            Self::BadLength => f.write_str("Content-Length is no number of 64 bits"),
-            Self::BodyTooLong { limit } => write!(f, "body longer than the {limit} bytes allowed"),
-            Self::TransferEncoding => f.write_str("Transfer-Encoding other than chunked"),
-            Self::ContentEncoding => f.write_str("Content-Encoding that was not asked for"),
+            Self::BadLength => f.write_str("Content-Length is not a 64-bit number"),
+            Self::BodyTooLong { limit } => write!(f, "body longer than the limit of {limit} bytes"),
+            Self::TransferEncoding => f.write_str("Transfer-Encoding other than chunked is not supported"),
+            Self::ContentEncoding => f.write_str("Content-Encoding is not supported"),
             Self::BadChunk => write!(f, "malformed chunk, or chunk line longer than {MAX_CHUNK_LINE} bytes"),
-            Self::Truncated => f.write_str("connection ended within the answer"),
+            Self::Truncated => f.write_str("the connection ended inside the response"),
         }
     }
 }
 
 impl core::error::Error for ResponseError {}
 
-/// Reads the answers of one connection.
+/// Parses the responses of one connection.
 #[derive(Debug)]
 pub struct ResponseParser {
     max_body: usize,
@@ -81,12 +81,12 @@ enum State {
     ExpectBody { keep_open: bool, framing: Framing },
 }
 
-/// How the end of a body is known.
+/// How the end of a body is found.
 #[derive(Debug)]
 enum Framing {
     Length(usize),
     Chunked(ChunkedBody),
-    /// It ends with the connection.
+    /// At the end of the connection.
     UntilEnd,
 }
 
@@ -96,12 +96,12 @@ impl ResponseParser {
         Self { max_body, bytes: Vec::new(), state: State::ExpectHead(HeadScan::default()) }
     }
 
-    /// Takes the next bytes of the connection.
+    /// Appends received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// How many bytes are held.
+    /// Bytes that are buffered.
     pub fn buffered(&self) -> usize {
         let chunks = match &self.state {
             State::ExpectBody { framing: Framing::Chunked(body), .. } => body.len(),
@@ -110,15 +110,15 @@ impl ResponseParser {
         self.bytes.len() + chunks
     }
 
-    /// True when no byte of a next answer is there.
+    /// True if no byte of a next response has arrived.
     pub fn is_idle(&self) -> bool {
         self.bytes.is_empty() && matches!(self.state, State::ExpectHead(_))
     }
 
-    /// The answer, once it is whole. Bytes after it are kept.
+    /// The response, once it is complete. Bytes after it are kept.
     ///
     /// # Errors
-    /// On an answer that is of no use: malformed, beyond a bound, or of another status than 200.
+    /// On an unusable response: malformed, beyond a bound, or with a status other than 200.
     pub fn step(&mut self) -> Result<Option<Response>, ResponseError> {
         while let State::ExpectHead(_) = self.state {
             if !self.read_head()? {
@@ -128,10 +128,10 @@ impl ResponseParser {
         if self.body_is_whole()? { Ok(self.take_response()) } else { Ok(None) }
     }
 
-    /// The connection has ended: gives the answer whose body that ends, or `None` when no byte of one had come.
+    /// The connection has ended: returns the response that this completes, or `None` if no byte of one had arrived.
     ///
     /// # Errors
-    /// When it ended within an answer.
+    /// When the connection ended inside a response.
     pub fn finish(&mut self) -> Result<Option<Response>, ResponseError> {
         match &self.state {
             State::ExpectBody { framing: Framing::UntilEnd, .. } => Ok(self.take_response()),
@@ -140,7 +140,7 @@ impl ResponseParser {
         }
     }
 
-    /// Takes one head off the bytes; false when it is not whole.
+    /// Takes one head from the buffer; false if it is incomplete.
     fn read_head(&mut self) -> Result<bool, ResponseError> {
         let State::ExpectHead(scan) = &mut self.state else { return Ok(true) };
         match scan.look(&self.bytes) {
@@ -183,7 +183,7 @@ impl ResponseParser {
     }
 }
 
-/// Reads a whole head and says what comes after it: another head after an interim answer (status 1xx).
+/// Parses a complete head. After an interim response (status 1xx) another head follows.
 fn parse_head(bytes: &[u8], max_body: usize) -> Result<State, ResponseError> {
     let mut headers = head::no_headers();
     let mut response = httparse::Response::new(&mut headers);
@@ -203,7 +203,7 @@ fn parse_head(bytes: &[u8], max_body: usize) -> Result<State, ResponseError> {
 fn expect_body(response: &httparse::Response<'_, '_>, max_body: usize) -> Result<State, ResponseError> {
     let framing = framing(response.headers, max_body)?;
     let modern = response.version == Some(1);
-    let keep_open = modern && !head::has_word(response.headers, "Connection", "close");
+    let keep_open = modern && !head::has_token(response.headers, "Connection", "close");
     Ok(State::ExpectBody { keep_open: keep_open && !matches!(framing, Framing::UntilEnd), framing })
 }
 

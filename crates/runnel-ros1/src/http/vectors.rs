@@ -1,7 +1,6 @@
-//! Whole HTTP messages as the original programs sent them: ros_comm 1.15.15, Python 3.11 and node.js 20,
-//! recorded on the loopback interface.
+//! HTTP messages recorded from ros_comm 1.15.15, Python 3.11 and node.js 20 on the loopback interface.
 
-/// The part of a message after its head.
+/// The body of a message.
 pub(crate) fn body(message: &[u8]) -> &[u8] {
     let head = message.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
     &message[head + 4..]
@@ -46,7 +45,7 @@ pub(crate) const ROSCPP_TOPIC_ANSWER: &[u8] =
     <value>TCPROS</value><value>127.0.0.1</value><value><i4>46597</i4></value></data>\
     </array></value></data></array></value>\r\n</param></params></methodResponse>\r\n";
 
-/// roscpp answers `getBusStats`: sound XML-RPC without the status code of the slave API.
+/// roscpp answers `getBusStats`: valid XML-RPC without the status code of the slave API.
 pub(crate) const ROSCPP_BUS_STATS: &[u8] =
     b"HTTP/1.1 200 OK\r\nServer: XMLRPC++ 0.7\r\nContent-Type: text/xml\r\n\
     Content-length: 444\r\n\r\n<?xml version=\"1.0\"?>\r\n<methodResponse><params><param>\r\n\t\
@@ -56,7 +55,7 @@ pub(crate) const ROSCPP_BUS_STATS: &[u8] =
     <data></data></array></value></data></array></value></data></array></value></data>\
     </array></value>\r\n</param></params></methodResponse>\r\n";
 
-/// roscpp answers a call of a method that it does not have.
+/// roscpp answers a call of an unknown method.
 pub(crate) const ROSCPP_FAULT: &[u8] =
     b"HTTP/1.1 200 OK\r\nServer: XMLRPC++ 0.7\r\nContent-Type: text/xml\r\n\
     Content-length: 258\r\n\r\n<?xml version=\"1.0\"?>\r\n<methodResponse><fault>\r\n\t\
@@ -117,7 +116,7 @@ pub(crate) const PYTHON_REGISTERED: &[u8] = b"HTTP/1.1 200 OK\r\nServer: BaseHTT
     <value><array><data>\n</data></array></value>\n</data></array></value>\n\
     </param>\n</params>\n</methodResponse>\n";
 
-/// The Python master answers a call of a method that it does not have.
+/// The Python master answers a call of an unknown method.
 pub(crate) const PYTHON_FAULT: &[u8] = b"HTTP/1.1 200 OK\r\nServer: BaseHTTP/0.6 Python/3.11.2\r\n\
     Date: Sat, 21 Nov 2026 04:27:39 GMT\r\nContent-type: text/xml\r\n\
     Content-length: 313\r\n\r\n<?xml version='1.0'?>\n<methodResponse>\n\

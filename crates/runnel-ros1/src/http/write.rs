@@ -1,13 +1,13 @@
-//! Requests and answers, written as roscpp reads them.
+//! Writing of requests and responses, in the form that roscpp reads.
 
-/// What a client that waits is told before it sends its body.
+/// Interim response to a client that waits for it before it sends its body.
 pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// A POST of a document, head and body in one.
+/// A POST of a document, head and body together.
 ///
-/// `host` is the `Host` field, such as `robot:11311`; neither it nor `path` may hold white space or control
-/// characters, which an address that was parsed as one never does. With `keep_open` false the server is told to
-/// close after its answer.
+/// `host` is the `Host` field, such as `robot:11311`. Neither `host` nor `path` may hold white space or control
+/// characters; a parsed URI never does. With `keep_open` false, the request asks the server to close after its
+/// answer.
 pub fn request(host: &str, path: &str, body: &[u8], keep_open: bool) -> Vec<u8> {
     let head = format!(
         "POST {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: runnel/{}\r\n{}",
@@ -17,13 +17,13 @@ pub fn request(host: &str, path: &str, body: &[u8], keep_open: bool) -> Vec<u8> 
     [head.as_bytes(), body].concat()
 }
 
-/// The answer that carries a document, head and body in one.
+/// A response that carries a document, head and body together.
 pub fn response(body: &[u8], keep_open: bool) -> Vec<u8> {
     let head = format!("HTTP/1.1 200 OK\r\n{}", fields("text/xml", body, keep_open));
     [head.as_bytes(), body].concat()
 }
 
-/// The answer that refuses a request, after which the connection is closed.
+/// A response that refuses a request; the connection closes after it.
 pub fn refusal(code: u16, reason: &str, why: &str) -> Vec<u8> {
     let allow = if code == 405 { "Allow: POST\r\n" } else { "" };
     let body = format!("{why}\n");
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_has_the_fields_that_the_originals_send() {
+    fn request_has_fields_of_roscpp_and_rospy() {
         let expected = format!(
             "POST /RPC2 HTTP/1.1\r\nHost: [::1]:80\r\nUser-Agent: runnel/{}\r\nContent-Type: text/xml\r\n\
              Content-length: 2\r\n\r\nab",
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_what_roscpp_accepts() {
+    fn response_is_accepted_by_roscpp() {
         let open = b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-length: 2\r\n\r\nab";
         let last =
             b"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-length: 2\r\nConnection: close\r\n\r\nab";
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_why_and_closes() {
+    fn refusal_gives_reason_and_closes() {
         let expected = "HTTP/1.1 405 Method Not Allowed\r\nAllow: POST\r\nContent-Type: text/plain\r\n\
             Content-length: 4\r\nConnection: close\r\n\r\nwhy\n";
         assert_eq!(refusal(405, "Method Not Allowed", "why"), expected.as_bytes());

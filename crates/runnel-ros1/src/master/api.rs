@@ -1,4 +1,4 @@
-//! The methods of the master by name: their arguments, their replies.
+//! Dispatch of the master's methods by name: arguments and replies.
 
 use runnel_core::time::Instant;
 
@@ -12,38 +12,38 @@ use super::multicall::{MULTICALL, multicall};
 use super::state::{Caller, State};
 use super::{methods, param_methods};
 
-/// The code of every fault, as the original's.
+/// The code of every fault; it is rosmaster's.
 const FAULT: i32 = 1;
 const LIST_METHODS: &str = "system.listMethods";
 
-/// The HTTP request that a call came in.
+/// The HTTP request that contains a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) now: Instant,
     pub(super) conn: ConnId,
-    /// Bytes of the request; of a `system.multicall` the part of one call.
+    /// Bytes of the request, or of one call's part in a `system.multicall`.
     pub(super) bytes: usize,
 }
 
-/// The text and value of a reply, or why there is none.
+/// Text and value of a successful reply, or a refusal.
 pub(super) type Outcome = Result<(String, Value), Refusal>;
 
-/// A reply that says no.
+/// A reply with a status other than success.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Refusal {
     pub(super) status: i32,
     pub(super) text: String,
-    /// The value, if it is not the one that the method gives with every refusal.
+    /// The value, if it is not the method's usual value for refusals.
     pub(super) value: Option<Value>,
 }
 
 impl Refusal {
-    /// A refusal that is the caller's fault.
+    /// A refusal with status -1: the caller's fault.
     pub(super) fn new(text: String) -> Self {
         Self { status: ERROR, text, value: None }
     }
 
-    /// A refusal that the original takes for its own failure.
+    /// A refusal that rosmaster reports as its own failure.
     pub(super) fn internal(why: &str) -> Self {
         Self { status: FAILURE, text: format!("Internal failure: {why}"), value: None }
     }
@@ -55,7 +55,7 @@ impl From<Limit> for Refusal {
     }
 }
 
-/// One method: the arguments after the caller's name, what carries it out, and the value of its refusals.
+/// One method: its arguments after the caller's name, its implementation, and the value of its refusals.
 struct Method {
     name: &'static str,
     args: &'static [Arg],
@@ -63,7 +63,7 @@ struct Method {
     refused: fn() -> Value,
 }
 
-/// What carries a method out, by the number of its arguments after the caller's name.
+/// Implementation of a method, by the number of its arguments after the caller's name.
 #[derive(Clone, Copy)]
 enum Run {
     None(fn(&mut State, Caller<'_>) -> Outcome),
@@ -120,10 +120,10 @@ const fn method(name: &'static str, args: &'static [Arg], run: Run, refused: fn(
     Method { name, args, run, refused }
 }
 
-/// Carries out one call.
+/// Carries out one call, including `system.*` methods.
 ///
 /// # Errors
-/// A fault if there is no such method, or if it is `system.multicall` and its list of calls is none.
+/// A fault if the method is unknown, or if `system.multicall` has no list of calls.
 pub(super) fn call(
     state: &mut State,
     request: Request,
@@ -137,10 +137,10 @@ pub(super) fn call(
     }
 }
 
-/// Carries out one call that is not of the system's own methods.
+/// Carries out one call, except `system.*` methods.
 ///
 /// # Errors
-/// A fault if there is no such method.
+/// A fault if the method is unknown.
 pub(super) fn single(
     state: &mut State,
     request: Request,
@@ -156,7 +156,7 @@ pub(super) fn single(
     Ok(answer(status, &text, value))
 }
 
-/// A fault with the code that all have.
+/// A fault with rosmaster's code.
 pub(super) fn fault(message: String) -> Fault {
     Fault { code: FAULT, message }
 }
@@ -198,7 +198,7 @@ fn list_methods() -> Value {
     names.map(Value::from).collect::<Vec<_>>().into()
 }
 
-/// The beginning of a name that a peer made up, short enough to be repeated to it.
+/// The beginning of an unknown method's name, short enough to be repeated in the fault.
 fn shortened(name: &str) -> String {
     name.chars().take(64).collect()
 }

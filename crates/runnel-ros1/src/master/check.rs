@@ -1,13 +1,12 @@
-//! The arguments of the master's methods, and what is said of wrong ones.
+//! Checks of the arguments of the master's methods.
 //!
-//! Which values pass and the words for those that do not were found by experiment with rosmaster 1.15; the
-//! bounds on length are ours.
+//! Accepted values and error texts follow rosmaster 1.15, as found by experiment; the length limits are Runnel's.
 
 use crate::xmlrpc::Value;
 
 use super::names;
 
-/// What an argument after the caller's name is.
+/// Kind of an argument after the caller's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arg {
     /// A topic to resolve.
@@ -22,15 +21,15 @@ pub(super) enum Arg {
     CallerApi,
     /// The URI of a service.
     ServiceApi,
-    /// A namespace to resolve to the beginning of names.
+    /// A namespace, resolved to a prefix of names.
     Subgraph,
     /// A parameter key to resolve.
     Key,
     /// A parameter key that is not resolved.
     RawKey,
-    /// The value of a parameter, which is bounded where it is kept.
+    /// The value of a parameter, which is bounded when it is stored.
     ParamValue,
-    /// A text for people; any other value counts as none.
+    /// A text for people; any other value counts as empty.
     Message,
 }
 
@@ -51,10 +50,10 @@ impl Arg {
         }
     }
 
-    /// The text of the argument, resolved where it is a name.
+    /// The text of the argument; names are resolved.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with the argument.
     pub(super) fn check(self, value: &Value, caller: &str, most: usize) -> Result<String, String> {
         let text = self.text(value).map_err(|why| format!("ERROR: parameter [{}] {why}", self.name()))?;
         let resolved = match self {
@@ -83,10 +82,10 @@ impl Arg {
     }
 }
 
-/// The name that the caller gives itself, which is not resolved.
+/// The caller's name, unresolved.
 ///
 /// # Errors
-/// If it is no string, or too long.
+/// When it is not a string, or too long.
 pub(super) fn caller_name(value: &Value, most: usize) -> Result<&str, String> {
     let name = value.as_str().ok_or("caller_id must be a string")?;
     if name.len() > most {
@@ -125,7 +124,7 @@ fn api(value: &Value) -> Result<&str, &'static str> {
     }
 }
 
-/// What Python takes for false.
+/// Whether Python treats a value as false.
 fn is_falsy(value: &Value) -> bool {
     match value {
         Value::Int(number) => *number == 0,

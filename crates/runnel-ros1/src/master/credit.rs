@@ -1,13 +1,13 @@
 //! Bound on what the master sends to addresses that have never answered one of its calls.
 //!
-//! Whoever registers a node names the address at which the master calls it, and need not be there. So until an address has
-//! answered, the master sends it at most [`FACTOR`] times the bytes of the requests of the nodes registered there, connections included. An
-//! update beyond that, or after an update or a question that failed, is withheld, and the address is asked for its process
-//! number instead, less and less often. A question that the credit does not pay for waits until a request of a node there
-//! brings more. The first answer releases what was withheld and ends the bound.
+//! A caller that registers a node names the address at which the master calls it, and may name that of a third party.
+//! Until an address has answered, the master sends it at most [`FACTOR`] times the bytes of the requests of the nodes
+//! registered there, connection overhead included. Updates beyond that, or after a failed update or probe, are
+//! withheld. The address is then probed by `getPid`, with growing pauses. A probe without sufficient credit waits
+//! until a request of a node there grants more. The first answer releases the withheld updates and ends the bound.
 //!
-//! Which queues are held is the notifier's to know. Here is only known which addresses are being asked: whatever ends that
-//! is returned, so that the queue is released or dropped.
+//! The notifier holds the queues. This module only knows which addresses are being probed; it returns every end of a
+//! probe, so that the notifier releases or drops the queue.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,22 +24,22 @@ use crate::xmlrpc::{self, Value};
 /// Bytes that may be sent to an address for each byte of the requests of its nodes.
 const FACTOR: usize = 3;
 
-/// Bytes of the segments of one TCP connection beside its data: six headers of 40 bytes.
+/// Bytes of TCP/IP headers of one connection: six headers of 40 bytes.
 const CONNECTION: usize = 240;
 
-/// Bytes of an HTTP head of ours at most, without the address.
+/// Longest HTTP head of a call, in bytes, without the address.
 const HEAD: usize = 160;
 
-/// The call by which a node shows that it is there.
+/// The call that proves a node's presence.
 pub(super) const GET_PID: &str = "getPid";
 
-/// From a failed question until the next one; doubled each time.
+/// Pause after a failed probe; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Failed calls after which what is withheld is given up: some 20 minutes after the first.
+/// Failed calls after which withheld updates are given up, some 20 minutes after the first.
 const TRIES: u32 = 9;
 
-/// See the module's documentation.
+/// Credit and probes of all addresses that have not answered.
 #[derive(Debug)]
 pub(super) struct SendCredit {
     addresses: Ordered<Arc<str>, Address>,
@@ -52,34 +52,34 @@ pub(super) struct SendCredit {
 #[derive(Debug, Default)]
 struct Address {
     has_answered: bool,
-    /// Bytes that may still be sent before it has.
+    /// Bytes that may still be sent before an answer.
     credit: usize,
-    /// Updates and questions that failed one after the other.
+    /// Consecutive failed updates and probes.
     failures: u32,
-    question: Question,
+    question: ProbeState,
 }
 
-/// Where the asking of an address stands, while updates for it are withheld.
+/// State of an address's probe while updates are withheld.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Question {
+enum ProbeState {
     /// Nothing is withheld.
     #[default]
     None,
-    /// It is asked at some time.
+    /// A probe is scheduled.
     Due,
     UnderWay,
-    /// The credit does not pay for it.
+    /// The credit does not cover a probe.
     Unpaid,
 }
 
-/// Why a call is made.
+/// The purpose of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// To tell a node of a change.
+    /// Notifies a node of a change.
     Update,
-    /// To learn whether an address answers, from which updates are withheld.
-    Question,
-    /// To learn whether a registered node still lives.
+    /// Probes whether an address answers, from which updates are withheld.
+    Probe,
+    /// Probes whether a registered node is alive.
     Liveness,
 }
 
@@ -90,33 +90,33 @@ struct UnderWay {
     purpose: Purpose,
 }
 
-/// What follows from the end of a call.
+/// Consequence of the end of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Consequence {
-    /// What is withheld from the address may go out.
+    /// Release the updates withheld from this address.
     Release(Arc<str>),
-    /// What is withheld from the address is given up: it never answered.
+    /// Give up the updates withheld from this address: it never answered.
     GiveUp {
         api: Arc<str>,
-        /// How the last call failed.
+        /// The error of the last call.
         last: CallError,
     },
 }
 
-/// Bytes that a call puts on the wire at most, connection included.
+/// Most bytes that a call puts on the wire, connection overhead included.
 pub(super) fn cost(api: &str, method: &str, params: &[Value]) -> usize {
     let body = xmlrpc::encode_call(method, params).map_or(0, |body| body.len());
-    // The address stands in the head twice at most: as host and as path.
+    // The head contains the address at most twice: as host and as path.
     CONNECTION + HEAD + 2 * api.len() + body
 }
 
-/// What [`cost`] gives for a question.
-pub(super) fn question_cost(api: &str) -> usize {
+/// The [`cost`] of a probe.
+pub(super) fn probe_cost(api: &str) -> usize {
     cost(api, GET_PID, &[Value::from(MASTER_NAME)])
 }
 
 impl SendCredit {
-    /// Credit for nodes of which so many may be registered at once.
+    /// Credit for at most `nodes` registered nodes.
     pub(super) fn new(nodes: usize) -> Self {
         Self {
             addresses: Ordered::default(),
@@ -127,13 +127,13 @@ impl SendCredit {
         }
     }
 
-    /// How many times an update was withheld.
+    /// Updates withheld.
     pub(super) fn withheld(&self) -> u64 {
         self.withheld
     }
 
-    /// A node that is registered at an address made a request of so many bytes. True if what may be withheld from it may be
-    /// tried again.
+    /// Grants credit for a request of `bytes` bytes from a node registered at the address. True if withheld updates
+    /// may be retried.
     pub(super) fn grant(&mut self, now: Instant, api: &Arc<str>, bytes: usize) -> bool {
         let address = self.addresses.entry(api, Address::default);
         if address.has_answered {
@@ -142,23 +142,23 @@ impl SendCredit {
         address.credit = address.credit.saturating_add(bytes.saturating_mul(FACTOR));
         let (credit, failed) = (address.credit, address.failures > 0);
         match address.question {
-            // A node that registers again may have come to life meanwhile.
-            Question::Due if failed => self.due.schedule_if_earlier(api.clone(), now + FIRST_PAUSE),
-            Question::Unpaid if credit >= question_cost(api) => self.ask_at(api, now),
+            // A node that registers again may have come alive meanwhile.
+            ProbeState::Due if failed => self.due.schedule_if_earlier(api.clone(), now + FIRST_PAUSE),
+            ProbeState::Unpaid if credit >= probe_cost(api) => self.ask_at(api, now),
             _ => {}
         }
         !failed
     }
 
-    /// Whether addresses that no node is registered with should be forgotten.
+    /// Whether addresses without a registered node must be removed.
     pub(super) fn is_full(&self) -> bool {
         self.addresses.len() > self.most_addresses
     }
 
-    /// Forgets addresses that no node is registered with. Gives those that were being asked: what is withheld from them is
-    /// to be dropped.
+    /// Removes addresses without a registered node. Returns those being probed: their withheld updates must be
+    /// dropped.
     pub(super) fn forget_unregistered(&mut self, registered: &BTreeSet<Arc<str>>) -> Vec<Arc<str>> {
-        let is_asked = |(_, address): &(&Arc<str>, &Address)| address.question != Question::None;
+        let is_asked = |(_, address): &(&Arc<str>, &Address)| address.question != ProbeState::None;
         let forgotten = self.addresses.iter().filter(|(api, _)| !registered.contains(*api));
         let asked = forgotten.filter(is_asked).map(|(api, _)| api.clone()).collect();
         self.addresses.retain(|api| registered.contains(api));
@@ -167,17 +167,17 @@ impl SendCredit {
         asked
     }
 
-    /// Whether the bound holds for an address.
+    /// Whether the bound applies to an address.
     pub(super) fn is_bounded(&self, api: &str) -> bool {
         self.addresses.get(api).is_none_or(|address| !address.has_answered)
     }
 
-    /// Takes the cost of a call from the credit of an address; false if it is not to be made. While updates are withheld, the
-    /// cost of the next question is left.
+    /// Charges the cost of a call; false if the credit does not cover it. While updates are withheld, credit for the
+    /// next probe is reserved.
     pub(super) fn spend(&mut self, api: &str, cost: usize, purpose: Purpose) -> bool {
         let Some(address) = self.addresses.get_mut(api) else { return false };
-        let is_asked = address.question != Question::None;
-        let reserve = if is_asked && purpose != Purpose::Question { question_cost(api) } else { 0 };
+        let is_asked = address.question != ProbeState::None;
+        let reserve = if is_asked && purpose != Purpose::Probe { probe_cost(api) } else { 0 };
         let is_payable = address.credit >= cost.saturating_add(reserve);
         let is_sent = is_payable && (purpose != Purpose::Update || address.failures == 0);
         if is_sent {
@@ -186,45 +186,46 @@ impl SendCredit {
         is_sent
     }
 
-    /// A call that was paid for went out.
+    /// A charged call was sent.
     pub(super) fn sent(&mut self, call: CallId, api: Arc<str>, cost: usize, purpose: Purpose) {
         self.under_way.insert(call, UnderWay { api, cost, purpose });
     }
 
-    /// An update is withheld: the address is to be asked then. True if it is not asked already.
+    /// An update is withheld; schedules a probe. True if none was scheduled.
     pub(super) fn withhold(&mut self, api: &Arc<str>, ask_at: Instant) -> bool {
         self.withheld += 1;
-        let is_first = self.addresses.entry(api, Address::default).question == Question::None;
+        let is_first = self.addresses.entry(api, Address::default).question == ProbeState::None;
         if is_first {
             self.ask_at(api, ask_at);
         }
         is_first
     }
 
-    /// When an address is to be asked of which a call just failed.
+    /// When to probe an address after a failed call.
     pub(super) fn next_try(&self, now: Instant, api: &str) -> Instant {
         let failures = self.addresses.get(api).map_or(0, |address| address.failures);
         now + FIRST_PAUSE * 2u32.pow(failures.saturating_sub(1))
     }
 
-    /// When the next address is to be asked.
+    /// When the next probe is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.due.next_deadline()
     }
 
-    /// An address that is to be asked now; [`Self::sent`], [`Self::unpaid`] or [`Self::dismiss`] must follow.
+    /// An address whose probe is due. The caller must then call [`Self::sent`], [`Self::unpaid`] or
+    /// [`Self::dismiss`].
     pub(super) fn take_due(&mut self, now: Instant) -> Option<Arc<str>> {
         let (_, api) = self.due.pop_due(now)?;
-        self.set_question(&api, Question::UnderWay);
+        self.set_question(&api, ProbeState::UnderWay);
         Some(api)
     }
 
-    /// The question could not be paid for: it is asked when there is more credit.
+    /// The credit did not cover a probe: it is sent when there is more.
     pub(super) fn unpaid(&mut self, api: &Arc<str>) {
-        self.set_question(api, Question::Unpaid);
+        self.set_question(api, ProbeState::Unpaid);
     }
 
-    /// A call ended.
+    /// A call has ended.
     pub(super) fn ended(
         &mut self,
         now: Instant,
@@ -239,15 +240,15 @@ impl SendCredit {
         self.refund(&api, unsent(error, cost));
         match (purpose, error) {
             (Purpose::Liveness, _) => None,
-            // Something answers that is no node, or a bad one: no proof, and no reason to withhold what is paid for.
+            // The answer is not that of a node: it proves nothing, and is no reason to withhold charged updates.
             (Purpose::Update, CallError::BadResponse { .. }) => None,
-            (Purpose::Update | Purpose::Question, _) => self.failed(now, api, purpose, error),
+            (Purpose::Update | Purpose::Probe, _) => self.failed(now, api, purpose, error),
         }
     }
 
-    /// Nothing is withheld from an address any more; the next update starts anew.
+    /// No update is withheld from an address any more.
     pub(super) fn dismiss(&mut self, api: &Arc<str>) {
-        self.set_question(api, Question::None);
+        self.set_question(api, ProbeState::None);
         if let Some(address) = self.addresses.get_mut(&**api) {
             address.failures = 0;
         }
@@ -266,7 +267,7 @@ impl SendCredit {
         }
         address.failures += 1;
         let failures = address.failures;
-        if purpose != Purpose::Question {
+        if purpose != Purpose::Probe {
             return None;
         }
         if failures < TRIES {
@@ -290,26 +291,26 @@ impl SendCredit {
         }
     }
 
-    fn set_question(&mut self, api: &Arc<str>, question: Question) {
+    fn set_question(&mut self, api: &Arc<str>, question: ProbeState) {
         let Some(address) = self.addresses.get_mut(&**api) else { return };
         address.question = question;
-        if question != Question::Due {
+        if question != ProbeState::Due {
             self.due.cancel(api);
         }
     }
 
     fn ask_at(&mut self, api: &Arc<str>, at: Instant) {
-        self.set_question(api, Question::Due);
+        self.set_question(api, ProbeState::Due);
         self.due.schedule(api.clone(), at);
     }
 }
 
-/// How much of the cost of a call that failed so was not sent.
+/// The part of a failed call's cost that was not sent.
 fn unsent(error: &CallError, cost: usize) -> usize {
     match error {
         CallError::BadRequest { .. } | CallError::TooManyCalls { .. } => cost,
-        CallError::Unreachable { is_tried: false, .. } => cost,
-        CallError::Unreachable { is_tried: true, .. } => cost.saturating_sub(CONNECTION),
+        CallError::Unreachable { is_attempted: false, .. } => cost,
+        CallError::Unreachable { is_attempted: true, .. } => cost.saturating_sub(CONNECTION),
         CallError::TimedOut { .. }
         | CallError::Closed { .. }
         | CallError::BadResponse { .. }

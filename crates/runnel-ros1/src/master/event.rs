@@ -1,149 +1,151 @@
-//! What the master tells whoever drives it.
+//! Events of the master, for its driver.
 
 use core::fmt;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use super::registry::Role;
+use crate::peer_text::sanitize;
 use crate::rpc::{CallError, ClientFault, UriError};
-use crate::told::told;
 
-/// How many events wait to be taken; past it the oldest are dropped.
+/// Most events that wait for the driver; past it the oldest are dropped.
 const WAITING: usize = 4096;
 
-/// What happened at the master, for logs and for whoever must act on it.
+/// An event of the master, for the log and for the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MasterEvent {
-    /// A node registered something, or registered it again.
+    /// A node has made or repeated a registration.
     Registered {
-        /// As what.
+        /// The role.
         role: Role,
         /// The node.
         node: String,
         /// The topic, service or parameter.
         name: String,
     },
-    /// A node ended a registration.
+    /// A node has ended a registration.
     Unregistered {
-        /// As what.
+        /// The role.
         role: Role,
         /// The node.
         node: String,
         /// The topic, service or parameter.
         name: String,
     },
-    /// A node registered under the name of another, whose registrations were dropped and which is told to shut
-    /// down.
+    /// A node registered under the name of another. The older node's registrations were dropped, and it is told to
+    /// shut down.
     TakenOver {
         /// The name.
         name: String,
-        /// Where the old node was reached.
+        /// The URI of the older node.
         old_uri: String,
-        /// Where the new one is reached.
+        /// The URI of the newer node.
         new_uri: String,
     },
-    /// A node closed its connections and cannot be reached any more; its registrations were dropped.
+    /// A node closed its connections and is no longer reachable. Its registrations were dropped.
     NodeLost {
         /// Its name.
         name: String,
-        /// Where it was reached.
+        /// Its URI.
         uri: String,
     },
-    /// A node could not be told of something.
+    /// A node could not be notified of a change.
     UpdateFailed {
-        /// Where it is reached.
+        /// Its URI.
         uri: String,
         /// What went wrong.
         why: UpdateFault,
     },
-    /// Updates for a node wait until it has answered a call: it never has, and more than three times what it sent would
-    /// go to its address, or a call has failed. Told when the first one waits.
+    /// Updates for a node are withheld until it answers a call: it never has, and they would exceed three times what
+    /// it sent, or a call has failed. Reported for the first withheld update.
     Withheld {
-        /// Where it says that it is reached.
+        /// Its URI.
         uri: String,
     },
-    /// A change of a parameter was refused because it could not be stored.
+    /// A parameter change was refused because it could not be stored.
     ParamNotStored {
         /// The parameter.
         key: String,
-        /// The node that asked for the change.
+        /// The node that requested the change.
         caller: String,
-        /// Why it could not be stored.
+        /// The error of the store.
         why: String,
-        /// Changes that were refused so since the master began, this one included.
+        /// Changes refused since the master started, this one included.
         count: u64,
     },
-    /// A peer was turned away, or sent something that is no call.
+    /// A client was refused, or sent an invalid call.
     Refused {
         /// Its address.
         peer: SocketAddr,
-        /// What was wrong.
+        /// The fault.
         why: ClientFault,
     },
-    /// A caller asks the master to shut down. It goes on until its driver ends it.
+    /// A caller requests that the master shuts down. The master runs on until its driver ends it.
     ShutdownRequested {
         /// The caller's name.
         caller: String,
-        /// The reason that it gave.
+        /// The reason given.
         reason: String,
     },
 }
 
 impl fmt::Display for MasterEvent {
-    /// A sentence for a log. Names and addresses are as nodes gave them, so they are escaped and cut.
+    /// A sentence for the log. Names and URIs come from nodes, so they are escaped and cut.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Registered { role, node, name } => {
-                write!(f, "{} registered as {role} {}", told(node), told(name))
+                write!(f, "{} registered as {role} {}", sanitize(node), sanitize(name))
             }
             Self::Unregistered { role, node, name } => {
-                write!(f, "{} is no longer registered as {role} {}", told(node), told(name))
+                write!(f, "{} is no longer registered as {role} {}", sanitize(node), sanitize(name))
             }
             Self::TakenOver { name, old_uri, new_uri } => {
-                let [name, old, new] = [name, old_uri, new_uri].map(|text| told(text));
+                let [name, old, new] = [name, old_uri, new_uri].map(|text| sanitize(text));
                 write!(f, "{name} at {old} is replaced by one at {new} and told to shut down")
             }
             Self::NodeLost { name, uri } => {
-                write!(f, "{} at {} is gone: its registrations are dropped", told(name), told(uri))
+                write!(f, "{} at {} is gone: its registrations are dropped", sanitize(name), sanitize(uri))
             }
             Self::UpdateFailed { uri, why } => {
                 write!(
                     f,
-                    "the node at {} could not be told of a change: {}",
-                    told(uri),
-                    told(&why.to_string())
+                    "cannot notify the node at {} of a change: {}",
+                    sanitize(uri),
+                    sanitize(&why.to_string())
                 )
             }
             Self::Withheld { uri } => {
-                write!(f, "updates for the node at {} wait until it has answered a call", told(uri))
+                write!(f, "updates for the node at {} are withheld until it answers a call", sanitize(uri))
             }
             Self::ParamNotStored { key, caller, why, count } => {
-                let [key, caller, why] = [key, caller, why].map(|text| told(text));
+                let [key, caller, why] = [key, caller, why].map(|text| sanitize(text));
                 write!(
                     f,
                     "parameter {key} is not changed for {caller} ({count} refused since the start): {why}"
                 )
             }
-            Self::Refused { peer, why } => write!(f, "peer {peer} is refused: {}", told(&why.to_string())),
+            Self::Refused { peer, why } => {
+                write!(f, "peer {peer} is refused: {}", sanitize(&why.to_string()))
+            }
             Self::ShutdownRequested { caller, reason } => {
-                write!(f, "{} asks for a shutdown: {}", told(caller), told(reason))
+                write!(f, "{} requests a shutdown: {}", sanitize(caller), sanitize(reason))
             }
         }
     }
 }
 
-/// Why a node could not be told of something.
+/// Why a node could not be notified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UpdateFault {
-    /// It is reached at no address.
+    /// Its URI is invalid.
     Uri(UriError),
     /// The call failed.
     Call(CallError),
-    /// It has answered none of the calls to its address.
+    /// It has answered no call to its URI.
     NeverAnswered {
         /// Updates that are given up.
         updates: usize,
-        /// How the last call failed.
+        /// The error of the last call.
         last: CallError,
     },
 }
@@ -154,13 +156,13 @@ impl fmt::Display for UpdateFault {
             Self::Uri(error) => error.fmt(f),
             Self::Call(error) => error.fmt(f),
             Self::NeverAnswered { updates, last } => {
-                write!(f, "it has never answered, {updates} updates are given up: {last}")
+                write!(f, "it has never answered; {updates} updates are given up: {last}")
             }
         }
     }
 }
 
-/// Events that wait to be taken. A request to shut down is never dropped.
+/// Queue of events. A shutdown request is never dropped.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     waiting: VecDeque<MasterEvent>,
@@ -187,7 +189,7 @@ impl Events {
         self.waiting.pop_front().or_else(|| self.shutdown.take())
     }
 
-    /// How many events were dropped because nobody took them.
+    /// Events dropped because the driver did not take them.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -199,7 +201,7 @@ mod tests {
     use crate::rpc::{CallTarget, Uri};
 
     #[test]
-    fn events_that_nobody_takes_are_dropped_and_counted_but_not_a_shutdown() {
+    fn untaken_events_are_dropped_except_shutdown() {
         let mut events = Events::default();
         let shutdown = MasterEvent::ShutdownRequested { caller: "/x".into(), reason: "done".into() };
         events.push(shutdown.clone());
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_a_sentence_on_one_line() {
+    fn event_is_one_sentence_on_one_line() {
         let (node, name) = (String::from("/talker"), String::from("/chatter"));
         let uri = || String::from("http://a:1/");
         let call = CallTarget { uri: Uri::parse(&uri()).expect("an address"), method: "getPid".into() };
@@ -232,19 +234,19 @@ mod tests {
             ),
             (
                 MasterEvent::UpdateFailed { uri: uri(), why: UpdateFault::Call(timed_out.clone()) },
-                "the node at http://a:1/ could not be told of a change: call of getPid of http://a:1/: no answer in time",
+                "cannot notify the node at http://a:1/ of a change: call of getPid of http://a:1/: no answer in time",
             ),
             (
                 MasterEvent::UpdateFailed {
                     uri: uri(),
                     why: UpdateFault::NeverAnswered { updates: 2, last: timed_out },
                 },
-                "the node at http://a:1/ could not be told of a change: it has never answered, 2 updates are given up: \
+                "cannot notify the node at http://a:1/ of a change: it has never answered; 2 updates are given up: \
                  call of getPid of http://a:1/: no answer in time",
             ),
             (
-                MasterEvent::Refused { peer: ([10, 0, 0, 9], 7).into(), why: ClientFault::DisplacedIdle },
-                "peer 10.0.0.9:7 is refused: closed while idle, to make room for another client",
+                MasterEvent::Refused { peer: ([10, 0, 0, 9], 7).into(), why: ClientFault::EvictedIdle },
+                "peer 10.0.0.9:7 is refused: closed while idle, to accept another client",
             ),
         ];
         for (event, expected) in table {

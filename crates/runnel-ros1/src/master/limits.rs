@@ -1,36 +1,36 @@
-//! What a peer can make the master hold, and the words in which it is refused more.
+//! Limits on the resources that callers can make the master use.
 
 use core::fmt;
 
-/// Bounds on what callers can make the master keep or send. A call that would go past one is answered with
-/// status -1 and a text that names the bound; nothing else changes.
+/// Limits on what callers can make the master store or send. A call that would exceed a limit is answered with status
+/// -1 and a text that names the limit; nothing else changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MasterLimits {
     /// Nodes known at once.
     pub nodes: usize,
     /// Publications, subscriptions, services and parameter subscriptions of one node, together.
     pub registrations_per_node: usize,
-    /// The same of all nodes. The default lets the whole system state fit one XML-RPC response.
+    /// The same for all nodes together. With the default, the system state fits one XML-RPC response.
     pub registrations: usize,
     /// Bytes of a resolved name, a type or a URI.
     pub name_bytes: usize,
     /// Bytes of all parameters: their text, and 32 bytes for each value and namespace.
     pub param_bytes: usize,
-    /// Values and namespaces in the parameter tree. The default lets the tree fit one XML-RPC response.
+    /// Values and namespaces in the parameter tree. With the default, the tree fits one XML-RPC response.
     pub param_values: usize,
-    /// How deep a value may stand in the parameter tree, counted from the root.
+    /// Depth of the parameter tree, counted from the root.
     pub param_depth: usize,
-    /// Types remembered of topics that nobody registers any more; past it the oldest is forgotten.
+    /// Remembered types of topics without a registration; past it the oldest is removed.
     pub remembered_types: usize,
-    /// Updates that wait for one node that does not answer.
+    /// Updates queued for one node that does not answer.
     pub queued_updates: usize,
-    /// Calls to nodes under way at once. Nodes that let a call time out share a quarter of them.
+    /// Calls to nodes in progress at once. Nodes that let a call time out share a quarter of them.
     pub outgoing_calls: usize,
-    /// Bytes of the updates under way, past which none is begun until some are through.
+    /// Bytes of updates in progress, past which no further update is started.
     pub update_bytes: usize,
-    /// Questions whether a node still lives under way at once.
+    /// Liveness probes in progress at once.
     pub probes: usize,
-    /// Bytes of the results of one `system.multicall`, counted as parameters are. The default lets them fit one
+    /// Bytes of the results of one `system.multicall`, counted as parameters are. With the default, they fit one
     /// XML-RPC response.
     pub multicall_bytes: usize,
 }
@@ -55,7 +55,7 @@ impl Default for MasterLimits {
     }
 }
 
-/// A bound that a call would have gone past.
+/// A limit that a call would exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Limit {
     Nodes(usize),

@@ -1,10 +1,9 @@
-//! Which nodes are still there.
+//! Liveness of registered nodes.
 //!
-//! The original never finds out that a node died. Here a node is asked for its process number when the last
-//! connection over which it called is closed from its side, if one that carried a registration was among them:
-//! after half a second, and twice more if it cannot be reached or another process answers. Then it is lost. A
-//! node that calls again meanwhile, or answers, is kept; so is one that accepts connections and says nothing, which
-//! is asked again from time to time.
+//! rosmaster never notices that a node died. This master probes a node by `getPid` when the node's side has closed
+//! the last of its connections, if one of them carried a registration: after half a second, and twice more if the
+//! node is unreachable or another process answers. Then the node is lost. A node that calls again or answers is kept.
+//! A node that accepts connections but does not answer is kept, too, and probed again from time to time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,94 +15,94 @@ use runnel_core::timers::Timers;
 use crate::net::ConnId;
 use crate::rpc::CallId;
 
-/// From a node's first registration until it is asked for its process number, so that another process that gets
-/// its port later can be told from it.
-const FIRST_QUESTION: Duration = Duration::from_secs(1);
-/// From the end of a node's last connection until it is asked whether it lives: it may only have reconnected.
+/// From a node's first registration to its first probe, which records the process id, so that another process that
+/// gets the port later is detected.
+const FIRST_PROBE: Duration = Duration::from_secs(1);
+/// From the end of a node's last connection to a probe: the node may be about to reconnect.
 const AFTER_CLOSE: Duration = Duration::from_millis(500);
-/// From one failed question to the next.
-const AGAIN: Duration = Duration::from_secs(2);
-/// From a question that got no answer until the next, while no connection shows that the node lives.
-const SILENT: Duration = Duration::from_secs(30);
-/// How many questions must fail.
-const QUESTIONS: u32 = 3;
-/// How many connections of one node are remembered.
+/// From one failed probe to the next.
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
+/// From an unanswered probe to the next, while no open connection shows that the node lives.
+const SILENT_PAUSE: Duration = Duration::from_secs(30);
+/// Failed probes after which a node is lost.
+const FAILED_PROBES: u32 = 3;
+/// Remembered connections of one node.
 const CONNECTIONS: usize = 16;
 
-/// What is known of the life of every registered node.
+/// Liveness of all registered nodes.
 #[derive(Debug, Default)]
 pub(super) struct Liveness {
-    nodes: BTreeMap<Arc<str>, Watched>,
+    nodes: BTreeMap<Arc<str>, NodeLiveness>,
     on_conn: BTreeMap<ConnId, BTreeSet<Arc<str>>>,
     due: Timers<Arc<str>>,
     asked: BTreeMap<CallId, Arc<str>>,
 }
 
 #[derive(Debug)]
-struct Watched {
+struct NodeLiveness {
     api: Arc<str>,
     pid: Option<i32>,
-    /// Open connections over which it called; true for those that carried a registration.
+    /// Open connections over which it called; true if one carried a registration.
     conns: BTreeMap<ConnId, bool>,
-    /// A connection that carried a registration was closed from its side, and no answer came since.
+    /// Its side has closed a connection that carried a registration, and no answer has arrived since.
     suspect: bool,
     phase: Phase,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nothing to ask.
-    Calm,
-    /// A question is due at some time, after so many that failed.
+    /// No probe is needed.
+    Idle,
+    /// A probe is scheduled, after `failed` failed ones.
     Waiting { failed: u32 },
-    /// A question is under way, after so many that failed.
-    Asking { call: CallId, failed: u32 },
+    /// A probe is in progress, after `failed` failed ones.
+    Probing { call: CallId, failed: u32 },
 }
 
-impl Watched {
-    /// Whether an answer shows that the node is not there any more.
-    fn is_contradicted(&self, answer: Sign) -> bool {
+impl NodeLiveness {
+    /// Whether a result shows that the node is gone.
+    fn is_contradicted(&self, answer: ProbeResult) -> bool {
         match answer {
-            Sign::Pid(pid) => self.pid.is_some_and(|known| known != pid),
-            Sign::Nobody => true,
-            Sign::Odd => self.pid.is_some(),
-            Sign::Unclear => false,
+            ProbeResult::Pid(pid) => self.pid.is_some_and(|known| known != pid),
+            ProbeResult::NotListening => true,
+            ProbeResult::NotANode => self.pid.is_some(),
+            ProbeResult::Unknown => false,
         }
     }
 }
 
-/// What came of a question.
+/// Result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sign {
-    /// A process with this number answered.
+pub(super) enum ProbeResult {
+    /// A process with this id answered.
     Pid(i32),
-    /// Nobody listens there.
-    Nobody,
-    /// Something answers that does not tell its process number.
-    Odd,
-    /// It cannot be told: no answer in time, or the host is out of reach.
-    Unclear,
+    /// No process listens there.
+    NotListening,
+    /// The answer is not that of a node.
+    NotANode,
+    /// Unknown: no answer in time, or the host is unreachable.
+    Unknown,
 }
 
-/// A question that is due.
+/// A probe that is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Question {
-    /// Which node.
+pub(super) struct Probe {
+    /// The node.
     pub(super) node: Arc<str>,
-    /// Where it is reached.
+    /// Its URI.
     pub(super) api: Arc<str>,
 }
 
 impl Liveness {
-    /// A node registered something over a connection.
+    /// A node registered over a connection.
     pub(super) fn registered(&mut self, now: Instant, conn: ConnId, node: &str, api: &Arc<str>) {
         if self.nodes.get(node).is_none_or(|watched| watched.api != *api) {
             self.forget(node);
             let phase = Phase::Waiting { failed: 0 };
             let watched =
-                Watched { api: api.clone(), pid: None, conns: BTreeMap::new(), suspect: false, phase };
+                NodeLiveness { api: api.clone(), pid: None, conns: BTreeMap::new(), suspect: false, phase };
             self.nodes.insert(node.into(), watched);
-            self.due.schedule(node.into(), now + FIRST_QUESTION);
+            self.due.schedule(node.into(), now + FIRST_PROBE);
         }
         self.called(conn, node);
         if let Some(carried) = self.nodes.get_mut(node).and_then(|watched| watched.conns.get_mut(&conn)) {
@@ -111,7 +110,7 @@ impl Liveness {
         }
     }
 
-    /// A caller that gives this name called over a connection.
+    /// A caller with this name called over a connection.
     pub(super) fn called(&mut self, conn: ConnId, node: &str) {
         let Some((name, watched)) = self.nodes.get_key_value(node) else { return };
         if watched.conns.contains_key(&conn) || watched.conns.len() >= CONNECTIONS {
@@ -122,12 +121,12 @@ impl Liveness {
         if let Some(watched) = self.nodes.get_mut(&name) {
             watched.conns.insert(conn, false);
             if watched.suspect {
-                self.enter(&name, Phase::Calm);
+                self.enter(&name, Phase::Idle);
             }
         }
     }
 
-    /// A connection ended. Only one that ended from the other side makes its nodes suspect.
+    /// A connection has ended. Only an end from the peer's side makes its nodes suspect.
     pub(super) fn closed(&mut self, now: Instant, conn: ConnId, from_their_side: bool) {
         for node in self.on_conn.remove(&conn).into_iter().flatten() {
             let Some(watched) = self.nodes.get_mut(&node) else { continue };
@@ -141,7 +140,7 @@ impl Liveness {
 
     /// A node is no longer registered.
     pub(super) fn forget(&mut self, node: &str) {
-        self.enter(node, Phase::Calm);
+        self.enter(node, Phase::Idle);
         let Some(watched) = self.nodes.remove(node) else { return };
         for conn in watched.conns.into_keys() {
             let Some(nodes) = self.on_conn.get_mut(&conn) else { continue };
@@ -152,81 +151,92 @@ impl Liveness {
         }
     }
 
-    /// When the next question is due, if another may be asked.
+    /// When the next probe is due, if fewer than `most` are in progress.
     pub(super) fn next_due(&self, most: usize) -> Option<Instant> {
         (self.asked.len() < most).then(|| self.due.next_deadline()).flatten()
     }
 
-    /// A question that is due now, if another may be asked; [`Self::asked`] or [`Self::answer`] must follow.
-    pub(super) fn question(&mut self, now: Instant, most: usize) -> Option<Question> {
+    /// A probe that is due, if fewer than `most` are in progress. The caller must then call [`Self::probe_sent`] or
+    /// [`Self::on_probe_result`].
+    pub(super) fn next_probe(&mut self, now: Instant, most: usize) -> Option<Probe> {
         self.next_due(most)?;
         let (_, node) = self.due.pop_due(now)?;
         let api = self.nodes.get(&node)?.api.clone();
-        Some(Question { node, api })
+        Some(Probe { node, api })
     }
 
-    /// A question went out.
-    pub(super) fn asked(&mut self, node: &Arc<str>, call: CallId) {
+    /// A probe was sent.
+    pub(super) fn probe_sent(&mut self, node: &Arc<str>, call: CallId) {
         let Some(Phase::Waiting { failed }) = self.nodes.get(node).map(|watched| watched.phase) else {
             return;
         };
-        self.enter(node, Phase::Asking { call, failed });
+        self.enter(node, Phase::Probing { call, failed });
     }
 
-    /// A question was answered, or will not be; the node if it is lost by that.
-    pub(super) fn answered(&mut self, now: Instant, call: CallId, answer: Sign) -> Option<Arc<str>> {
+    /// A probe in progress has a result. Returns the node if it is lost.
+    pub(super) fn probe_ended(
+        &mut self,
+        now: Instant,
+        call: CallId,
+        answer: ProbeResult,
+    ) -> Option<Arc<str>> {
         let node = self.asked.remove(&call)?;
-        self.answer(now, &node, answer)
+        self.on_probe_result(now, &node, answer)
     }
 
-    /// The outcome of a question to a node; the node if it is lost by that.
-    pub(super) fn answer(&mut self, now: Instant, node: &Arc<str>, answer: Sign) -> Option<Arc<str>> {
+    /// A node's probe has a result. Returns the node if it is lost.
+    pub(super) fn on_probe_result(
+        &mut self,
+        now: Instant,
+        node: &Arc<str>,
+        answer: ProbeResult,
+    ) -> Option<Arc<str>> {
         let watched = self.nodes.get_mut(node)?;
         let failed = match watched.phase {
-            Phase::Asking { failed, .. } | Phase::Waiting { failed } => failed + 1,
-            Phase::Calm => return None,
+            Phase::Probing { failed, .. } | Phase::Waiting { failed } => failed + 1,
+            Phase::Idle => return None,
         };
         let connected = !watched.suspect || !watched.conns.is_empty();
         if !connected && watched.is_contradicted(answer) {
-            if failed >= QUESTIONS {
+            if failed >= FAILED_PROBES {
                 return Some(node.clone());
             }
-            self.wait(node, now + AGAIN, failed);
+            self.wait(node, now + RETRY_PAUSE, failed);
             return None;
         }
-        if !connected && answer == Sign::Unclear {
-            self.wait(node, now + SILENT, failed - 1);
+        if !connected && answer == ProbeResult::Unknown {
+            self.wait(node, now + SILENT_PAUSE, failed - 1);
             return None;
         }
-        if let Sign::Pid(pid) = answer {
+        if let ProbeResult::Pid(pid) = answer {
             watched.pid = Some(pid);
             watched.suspect &= connected;
         }
-        self.enter(node, Phase::Calm);
+        self.enter(node, Phase::Idle);
         None
     }
 
-    /// The next question to a node is due then, after so many that failed.
+    /// Schedules a node's next probe, after `failed` failed ones.
     fn wait(&mut self, node: &Arc<str>, at: Instant, failed: u32) {
         self.enter(node, Phase::Waiting { failed });
         self.due.schedule(node.clone(), at);
     }
 
-    /// Moves a node to a phase, with what is due and asked following.
+    /// Moves a node to a phase, and updates the schedule and the calls in progress.
     fn enter(&mut self, node: &str, phase: Phase) {
         let Some((name, _)) = self.nodes.get_key_value(node) else { return };
         let name = name.clone();
         let Some(watched) = self.nodes.get_mut(&name) else { return };
         match std::mem::replace(&mut watched.phase, phase) {
-            Phase::Calm => {}
+            Phase::Idle => {}
             Phase::Waiting { .. } => {
                 self.due.cancel(&name);
             }
-            Phase::Asking { call, .. } => {
+            Phase::Probing { call, .. } => {
                 self.asked.remove(&call);
             }
         }
-        if let Phase::Asking { call, .. } = phase {
+        if let Phase::Probing { call, .. } = phase {
             self.asked.insert(call, name);
         }
     }
@@ -240,11 +250,11 @@ mod tests {
     const OTHER: ConnId = ConnId(2);
     const MANY: usize = 9;
 
-    /// A node that registered over one connection and answered the first question.
+    /// A node that registered over one connection and answered the first probe.
     fn known() -> Liveness {
         let mut liveness = Liveness::default();
         liveness.registered(seconds(0), KEPT, "/n", &"http://n:1/".into());
-        assert_eq!(ask(&mut liveness, 1, Sign::Pid(7)), Some(None));
+        assert_eq!(ask(&mut liveness, 1, ProbeResult::Pid(7)), Some(None));
         liveness
     }
 
@@ -252,15 +262,15 @@ mod tests {
         Instant(number * 1_000_000_000)
     }
 
-    /// Asks what is due and answers it; `None` if nothing is due, or the node if it is lost.
-    fn ask(liveness: &mut Liveness, at: u64, answer: Sign) -> Option<Option<Arc<str>>> {
-        let question = liveness.question(seconds(at), MANY)?;
-        liveness.asked(&question.node, CallId(at));
-        Some(liveness.answered(seconds(at), CallId(at), answer))
+    /// Sends the probe that is due, with this result. `None` if none is due; the node if it is lost.
+    fn ask(liveness: &mut Liveness, at: u64, answer: ProbeResult) -> Option<Option<Arc<str>>> {
+        let question = liveness.next_probe(seconds(at), MANY)?;
+        liveness.probe_sent(&question.node, CallId(at));
+        Some(liveness.probe_ended(seconds(at), CallId(at), answer))
     }
 
     #[test]
-    fn only_a_connection_that_carried_a_registration_and_ended_over_there_makes_suspect() {
+    fn only_registration_connection_makes_suspect() {
         let mut liveness = known();
         liveness.called(OTHER, "/n");
         liveness.closed(seconds(2), OTHER, true);
@@ -272,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_connection_counts_whatever_it_carried() {
+    fn end_of_last_connection_causes_probe() {
         let mut liveness = known();
         liveness.called(OTHER, "/n");
         liveness.closed(seconds(2), KEPT, true);
@@ -282,36 +292,36 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_answered_is_no_longer_suspect() {
+    fn answering_node_is_not_suspect() {
         let mut liveness = known();
         liveness.closed(seconds(2), KEPT, true);
-        assert_eq!(ask(&mut liveness, 3, Sign::Pid(7)), Some(None));
+        assert_eq!(ask(&mut liveness, 3, ProbeResult::Pid(7)), Some(None));
         liveness.called(OTHER, "/n");
         liveness.closed(seconds(4), OTHER, true);
         assert_eq!(liveness.next_due(MANY), None);
     }
 
     #[test]
-    fn what_answers_without_a_number_is_not_the_node_that_had_one() {
+    fn answer_without_pid_contradicts_known_pid() {
         let mut liveness = known();
         liveness.closed(seconds(2), KEPT, true);
-        assert_eq!(ask(&mut liveness, 3, Sign::Odd), Some(None));
-        assert_eq!(ask(&mut liveness, 5, Sign::Odd), Some(None));
-        assert_eq!(ask(&mut liveness, 7, Sign::Nobody), Some(Some("/n".into())));
+        assert_eq!(ask(&mut liveness, 3, ProbeResult::NotANode), Some(None));
+        assert_eq!(ask(&mut liveness, 5, ProbeResult::NotANode), Some(None));
+        assert_eq!(ask(&mut liveness, 7, ProbeResult::NotListening), Some(Some("/n".into())));
         let mut liveness = Liveness::default();
         liveness.registered(seconds(0), KEPT, "/n", &"http://n:1/".into());
         liveness.closed(seconds(0), KEPT, true);
-        assert_eq!(ask(&mut liveness, 1, Sign::Odd), Some(None));
+        assert_eq!(ask(&mut liveness, 1, ProbeResult::NotANode), Some(None));
         assert_eq!(liveness.next_due(MANY), None);
     }
 
     #[test]
-    fn what_is_forgotten_leaves_nothing_behind() {
+    fn removed_node_leaves_no_state() {
         let mut liveness = known();
         liveness.registered(seconds(2), KEPT, "/m", &"http://n:1/".into());
         liveness.closed(seconds(3), KEPT, true);
-        let question = liveness.question(seconds(4), MANY).expect("a question");
-        liveness.asked(&question.node, CallId(9));
+        let question = liveness.next_probe(seconds(4), MANY).expect("a question");
+        liveness.probe_sent(&question.node, CallId(9));
         liveness.called(OTHER, "/m");
         liveness.called(OTHER, "/n");
         liveness.forget("/n");
@@ -321,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_not_remembered_on_more_connections_than_the_bound() {
+    fn remembered_connections_are_bounded() {
         let mut liveness = known();
         (0..100).for_each(|conn| liveness.called(ConnId(conn), "/n"));
         assert_eq!(liveness.on_conn.len(), CONNECTIONS);

@@ -1,23 +1,23 @@
-//! What a value costs to keep and to write.
+//! Size of values, in storage and on the wire.
 
 use std::ops::{AddAssign, SubAssign};
 
 use crate::xmlrpc::Value;
 
-/// What each value costs beside its text, in bytes: about what its tags take on the wire.
+/// Overhead of each value, in bytes: about that of its tags on the wire.
 const OVERHEAD: usize = 32;
 
-/// How much there is of values.
+/// Size of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Size {
-    /// Bytes: the text of names and values, and a fixed sum for each value.
+    /// Bytes: the text of names and values, and a fixed overhead per value.
     pub(super) bytes: usize,
-    /// How many values, each array, struct and element counted.
+    /// Number of values; each array, struct and element counts.
     pub(super) values: usize,
 }
 
 impl Size {
-    /// With a name.
+    /// The size with a name.
     pub(super) fn named(self, name: &str) -> Self {
         Self { bytes: self.bytes + name.len(), ..self }
     }
@@ -37,7 +37,7 @@ impl SubAssign for Size {
     }
 }
 
-/// The size of a value without a name. Nesting is bounded by whoever decoded it.
+/// The size of a value without a name. The decoder has bounded its nesting.
 pub(super) fn size(value: &Value) -> Size {
     let mut sum = Size { bytes: OVERHEAD + own_text(value), values: 1 };
     match value {
@@ -48,17 +48,17 @@ pub(super) fn size(value: &Value) -> Size {
     sum
 }
 
-/// The size of a value and of its name.
+/// The size of a value with its name.
 pub(super) fn named(name: &str, value: &Value) -> Size {
     size(value).named(name)
 }
 
-/// The size of an empty namespace and of its name.
+/// The size of an empty namespace with its name.
 pub(super) fn namespace(name: &str) -> Size {
     Size { bytes: OVERHEAD + name.len(), values: 1 }
 }
 
-/// How deep values stand in one another; 1 for a value that holds no other.
+/// Nesting depth of a value; 1 for a value without elements.
 pub(super) fn depth(value: &Value) -> usize {
     let deepest = match value {
         Value::Array(elements) => elements.iter().map(depth).max(),
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_value_and_each_text_counts() {
+    fn every_value_and_text_counts() {
         let inner = Value::Struct(BTreeMap::from([("ab".to_owned(), Value::from("cde"))]));
         let value = Value::Array(vec![Value::Int(1), inner, Value::Binary(vec![0; 10])]);
         assert_eq!(size(&value), Size { bytes: 5 * OVERHEAD + 15, values: 5 });

@@ -1,4 +1,4 @@
-//! The methods that register, unregister and look up.
+//! Methods for registration, unregistration and lookup.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) fn register_publisher(
     kind: &str,
     api: &str,
 ) -> Outcome {
-    state.enter(from, api, Role::Publisher, topic)?;
+    state.admit_registration(from, api, Role::Publisher, topic)?;
     state.registry.publish(from.name, topic, kind);
     state.publishers_changed(topic);
     let subscribers = state.registry.subscriber_apis(topic);
@@ -32,7 +32,7 @@ pub(super) fn register_subscriber(
     kind: &str,
     api: &str,
 ) -> Outcome {
-    state.enter(from, api, Role::Subscriber, topic)?;
+    state.admit_registration(from, api, Role::Subscriber, topic)?;
     state.registry.subscribe(from.name, topic, kind);
     Ok((format!("Subscribed to [{topic}]"), state.registry.publisher_apis(topic)))
 }
@@ -45,7 +45,7 @@ pub(super) fn register_service(
     service_api: &str,
     api: &str,
 ) -> Outcome {
-    state.enter(from, api, Role::Service, service)?;
+    state.admit_registration(from, api, Role::Service, service)?;
     if let Some(replaced) = state.registry.serve(from.name, service, service_api) {
         state.liveness.forget(&replaced);
     }
@@ -54,7 +54,7 @@ pub(super) fn register_service(
 
 /// `unregisterPublisher(caller_id, topic, caller_api)`: 1 if it was registered.
 pub(super) fn unregister_publisher(state: &mut State, from: Caller<'_>, topic: &str, api: &str) -> Outcome {
-    let outcome = leave_topic(state, from, Role::Publisher, topic, api);
+    let outcome = unregister_topic(state, from, Role::Publisher, topic, api);
     if matches!(outcome, Ok((_, Value::Int(1)))) {
         state.publishers_changed(topic);
     }
@@ -63,15 +63,15 @@ pub(super) fn unregister_publisher(state: &mut State, from: Caller<'_>, topic: &
 
 /// `unregisterSubscriber(caller_id, topic, caller_api)`: 1 if it was registered.
 pub(super) fn unregister_subscriber(state: &mut State, from: Caller<'_>, topic: &str, api: &str) -> Outcome {
-    leave_topic(state, from, Role::Subscriber, topic, api)
+    unregister_topic(state, from, Role::Subscriber, topic, api)
 }
 
 /// `unregisterService(caller_id, service, service_api)`: 1 if it was registered.
 pub(super) fn unregister_service(state: &mut State, from: Caller<'_>, service: &str, api: &str) -> Outcome {
     let node = from.name;
-    match state.registry.close_service(node, service, api) {
+    match state.registry.unregister_service(node, service, api) {
         Ok(last) => {
-            state.left(node, Role::Service, service, last);
+            state.on_unregistered(node, Role::Service, service, last);
             Ok((format!("Unregistered [{node}] as provider of [{service}]"), 1.into()))
         }
         Err(NotRegistered::Node) => Ok((format!("[{node}] is not a registered node"), 0.into())),
@@ -118,23 +118,23 @@ pub(super) fn uri(state: &mut State, _from: Caller<'_>) -> Outcome {
     Ok((String::new(), state.uri.clone().into()))
 }
 
-/// `getPid(caller_id)`: the number of the master's process.
+/// `getPid(caller_id)`: the master's process id.
 pub(super) fn pid(state: &mut State, _from: Caller<'_>) -> Outcome {
     Ok((String::new(), state.pid.into()))
 }
 
-/// `shutdown(caller_id, msg)`: asks the driver to end the master.
+/// `shutdown(caller_id, msg)`: requests that the driver ends the master.
 pub(super) fn shutdown(state: &mut State, from: Caller<'_>, reason: &str) -> Outcome {
     let (caller, reason) = (from.name.to_owned(), reason.to_owned());
     state.events.push(MasterEvent::ShutdownRequested { caller, reason });
     Ok(("shutdown".to_owned(), 0.into()))
 }
 
-fn leave_topic(state: &mut State, from: Caller<'_>, role: Role, topic: &str, api: &str) -> Outcome {
+fn unregister_topic(state: &mut State, from: Caller<'_>, role: Role, topic: &str, api: &str) -> Outcome {
     let node = from.name;
-    match state.registry.leave((node, api), role, &Arc::from(topic)) {
+    match state.registry.unregister((node, api), role, &Arc::from(topic)) {
         Ok(last) => {
-            state.left(node, role, topic, last);
+            state.on_unregistered(node, role, topic, last);
             Ok((format!("Unregistered [{node}] as provider of [{topic}]"), 1.into()))
         }
         Err(NotRegistered::Node) => Ok((format!("[{node}] is not a registered node"), 0.into())),

@@ -1,17 +1,17 @@
 //! The ROS 1 master and its parameter server.
 //!
-//! [`Master`] answers as rosmaster 1.15 does: the same methods, checks, status codes and, in effect, texts; what
-//! they are was found by experiment. Where it differs, it does so on purpose:
+//! [`Master`] answers as rosmaster 1.15 does: the same methods, checks, status codes and, in effect, texts, as found
+//! by experiment. It differs on purpose in these points:
 //!
-//! - An address that has never answered a call is sent at most three times the bytes that its nodes
-//!   sent. What is more waits until it answers `getPid` ([`MasterEvent::Withheld`]).
-//! - It is bounded ([`MasterLimits`]). A call that would go past a bound is answered with status -1.
-//! - A node that closes its connections and cannot be reached any more is dropped ([`MasterEvent::NodeLost`]).
-//! - A node that was replaced by another of its name cannot take the name back while it ends, for 10 s.
-//! - Publishers that vanish because their node's name was taken over are made known to their subscribers.
-//! - A node that has not answered its last update hears the newest state once, not every change.
-//! - A subscriber of a parameter is also told when a plain value takes the place of a namespace around it.
-//! - `system.listMethods` exists; `system.multicall` does not take itself.
+//! - An address that has never answered a call gets at most three times the bytes that its nodes sent. Further
+//!   updates are withheld until it answers `getPid` ([`MasterEvent::Withheld`]).
+//! - Its resources are bounded ([`MasterLimits`]). A call that would exceed a bound is answered with status -1.
+//! - A node that closes its connections and is no longer reachable is dropped ([`MasterEvent::NodeLost`]).
+//! - A node that was replaced by another of its name cannot take the name back for 10 s, while it shuts down.
+//! - Subscribers get an update when publishers vanish because their node's name was taken over.
+//! - A node that has not answered its last update gets the newest state once, not every change.
+//! - A subscriber of a parameter also gets an update when a plain value replaces a namespace around it.
+//! - `system.listMethods` exists. `system.multicall` does not accept itself.
 
 mod api;
 mod check;
@@ -26,11 +26,11 @@ mod names;
 mod notify;
 mod ordered;
 mod param_methods;
+mod param_subscribers;
 mod params;
 mod registry;
 mod retries;
 mod state;
-mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -52,24 +52,24 @@ use crate::rpc::{CallError, CallId, CallOptions, RpcConfig, RpcEvent, RpcPeer, U
 use crate::xmlrpc::Value;
 
 use credit::{GET_PID, Purpose};
-use liveness::{Question, Sign};
+use liveness::{Probe, ProbeResult};
 use state::{MASTER_NAME, SHUTDOWN, State, Update, UpdateOutcome};
 
-/// How long a node may take to answer an update.
+/// Time for a node to answer an update.
 const UPDATE_TIMEOUT: Duration = Duration::from_secs(15);
-/// How long a node may take to answer whether it lives.
-const QUESTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time for a node to answer a liveness probe.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a master is told when it is made.
+/// Configuration of a master.
 #[derive(Clone, Debug)]
 pub struct MasterConfig {
-    /// The URI under which nodes reach it, such as `http://robot:11311/`.
+    /// The URI that nodes call, such as `http://robot:11311/`.
     pub uri: String,
-    /// The number of its process.
+    /// Its process id.
     pub pid: i32,
-    /// Bounds on what callers can make it hold.
+    /// Limits on the resources that callers can make it use.
     pub limits: MasterLimits,
-    /// Bounds on its connections.
+    /// Limits of its connections.
     pub rpc: RpcConfig,
 }
 
@@ -81,34 +81,34 @@ impl MasterConfig {
     }
 }
 
-/// A ROS 1 master, driven by whoever owns the sockets: `handle_*` takes what happened to a connection,
-/// `poll_transmit` says what is to be done with connections, `poll_timeout` when [`Self::handle_timeout`] is due.
+/// A ROS 1 master without I/O. The driver passes connection events to `handle_*`, carries out `poll_transmit`, and
+/// calls [`Self::handle_timeout`] when `poll_timeout` is due.
 #[derive(Debug)]
 pub struct Master {
     rpc: RpcPeer,
     state: State,
-    /// The time that it was told last.
+    /// The latest time that the driver passed in.
     latest: Instant,
 }
 
 impl Master {
-    /// A master that knows no node and no parameter.
+    /// A master without nodes and parameters.
     pub fn new(config: MasterConfig) -> Self {
         let MasterConfig { uri, pid, limits, rpc } = config;
         Self { rpc: RpcPeer::new(rpc), state: State::new(uri, pid, limits), latest: Instant::default() }
     }
 
-    /// How many nodes are registered.
+    /// Registered nodes.
     pub fn node_count(&self) -> usize {
         self.state.registry.node_count()
     }
 
-    /// How many registrations there are: publishers, subscribers, services and parameter subscriptions.
+    /// Registrations: publishers, subscribers, services and parameter subscriptions.
     pub fn registration_count(&self) -> usize {
         self.state.registry.registration_count()
     }
 
-    /// How many bytes of parameters are held, as [`MasterLimits::param_bytes`] counts them.
+    /// Bytes of parameters, as [`MasterLimits::param_bytes`] counts them.
     pub fn param_bytes(&self) -> usize {
         self.state.params.held().bytes
     }
@@ -118,10 +118,10 @@ impl Master {
         self.state.params.get("/")
     }
 
-    /// Changes a parameter as one that was kept from an earlier run did. To be called before any node knows the master.
+    /// Restores a parameter that was stored in an earlier run. Call it before any node can reach the master.
     ///
     /// # Errors
-    /// Which bound it would pass.
+    /// The bound that it would exceed.
     pub fn restore_param(&mut self, change: &ParamChange) -> Result<(), String> {
         match &change.value {
             Some(value) => {
@@ -137,83 +137,83 @@ impl Master {
         }
     }
 
-    /// Has each change of a parameter stored before it is made, from now on.
+    /// Stores every later change of a parameter before it is made.
     pub fn set_param_store(&mut self, store: Box<dyn ParamStore>) {
         self.state.param_store = Some(store);
     }
 
-    /// Changes of parameters that were refused because they could not be stored.
+    /// Parameter changes that were refused because they could not be stored.
     pub fn unstored_params(&self) -> u64 {
         self.state.unstored_params
     }
 
-    /// How many updates were not sent because a node's queue was full.
+    /// Updates that were dropped because a node's queue was full.
     pub fn lost_updates(&self) -> u64 {
         self.state.notifier.lost()
     }
 
-    /// How many times an update was withheld from an address that had never answered.
+    /// Updates that were withheld from addresses that had never answered.
     pub fn withheld_updates(&self) -> u64 {
         self.state.credit.withheld()
     }
 
-    /// How many events were dropped because nobody took them.
+    /// Events that were dropped because the driver did not take them.
     pub fn dropped_events(&self) -> u64 {
         self.state.events.dropped()
     }
 
-    /// Whether a connection is the master's and open as far as it knows.
+    /// Whether a connection belongs to the master and is open as far as it knows.
     pub fn owns(&self, conn: ConnId) -> bool {
         self.rpc.owns(conn)
     }
 
-    /// A client has connected: gives the connection's name, or `None` when there are too many and it is to be
-    /// closed.
+    /// A client has connected. Returns the connection's id, or `None` if there are too many connections and this one
+    /// must be closed.
     pub fn handle_accepted(&mut self, now: Instant, peer: SocketAddr) -> Option<ConnId> {
         let conn = self.rpc.handle_accepted(now, peer);
         self.advance(now);
         conn
     }
 
-    /// A connection that [`Transmit::Connect`] asked for is open.
+    /// A connection requested by [`Transmit::Connect`] is open.
     pub fn handle_connected(&mut self, now: Instant, conn: ConnId) {
         self.rpc.handle_connected(now, conn);
         self.advance(now);
     }
 
-    /// Bytes have come in on a connection.
+    /// Bytes have arrived on a connection.
     pub fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
         self.rpc.handle_data(now, conn, bytes);
         self.advance(now);
     }
 
-    /// A connection has ended or could not be opened; `why` is what the operating system said, if it was an error.
-    /// That a connection was refused is known from the word in it: only that proves that nobody listens there.
+    /// A connection has ended or could not be opened. `why` is the operating system's error, if there was one. The
+    /// word "refused" in it is taken as proof that no process listens there.
     pub fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
         self.rpc.handle_closed(now, conn, why);
         self.state.liveness.closed(now, conn, true);
         self.advance(now);
     }
 
-    /// A connection that [`Transmit::Connect`] asked for was not even tried: its host has no address. In place of
-    /// [`Self::handle_closed`], so that the address is not charged for a connection.
+    /// A connection requested by [`Transmit::Connect`] was not attempted: its host name has no address. Call it in
+    /// place of [`Self::handle_closed`], so that the address is not charged for a connection.
     pub fn handle_unresolved(&mut self, now: Instant, conn: ConnId, why: &str) {
         self.rpc.handle_unresolved(now, conn, why);
         self.advance(now);
     }
 
-    /// Does what is due at this time.
+    /// Does the work that is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.rpc.handle_timeout(now);
-        self.state.tell_again(now);
+        self.state.retry_updates(now);
         self.advance(now);
-        while let Some(question) = self.state.liveness.question(now, self.state.limits.probes) {
-            self.ask(now, &question);
+        while let Some(question) = self.state.liveness.next_probe(now, self.state.limits.probes) {
+            self.send_liveness_probe(now, &question);
         }
         self.advance(now);
     }
 
-    /// When [`Self::handle_timeout`] is to be called next; `None` while nothing is awaited but bytes.
+    /// When [`Self::handle_timeout`] is to be called next; `None` if no deadline runs.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let question = self.state.liveness.next_due(self.state.limits.probes);
         let retry = self.state.retries.next_due();
@@ -221,7 +221,7 @@ impl Master {
         [self.rpc.poll_timeout(), question, retry, unanswered].into_iter().flatten().min()
     }
 
-    /// The next thing to do with a connection.
+    /// The next socket operation.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         let transmit = self.rpc.poll_transmit()?;
         if let Transmit::Close { conn } = transmit {
@@ -230,12 +230,12 @@ impl Master {
         Some(transmit)
     }
 
-    /// The next thing that happened.
+    /// The next event.
     pub fn poll_event(&mut self) -> Option<MasterEvent> {
         self.state.events.pop()
     }
 
-    /// Follows up all that the connections brought, and sends what nodes must hear of it.
+    /// Handles the events of the connections, and sends the resulting updates.
     fn advance(&mut self, now: Instant) {
         self.latest = now;
         loop {
@@ -244,8 +244,8 @@ impl Master {
             }
             if let Some(update) = self.state.next_update() {
                 self.send(now, update);
-            } else if let Some(api) = self.state.next_question(now) {
-                self.ask_for_answer(now, api);
+            } else if let Some(api) = self.state.next_credit_probe(now) {
+                self.send_credit_probe(now, api);
             } else {
                 return;
             }
@@ -261,7 +261,7 @@ impl Master {
             }
             RpcEvent::Answered { call, result } => self.answered(now, call, result),
             RpcEvent::Refused { peer, why } => self.state.events.push(MasterEvent::Refused { peer, why }),
-            RpcEvent::KeptLost => {}
+            RpcEvent::KeptConnectionLost => {}
         }
     }
 
@@ -271,19 +271,19 @@ impl Master {
         if let Some(api) = self.state.retries.under_way(call).map(|(api, _)| api.clone()) {
             let wanted = self.state.is_wanted(call);
             let outcome = outcome_of(&result);
-            if let Err(error) = result.or_else(forgive_end)
+            if let Err(error) = result.or_else(accept_closed)
                 && wanted
             {
                 self.update_failed(&api, UpdateFault::Call(error));
             }
             self.state.update_ended(now, call, outcome);
-        } else if let Some(lost) = self.state.liveness.answered(now, call, sign_of(&result)) {
-            self.state.lose(&lost);
+        } else if let Some(lost) = self.state.liveness.probe_ended(now, call, probe_result_of(&result)) {
+            self.state.drop_lost_node(&lost);
         }
     }
 
     fn send(&mut self, now: Instant, update: Update) {
-        let Update { api, news, method, params } = update;
+        let Update { api, notification, method, params } = update;
         let to = match Uri::parse(&api) {
             Ok(uri) => uri,
             Err(error) => {
@@ -293,44 +293,44 @@ impl Master {
         };
         let cost = self.state.credit.is_bounded(&api).then(|| credit::cost(&api, method, &params));
         if cost.is_some_and(|cost| !self.state.credit.spend(&api, cost, Purpose::Update)) {
-            return self.state.withhold(&api, news, now);
+            return self.state.withhold(&api, notification, now);
         }
         let bytes = params.iter().map(|value| measure::size(value).bytes).sum();
         let call = self.rpc.call(now, &to, method, &params, options(UPDATE_TIMEOUT));
         if let Some(cost) = cost {
             self.state.credit.sent(call, api.clone(), cost, Purpose::Update);
         }
-        self.state.retries.sent(call, api.clone(), news);
+        self.state.retries.sent(call, api.clone(), notification);
         self.state.notifier.sent(api, call, bytes);
     }
 
-    fn ask(&mut self, now: Instant, question: &Question) {
+    fn send_liveness_probe(&mut self, now: Instant, question: &Probe) {
         let Ok(to) = Uri::parse(&question.api) else {
-            self.state.liveness.answer(now, &question.node, Sign::Unclear);
+            self.state.liveness.on_probe_result(now, &question.node, ProbeResult::Unknown);
             return;
         };
-        match self.ask_pid(now, &question.api, &to, Purpose::Liveness) {
-            Some(call) => self.state.liveness.asked(&question.node, call),
-            None => _ = self.state.liveness.answer(now, &question.node, Sign::Unclear),
+        match self.call_get_pid(now, &question.api, &to, Purpose::Liveness) {
+            Some(call) => self.state.liveness.probe_sent(&question.node, call),
+            None => _ = self.state.liveness.on_probe_result(now, &question.node, ProbeResult::Unknown),
         }
     }
 
-    /// Asks an address that has never answered a call, and for which updates wait.
-    fn ask_for_answer(&mut self, now: Instant, api: Arc<str>) {
-        let asked = Uri::parse(&api).ok().and_then(|to| self.ask_pid(now, &api, &to, Purpose::Question));
+    /// Probes an address that has never answered a call and for which updates are withheld.
+    fn send_credit_probe(&mut self, now: Instant, api: Arc<str>) {
+        let asked = Uri::parse(&api).ok().and_then(|to| self.call_get_pid(now, &api, &to, Purpose::Probe));
         if asked.is_none() {
             self.state.credit.unpaid(&api);
         }
     }
 
-    /// Asks for the number of a process; `None` if no more may be sent there.
-    fn ask_pid(&mut self, now: Instant, api: &Arc<str>, to: &Uri, purpose: Purpose) -> Option<CallId> {
-        let cost = self.state.credit.is_bounded(api).then(|| credit::question_cost(api));
+    /// Calls `getPid`; `None` if the address has no credit for it.
+    fn call_get_pid(&mut self, now: Instant, api: &Arc<str>, to: &Uri, purpose: Purpose) -> Option<CallId> {
+        let cost = self.state.credit.is_bounded(api).then(|| credit::probe_cost(api));
         if cost.is_some_and(|cost| !self.state.credit.spend(api, cost, purpose)) {
             return None;
         }
         let params = [Value::from(MASTER_NAME)];
-        let call = self.rpc.call(now, to, GET_PID, &params, options(QUESTION_TIMEOUT));
+        let call = self.rpc.call(now, to, GET_PID, &params, options(PROBE_TIMEOUT));
         if let Some(cost) = cost {
             self.state.credit.sent(call, api.clone(), cost, purpose);
         }
@@ -342,41 +342,45 @@ impl Master {
     }
 }
 
-/// How nodes are called. Nodes of one process may share a port, so that calls wait for one another.
+/// Options of a call to a node. Nodes of one process may share a port, so that calls may wait for each other.
 fn options(timeout: Duration) -> CallOptions {
     CallOptions { timeout, total_timeout: timeout * 4, keep_open: false }
 }
 
-/// A node that is told to shut down may end before it has answered.
-fn forgive_end(error: CallError) -> Result<Value, CallError> {
+/// Forgives the end of a connection: a node that is told to shut down may exit before it answers.
+fn accept_closed(error: CallError) -> Result<Value, CallError> {
     match error {
         CallError::Closed { call, .. } if call.method == SHUTDOWN => Ok(Value::from(0)),
         other => Err(other),
     }
 }
 
-/// What became of an update whose call ended so.
+/// The outcome of an update, from the result of its call.
 fn outcome_of(result: &Result<Value, CallError>) -> UpdateOutcome {
-    match (sign_of(result), result) {
-        (Sign::Unclear, Err(CallError::TimedOut { .. })) => UpdateOutcome::TimedOut,
-        (Sign::Unclear, _) => UpdateOutcome::OutOfReach,
-        (Sign::Pid(_) | Sign::Nobody | Sign::Odd, _) => UpdateOutcome::Settled,
+    match (probe_result_of(result), result) {
+        (ProbeResult::Unknown, Err(CallError::TimedOut { .. })) => UpdateOutcome::TimedOut,
+        (ProbeResult::Unknown, _) => UpdateOutcome::OutOfReach,
+        (ProbeResult::Pid(_) | ProbeResult::NotListening | ProbeResult::NotANode, _) => {
+            UpdateOutcome::Settled
+        }
     }
 }
 
-/// What the outcome of a `getPid` says of the node that was asked.
-fn sign_of(result: &Result<Value, CallError>) -> Sign {
+/// The result of a liveness probe, from the result of `getPid`.
+fn probe_result_of(result: &Result<Value, CallError>) -> ProbeResult {
     match result {
-        Ok(reply) => match Answer::parse(reply).map(Answer::granted) {
-            Ok(Ok(Value::Int(pid))) => Sign::Pid(*pid),
-            Ok(_) | Err(_) => Sign::Odd,
+        Ok(reply) => match Answer::parse(reply).map(Answer::into_result) {
+            Ok(Ok(Value::Int(pid))) => ProbeResult::Pid(*pid),
+            Ok(_) | Err(_) => ProbeResult::NotANode,
         },
         Err(CallError::Unreachable { why: Some(why), .. })
             if why.to_ascii_lowercase().contains("refused") =>
         {
-            Sign::Nobody
+            ProbeResult::NotListening
         }
-        Err(CallError::Fault { .. } | CallError::BadResponse { .. } | CallError::Closed { .. }) => Sign::Odd,
-        Err(_) => Sign::Unclear,
+        Err(CallError::Fault { .. } | CallError::BadResponse { .. } | CallError::Closed { .. }) => {
+            ProbeResult::NotANode
+        }
+        Err(_) => ProbeResult::Unknown,
     }
 }

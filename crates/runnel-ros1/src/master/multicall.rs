@@ -1,4 +1,4 @@
-//! `system.multicall`: many calls in one, through which rospy ends all its registrations.
+//! `system.multicall`: several calls in one request, by which rospy unregisters everything.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use super::state::State;
 /// The method's name.
 pub(super) const MULTICALL: &str = "system.multicall";
 
-/// Carries out the calls in order. Each result stands in an array of its own; a call that fails as such, or
-/// is of the system's own methods, gives a struct with the fault.
+/// Carries out the calls in order. Each result is an array of one value. A call that fails, or calls a `system.*`
+/// method, gives a struct with the fault.
 ///
 /// # Errors
-/// A fault if there is no list of calls, if an entry in it is no call, or if the results grow past their bound;
-/// what stands before was carried out.
+/// A fault if there is no list of calls, an entry is not a call, or the results exceed their limit. The entries
+/// before it have been carried out.
 pub(super) fn multicall(state: &mut State, request: Request, params: &[Value]) -> Result<Value, Fault> {
     let [Value::Array(calls)] = params else {
         return Err(fault(format!("{MULTICALL} takes one argument, an array of structs")));

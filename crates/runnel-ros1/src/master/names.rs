@@ -1,9 +1,9 @@
-//! Names as the original master resolves them.
+//! Name resolution of rosmaster.
 //!
-//! The master is laxer than the naming rules of ROS: it takes nearly any character, and a caller without a
-//! leading slash. What it makes of them was found by experiment with rosmaster 1.15.
+//! The master is more lenient than the naming rules of ROS: it accepts nearly any character, and a caller without a
+//! leading slash. Results follow rosmaster 1.15, as found by experiment.
 
-/// A name without empty segments and without a slash at its end: `/a//b/` is `/a/b`.
+/// Removes empty segments and the slash at the end: `/a//b/` becomes `/a/b`.
 pub(super) fn canonical(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let global = name.starts_with('/');
@@ -19,13 +19,13 @@ pub(super) fn canonical(name: &str) -> String {
     out
 }
 
-/// The namespace in which a node stands, with a slash at its end: that of `/a/b` is `/a/`.
+/// The namespace of a node, with a slash at its end: that of `/a/b` is `/a/`.
 fn namespace(node: &str) -> &str {
     let trimmed = node.strip_suffix('/').unwrap_or(node);
     trimmed.rfind('/').and_then(|slash| trimmed.get(..=slash)).unwrap_or("/")
 }
 
-/// A name as its caller means it: global names stay, `~x` is below the caller, others are in its namespace.
+/// Resolves a name: global names stay, `~x` is private to the caller, others are in the caller's namespace.
 pub(super) fn resolve(name: &str, caller: &str) -> String {
     let name = canonical(name);
     if name.starts_with('/') {
@@ -37,7 +37,7 @@ pub(super) fn resolve(name: &str, caller: &str) -> String {
     }
 }
 
-/// What the topics of a subgraph begin with; everything for an empty name.
+/// The prefix of the names in a subgraph; empty for an empty name.
 pub(super) fn subgraph(name: &str, caller: &str) -> String {
     let mut prefix = if name.is_empty() { "/".to_owned() } else { resolve(name, caller) };
     if !prefix.ends_with('/') {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_resolve_as_rosmaster_resolves_them() {
+    fn names_resolve_as_in_rosmaster() {
         let table = [
             ("/n/m", "t", "/n/t"),
             ("/n/m", "~t", "/n/m/t"),
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subgraph_is_a_whole_segment() {
+    fn subgraph_ends_at_segment() {
         assert_eq!(subgraph("", "/ns/x"), "/");
         assert_eq!(subgraph("ns", "/x"), "/ns/");
         assert_eq!(subgraph("ns/", "/ns/x"), "/ns/ns/");

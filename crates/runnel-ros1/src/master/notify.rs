@@ -1,8 +1,8 @@
-//! What nodes must be told, one call at a time for each.
+//! Notification queues of nodes, with one call at a time for each.
 //!
-//! A queue holds what a node must hear of, not the news itself: the list of publishers or the value is looked up
-//! when the call is made. So a node that is slow to answer hears the newest state once, however often it changed
-//! meanwhile, and its queue costs little.
+//! A queue holds the subject of a notification, not its content: the publisher list or parameter value is looked up
+//! when the call is made. A slow node therefore gets the newest state once, however often it changed, and its queue
+//! stays small.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::rpc::CallId;
 use super::limits::MasterLimits;
 use super::ordered::Ordered;
 
-/// Of the calls that may be under way, one in this many may go to nodes that let one time out before.
-const SLUGGISH_SHARE: usize = 4;
+/// One in this many of the calls in progress may go to nodes that let a call time out before.
+const SLOW_SHARE: usize = 4;
 
-/// One thing that a node must hear of.
+/// The subject of a notification.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum News {
-    /// Who publishes a topic, for a subscriber.
+pub(super) enum Notification {
+    /// The publishers of a topic, for a subscriber.
     Publishers {
         /// The subscriber.
         node: Arc<str>,
@@ -32,24 +32,24 @@ pub(super) enum News {
         /// The parameter.
         key: Arc<str>,
     },
-    /// That another node took its name.
+    /// A request to shut down, since another node took its name.
     Shutdown {
         /// The name.
         node: Arc<str>,
     },
 }
 
-/// The queues of all nodes, and the calls under way.
+/// The queues of all nodes, and the calls in progress.
 #[derive(Debug)]
 pub(super) struct Notifier {
     limits: MasterLimits,
-    /// What waits for each URI. A queue exists while something waits in it or a call of it is under way.
-    queues: BTreeMap<Arc<str>, Ordered<News, ()>>,
+    /// Waiting notifications per URI. A queue exists while one waits or a call is in progress.
+    queues: BTreeMap<Arc<str>, Ordered<Notification, ()>>,
     ready: VecDeque<Arc<str>>,
     ready_sluggish: VecDeque<Arc<str>>,
-    /// Those that let a call time out and have not answered since, the last one last.
-    sluggish: Ordered<Arc<str>, ()>,
-    /// Those whose queues wait for [`Notifier::release`].
+    /// URIs that let a call time out and have not answered since, the latest last.
+    slow_uris: Ordered<Arc<str>, ()>,
+    /// URIs whose queues wait for [`Notifier::release`].
     held: BTreeSet<Arc<str>>,
     calls: BTreeMap<CallId, UnderWay>,
     sluggish_calls: usize,
@@ -60,19 +60,19 @@ pub(super) struct Notifier {
 #[derive(Debug)]
 struct UnderWay {
     api: Arc<str>,
-    sluggish: bool,
+    slow_uris: bool,
     bytes: usize,
 }
 
 impl Notifier {
-    /// Queues for nodes within these bounds.
+    /// Queues with these limits.
     pub(super) fn new(limits: &MasterLimits) -> Self {
         Self {
             limits: limits.clone(),
             queues: BTreeMap::new(),
             ready: VecDeque::new(),
             ready_sluggish: VecDeque::new(),
-            sluggish: Ordered::default(),
+            slow_uris: Ordered::default(),
             held: BTreeSet::new(),
             calls: BTreeMap::new(),
             sluggish_calls: 0,
@@ -81,40 +81,45 @@ impl Notifier {
         }
     }
 
-    /// How many updates were given up because a queue was full.
+    /// Notifications dropped because a queue was full.
     pub(super) fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Whether the queue of a URI must be trimmed before these news are put in.
-    pub(super) fn has_no_room(&self, api: &str, news: &News) -> bool {
+    /// Whether the queue of a URI must be trimmed before this notification is added.
+    pub(super) fn is_queue_full(&self, api: &str, notification: &Notification) -> bool {
         let queue = self.queues.get(api);
-        queue.is_some_and(|queue| queue.len() >= self.limits.queued_updates && !queue.contains(news))
+        queue.is_some_and(|queue| queue.len() >= self.limits.queued_updates && !queue.contains(notification))
     }
 
-    /// Puts news in the queue of a URI. What already waits there keeps its place. False if there are too many queues.
-    pub(super) fn push(&mut self, api: &Arc<str>, news: News) -> bool {
+    /// Adds a notification to the queue of a URI. A duplicate keeps its place. False if there are too many queues.
+    pub(super) fn push(&mut self, api: &Arc<str>, notification: Notification) -> bool {
         if let Some(queue) = self.queues.get_mut(api) {
-            queue.entry(&news, || ());
+            queue.entry(&notification, || ());
             return true;
         }
         if self.queues.len() >= self.limits.nodes.saturating_mul(2) {
             self.lost += 1;
             return false;
         }
-        self.queues.entry(api.clone()).or_default().entry(&news, || ());
+        self.queues.entry(api.clone()).or_default().entry(&notification, || ());
         self.make_ready(api.clone());
         true
     }
 
-    /// Keeps only the news that pass, and of those the newest, down to half of what may wait. Gives the others.
-    pub(super) fn trim(&mut self, api: &str, mut keep: impl FnMut(&News) -> bool) -> Vec<News> {
+    /// Keeps only notifications that pass `keep`, and of those the newest, down to half of the limit. Returns the
+    /// others.
+    pub(super) fn trim(
+        &mut self,
+        api: &str,
+        mut keep: impl FnMut(&Notification) -> bool,
+    ) -> Vec<Notification> {
         let mut dropped = Vec::new();
         let Some(queue) = self.queues.get_mut(api) else { return dropped };
-        queue.retain(|news| {
-            let kept = keep(news);
+        queue.retain(|notification| {
+            let kept = keep(notification);
             if !kept {
-                dropped.push(news.clone());
+                dropped.push(notification.clone());
             }
             kept
         });
@@ -127,54 +132,53 @@ impl Notifier {
         dropped
     }
 
-    /// The next news to be told and the URI to tell it to; [`Self::sent`], [`Self::skip`] or
-    /// [`Self::hold`] must follow.
-    pub(super) fn next(&mut self) -> Option<(Arc<str>, News)> {
+    /// The next notification and its URI. The caller must then call [`Self::sent`], [`Self::skip`] or [`Self::hold`].
+    pub(super) fn next(&mut self) -> Option<(Arc<str>, Notification)> {
         while let Some(api) = self.next_ready() {
-            let news = self.queues.get_mut(&api).and_then(Ordered::pop_first);
-            match news {
-                Some((news, ())) => return Some((api, news)),
+            let notification = self.queues.get_mut(&api).and_then(Ordered::pop_first);
+            match notification {
+                Some((notification, ())) => return Some((api, notification)),
                 None => self.settle(&api),
             }
         }
         None
     }
 
-    /// Notes that the news went out, as a call of so many bytes.
+    /// The notification was sent, as a call of `bytes` bytes.
     pub(super) fn sent(&mut self, api: Arc<str>, call: CallId, bytes: usize) {
-        let sluggish = self.sluggish.contains(&api);
-        self.sluggish_calls += usize::from(sluggish);
+        let slow_uris = self.slow_uris.contains(&api);
+        self.sluggish_calls += usize::from(slow_uris);
         self.bytes += bytes;
-        self.calls.insert(call, UnderWay { api, sluggish, bytes });
+        self.calls.insert(call, UnderWay { api, slow_uris, bytes });
     }
 
-    /// Notes that the news was not worth a call any more.
+    /// The notification is no longer needed.
     pub(super) fn skip(&mut self, api: &Arc<str>) {
         self.settle(api);
     }
 
-    /// Puts the news back, and tells the URI nothing until [`Self::release`].
-    pub(super) fn hold(&mut self, api: &Arc<str>, news: News) {
-        self.queues.entry(api.clone()).or_default().entry(&news, || ());
+    /// Puts the notification back, and holds the URI's queue until [`Self::release`].
+    pub(super) fn hold(&mut self, api: &Arc<str>, notification: Notification) {
+        self.queues.entry(api.clone()).or_default().entry(&notification, || ());
         self.held.insert(api.clone());
     }
 
-    /// What waits for a URI that is told nothing.
-    pub(super) fn held(&self, api: &str) -> impl Iterator<Item = &News> {
+    /// Notifications in a held queue.
+    pub(super) fn held(&self, api: &str) -> impl Iterator<Item = &Notification> {
         let queue = self.held.contains(api).then(|| self.queues.get(api)).flatten();
         queue.into_iter().flat_map(Ordered::keys)
     }
 
-    /// Lets a URI be told again, if it is one that was not.
+    /// Releases the queue of a URI, if it is held.
     pub(super) fn release(&mut self, api: &Arc<str>) {
         if self.held.remove(api) {
             self.settle(api);
         }
     }
 
-    /// Drops what waits for a URI that is told nothing. Gives it.
-    pub(super) fn abandon(&mut self, api: &str) -> Vec<News> {
-        let dropped: Vec<News> = self.held(api).cloned().collect();
+    /// Drops a held queue. Returns its notifications.
+    pub(super) fn abandon(&mut self, api: &str) -> Vec<Notification> {
+        let dropped: Vec<Notification> = self.held(api).cloned().collect();
         if self.held.remove(api) {
             self.queues.remove(api);
         }
@@ -182,23 +186,23 @@ impl Notifier {
         dropped
     }
 
-    /// Notes the end of a call; the URI that it went to, if it was one of these calls.
+    /// A call has ended. Returns its URI, if it was a notification.
     pub(super) fn ended(&mut self, call: CallId, timed_out: bool) -> Option<Arc<str>> {
         let api = self.end_call(call, timed_out)?;
         self.settle(&api);
         Some(api)
     }
 
-    /// Notes the end of a call as [`Self::ended`] does, where [`Self::hold`] follows.
+    /// A call has ended, as in [`Self::ended`], but [`Self::hold`] follows.
     pub(super) fn end_call(&mut self, call: CallId, timed_out: bool) -> Option<Arc<str>> {
-        let UnderWay { api, sluggish, bytes } = self.calls.remove(&call)?;
-        self.sluggish_calls -= usize::from(sluggish);
+        let UnderWay { api, slow_uris, bytes } = self.calls.remove(&call)?;
+        self.sluggish_calls -= usize::from(slow_uris);
         self.bytes -= bytes;
-        self.sluggish.remove(&api);
+        self.slow_uris.remove(&api);
         if timed_out {
-            self.sluggish.insert(&api, ());
-            if self.sluggish.len() > self.limits.nodes {
-                self.sluggish.pop_first();
+            self.slow_uris.insert(&api, ());
+            if self.slow_uris.len() > self.limits.nodes {
+                self.slow_uris.pop_first();
             }
         }
         Some(api)
@@ -210,11 +214,11 @@ impl Notifier {
         if self.bytes >= self.limits.update_bytes || self.calls.len() >= most {
             return None;
         }
-        let for_sluggish = self.sluggish_calls < most.div_ceil(SLUGGISH_SHARE);
+        let for_sluggish = self.sluggish_calls < most.div_ceil(SLOW_SHARE);
         self.ready.pop_front().or_else(|| for_sluggish.then(|| self.ready_sluggish.pop_front()).flatten())
     }
 
-    /// Lets a URI be called again if something waits for it.
+    /// Makes a URI ready again if its queue is not empty.
     fn settle(&mut self, api: &Arc<str>) {
         if self.waiting(api) > 0 {
             self.make_ready(api.clone());
@@ -224,7 +228,7 @@ impl Notifier {
     }
 
     fn make_ready(&mut self, api: Arc<str>) {
-        let line = if self.sluggish.contains(&api) { &mut self.ready_sluggish } else { &mut self.ready };
+        let line = if self.slow_uris.contains(&api) { &mut self.ready_sluggish } else { &mut self.ready };
         line.push_back(api);
     }
 
@@ -237,22 +241,22 @@ impl Notifier {
 mod tests {
     use super::*;
 
-    fn publishers(topic: &str) -> News {
-        News::Publishers { node: "/n".into(), topic: topic.into() }
+    fn publishers(topic: &str) -> Notification {
+        Notification::Publishers { node: "/n".into(), topic: topic.into() }
     }
 
     fn notifier(limits: MasterLimits) -> Notifier {
         Notifier::new(&limits)
     }
 
-    fn send_next(notifier: &mut Notifier, call: u64) -> Option<(String, News)> {
-        let (api, news) = notifier.next()?;
+    fn send_next(notifier: &mut Notifier, call: u64) -> Option<(String, Notification)> {
+        let (api, notification) = notifier.next()?;
         notifier.sent(api.clone(), CallId(call), 1);
-        Some((api.to_string(), news))
+        Some((api.to_string(), notification))
     }
 
     #[test]
-    fn a_node_is_told_one_thing_at_a_time_and_of_each_thing_once() {
+    fn node_gets_each_notification_once_and_singly() {
         let mut notifier = notifier(MasterLimits::default());
         let api: Arc<str> = "http://a:1/".into();
         notifier.push(&api, publishers("/t"));
@@ -272,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_do_not_answer_share_a_quarter_of_the_calls() {
+    fn silent_nodes_share_quarter_of_calls() {
         let mut notifier = notifier(MasterLimits { outgoing_calls: 4, ..Default::default() });
         let hung: Vec<Arc<str>> = (0..4).map(|port| format!("http://hung:{port}/").into()).collect();
         for (call, api) in (0..).zip(&hung) {
@@ -296,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_queues_than_nodes_could_have() {
+    fn number_of_queues_is_bounded() {
         let mut notifier = notifier(MasterLimits { nodes: 1, ..Default::default() });
         for api in ["http://a:1/", "http://b:1/", "http://c:1/", "http://a:1/"] {
             notifier.push(&api.into(), publishers("/t"));
@@ -305,16 +309,16 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_keeps_the_newest_and_counts_what_it_lost() {
+    fn full_queue_keeps_newest_and_counts_dropped() {
         let mut notifier = notifier(MasterLimits { queued_updates: 4, ..Default::default() });
         let api: Arc<str> = "http://a:1/".into();
         for topic in ["/a", "/b", "/c", "/d"] {
-            assert!(!notifier.has_no_room(&api, &publishers(topic)));
+            assert!(!notifier.is_queue_full(&api, &publishers(topic)));
             notifier.push(&api, publishers(topic));
         }
-        assert!(notifier.has_no_room(&api, &publishers("/e")));
-        assert!(!notifier.has_no_room(&api, &publishers("/d")));
-        notifier.trim(&api, |news| *news != publishers("/d"));
+        assert!(notifier.is_queue_full(&api, &publishers("/e")));
+        assert!(!notifier.is_queue_full(&api, &publishers("/d")));
+        notifier.trim(&api, |notification| *notification != publishers("/d"));
         assert_eq!(notifier.lost(), 1);
         assert_eq!(send_next(&mut notifier, 1), Some((api.to_string(), publishers("/b"))));
         notifier.ended(CallId(1), false);
@@ -322,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_stopped_to_answer_last_are_known_as_such_however_many_did_before() {
+    fn latest_silent_nodes_are_remembered() {
         let mut notifier = notifier(MasterLimits { nodes: 2, ..Default::default() });
         let hung = ["http://a:1/", "http://b:1/", "http://a:1/", "http://c:1/"];
         for (call, api) in (0..).zip(hung) {
@@ -330,12 +334,12 @@ mod tests {
             assert!(send_next(&mut notifier, call).is_some());
             notifier.ended(CallId(call), true);
         }
-        let known = ["http://a:1/", "http://b:1/", "http://c:1/"].map(|api| notifier.sluggish.contains(api));
+        let known = ["http://a:1/", "http://b:1/", "http://c:1/"].map(|api| notifier.slow_uris.contains(api));
         assert_eq!(known, [true, false, true]);
     }
 
     #[test]
-    fn large_updates_wait_until_those_under_way_are_through() {
+    fn large_updates_wait_for_those_in_progress() {
         let mut notifier = notifier(MasterLimits { update_bytes: 100, ..Default::default() });
         for api in ["http://a:1/", "http://b:1/"] {
             notifier.push(&api.into(), publishers("/t"));

@@ -1,10 +1,10 @@
-//! A map that remembers in which order its keys came.
+//! Map that keeps its keys in order of insertion.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
-/// A map whose keys are listed in the order in which they first came: the order of every list that the master
-/// gives out. Each operation on one key takes logarithmic time.
+/// A map whose keys are listed in order of first insertion, which is the order of every list that the master returns.
+/// Operations on one key take logarithmic time.
 #[derive(Clone, Debug)]
 pub(super) struct Ordered<K, V> {
     slots: BTreeMap<K, (u64, V)>,
@@ -19,17 +19,17 @@ impl<K, V> Default for Ordered<K, V> {
 }
 
 impl<K: Ord + Clone, V> Ordered<K, V> {
-    /// How many keys there are.
+    /// Number of keys.
     pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether there is no key.
+    /// Whether the map is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Whether a key is there.
+    /// Whether a key is in the map.
     pub(super) fn contains<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -45,7 +45,7 @@ impl<K: Ord + Clone, V> Ordered<K, V> {
         self.slots.get(key).map(|(_, value)| value)
     }
 
-    /// The value of a key, to be changed; its place stays.
+    /// The mutable value of a key; its position stays.
     pub(super) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -53,7 +53,7 @@ impl<K: Ord + Clone, V> Ordered<K, V> {
         self.slots.get_mut(key).map(|(_, value)| value)
     }
 
-    /// The key as it is stored, so that its text can be shared.
+    /// The stored key, so that its text can be shared.
     pub(super) fn stored_key<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&K>
     where
         K: Borrow<Q>,
@@ -61,7 +61,7 @@ impl<K: Ord + Clone, V> Ordered<K, V> {
         self.slots.get_key_value(key).map(|(key, _)| key)
     }
 
-    /// The value of a key, which comes last if it was not there.
+    /// The value of a key, inserted at the end if it is missing.
     pub(super) fn entry(&mut self, key: &K, make: impl FnOnce() -> V) -> &mut V {
         let Self { slots, order, next } = self;
         let slot = slots.entry(key.clone()).or_insert_with(|| {
@@ -73,7 +73,7 @@ impl<K: Ord + Clone, V> Ordered<K, V> {
         &mut slot.1
     }
 
-    /// Sets the value of a key, which keeps its place, or comes last if it was not there.
+    /// Sets the value of a key. An existing key keeps its position; a new one is inserted at the end.
     pub(super) fn insert(&mut self, key: &K, value: V) -> Option<V> {
         if let Some(old) = self.get_mut(key) {
             return Some(std::mem::replace(old, value));
@@ -82,7 +82,7 @@ impl<K: Ord + Clone, V> Ordered<K, V> {
         None
     }
 
-    /// Takes a key out.
+    /// Removes a key.
     pub(super) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -92,19 +92,19 @@ impl<K: Ord + Clone, V> Ordered<K, V> {
         Some(value)
     }
 
-    /// Takes out the key that came first.
+    /// Removes the first key.
     pub(super) fn pop_first(&mut self) -> Option<(K, V)> {
         let (_, key) = self.order.pop_first()?;
         let (_, value) = self.slots.remove(&key)?;
         Some((key, value))
     }
 
-    /// The keys in their order.
+    /// The keys in order.
     pub(super) fn keys(&self) -> impl Iterator<Item = &K> {
         self.order.values()
     }
 
-    /// Keys and values in the order of the keys.
+    /// Keys and values in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.order.values().filter_map(|key| Some((key, self.get(key)?)))
     }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_keep_the_order_in_which_they_came() {
+    fn keys_keep_insertion_order() {
         let mut map = Ordered::default();
         for (key, value) in [("z", 1), ("a", 2), ("m", 3), ("z", 4)] {
             map.insert(&key.to_owned(), value);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_comes_again_comes_last() {
+    fn reinserted_key_is_last() {
         let mut map = Ordered::default();
         for key in ["z", "a"] {
             map.insert(&key.to_owned(), 0);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_is_gone_from_both_sides() {
+    fn dropped_key_is_removed_from_both_indexes() {
         let mut map = Ordered::default();
         for key in ["c", "b", "a"] {
             map.insert(&key.to_owned(), 0);

@@ -1,4 +1,4 @@
-//! The methods of the parameter server.
+//! Methods of the parameter server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(super) fn delete(state: &mut State, from: Caller<'_>, key: &str) -> Outcome 
     Ok((format!("parameter {key} deleted"), 0.into()))
 }
 
-/// `searchParam(caller_id, key)`: the key that was found from the caller's namespace upwards.
+/// `searchParam(caller_id, key)`: the first match from the caller's namespace upwards.
 pub(super) fn search(state: &mut State, from: Caller<'_>, key: &str) -> Outcome {
     if key.starts_with('~') {
         return Err(Refusal::internal("invalid key"));
@@ -68,19 +68,19 @@ pub(super) fn names(state: &mut State, _from: Caller<'_>) -> Outcome {
 /// `subscribeParam(caller_id, caller_api, key)`: the value, or an empty struct if it is not set.
 pub(super) fn subscribe(state: &mut State, from: Caller<'_>, api: &str, key: &str) -> Outcome {
     let watched = tree_key(key);
-    state.enter(from, api, Role::ParamSubscriber, &watched)?;
-    state.registry.watch(from.name, &watched);
-    state.watchers.add(&watched, from.name);
+    state.admit_registration(from, api, Role::ParamSubscriber, &watched)?;
+    state.registry.subscribe_param(from.name, &watched);
+    state.param_subscribers.add(&watched, from.name);
     let value = state.params.get(key).cloned().unwrap_or_else(|| Value::Struct(BTreeMap::new()));
     Ok((format!("Subscribed to parameter [{key}]"), value))
 }
 
-/// `unsubscribeParam(caller_id, caller_api, key)`: always 1, as from the original.
+/// `unsubscribeParam(caller_id, caller_api, key)`: always 1, as in rosmaster.
 pub(super) fn unsubscribe(state: &mut State, from: Caller<'_>, api: &str, key: &str) -> Outcome {
     let watched: Arc<str> = tree_key(key).into();
-    if let Ok(last) = state.registry.leave((from.name, api), Role::ParamSubscriber, &watched) {
-        state.watchers.remove(&watched, from.name);
-        state.left(from.name, Role::ParamSubscriber, &watched, last);
+    if let Ok(last) = state.registry.unregister((from.name, api), Role::ParamSubscriber, &watched) {
+        state.param_subscribers.remove(&watched, from.name);
+        state.on_unregistered(from.name, Role::ParamSubscriber, &watched, last);
     }
     Ok((format!("Unsubscribe to parameter [{key}]"), 1.into()))
 }

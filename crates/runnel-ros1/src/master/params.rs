@@ -1,4 +1,4 @@
-//! The parameter tree.
+//! Parameter tree.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -8,30 +8,29 @@ use crate::xmlrpc::Value;
 use super::limits::{Limit, MasterLimits};
 use super::measure::{self, Size, depth, named, size};
 
-/// All parameters: a tree whose inner values are structs, as they go over the wire.
+/// All parameters, as a tree whose inner values are structs.
 #[derive(Debug)]
 pub(super) struct Params {
     root: Value,
     held: Size,
 }
 
-/// A parameter, or a namespace of them, has changed.
+/// A change of a parameter or namespace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParamChange {
     /// Its key.
     pub key: String,
-    /// Its value, which is in the place of all that was at the key or below it; `None` if it was deleted.
+    /// Its value, which replaces everything at the key and below it; `None` if it was deleted.
     pub value: Option<Value>,
 }
 
-/// Where parameters outlive the master, such as a file.
+/// Persistent storage of parameters, such as a file.
 pub trait ParamStore: fmt::Debug + Send {
-    /// Stores a change of the parameters `present`, all that there are: `key` gets this value in the place of all that is at it
-    /// or below it, or is deleted without one. The master makes the change, and tells the caller that it is made, only after
-    /// this.
+    /// Stores a change. `present` holds all current parameters. `value` replaces everything at `key` and below it;
+    /// `None` deletes it. The master makes the change and answers the caller only afterwards.
     ///
     /// # Errors
-    /// Why it is not stored. The caller gets this as an error, and the parameters stay as they are.
+    /// Why the change is not stored. The caller gets it as an error, and the parameters stay unchanged.
     fn store(&mut self, key: &str, value: Option<&Value>, present: Option<&Value>) -> Result<(), String>;
 }
 
@@ -40,11 +39,11 @@ pub trait ParamStore: fmt::Debug + Send {
 pub(super) enum SetError {
     /// The root can only be a struct.
     Root,
-    /// The tree would go past a bound.
+    /// The tree would exceed a limit.
     Limit(Limit),
 }
 
-/// A value that [`Params::check`] lets a key be set to, as long as nothing else changes.
+/// A change that [`Params::check`] has accepted. It is valid until the tree changes.
 #[derive(Debug)]
 pub(super) struct Checked<'a> {
     key: &'a str,
@@ -59,13 +58,13 @@ impl Default for Params {
     }
 }
 
-/// The segments of a resolved key. What stands before the first slash does not count, as in the original: it
-/// is empty unless the caller's own name has no leading slash.
+/// The segments of a resolved key. Text before the first slash is ignored, as in rosmaster. It is empty unless the
+/// caller's name has no leading slash.
 pub(super) fn segments(key: &str) -> impl Iterator<Item = &str> {
     key.split('/').skip(1).filter(|segment| !segment.is_empty())
 }
 
-/// A resolved key as the tree knows it: the root is `/`, all others are without a slash at the end.
+/// A resolved key in the form of the tree: the root is `/`, all others have no slash at the end.
 pub(super) fn tree_key(key: &str) -> String {
     let mut out = String::with_capacity(key.len());
     for segment in segments(key) {
@@ -79,7 +78,7 @@ pub(super) fn tree_key(key: &str) -> String {
 }
 
 impl Params {
-    /// How much the tree holds.
+    /// Size of the tree.
     pub(super) fn held(&self) -> Size {
         self.held
     }
@@ -92,7 +91,7 @@ impl Params {
         })
     }
 
-    /// Sets a key, in the place of all that was at it or below it. A plain value on the way becomes a namespace.
+    /// Sets a key, replacing everything at it and below it. A plain value in the path becomes a namespace.
     pub(super) fn set(&mut self, checked: Checked<'_>) {
         let Checked { key, value, size } = checked;
         let mut path = segments(key).peekable();
@@ -115,10 +114,10 @@ impl Params {
         }
     }
 
-    /// Whether a key may be set.
+    /// Checks whether a key may be set.
     ///
     /// # Errors
-    /// If the root is set to anything but a struct, or a bound would be passed.
+    /// If the root would become anything but a struct, or a limit would be exceeded.
     pub(super) fn check<'a>(
         &self,
         key: &'a str,
@@ -134,12 +133,12 @@ impl Params {
         Ok(Checked { key, value, size })
     }
 
-    /// Whether a key is set and not the root.
+    /// Whether a key is set and is not the root.
     pub(super) fn can_delete(&self, key: &str) -> bool {
         segments(key).next().is_some() && self.get(key).is_some()
     }
 
-    /// Deletes a key and all below it. False if it was not set; the root cannot be deleted.
+    /// Deletes a key and everything below it. False if it was not set; the root cannot be deleted.
     pub(super) fn delete(&mut self, key: &str) -> bool {
         let path: Vec<&str> = segments(key).collect();
         let Some((last, way)) = path.split_last() else { return false };
@@ -153,8 +152,8 @@ impl Params {
         true
     }
 
-    /// The key that a relative key stands for: the first namespace from that of the caller upwards in which its
-    /// first segment is set decides, whether the rest is set there or not. A global key must be set itself.
+    /// Resolves a relative key. The first namespace from the caller's upwards that has its first segment decides,
+    /// even if the rest is not set there. A global key must be set itself.
     pub(super) fn search(&self, namespace: &str, key: &str) -> Option<String> {
         if key.starts_with('/') {
             return self.get(key).map(|_| key.to_owned());
@@ -180,7 +179,7 @@ impl Params {
         names
     }
 
-    /// Whether a value may be set: an estimate that counts every namespace on the way as new.
+    /// Checks a change against the limits. It counts every namespace in the path as new, so it may overestimate.
     fn admit(&self, key: &str, value: &Value, added: Size, limits: &MasterLimits) -> Result<(), Limit> {
         if segments(key).count() + depth(value) > limits.param_depth {
             return Err(Limit::ParamDepth(limits.param_depth));
@@ -199,7 +198,7 @@ impl Params {
     }
 }
 
-/// The namespace of a name, made if it is not there, and put in the place of a plain value.
+/// The namespace of a name, which is created if missing and replaces a plain value.
 fn namespace<'a>(members: &'a mut BTreeMap<String, Value>, name: &str, held: &mut Size) -> &'a mut Value {
     let value = members.entry(name.to_owned()).or_insert_with(|| {
         *held += measure::namespace(name);
@@ -252,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_in_namespaces() {
+    fn values_are_found_by_namespace() {
         let inner = tree(&[("c", 1.into()), ("d", tree(&[("e", 2.into())]))]);
         let params = with(&[("/p", 1.into()), ("/n/a", 1.into()), ("/n/b", inner)]);
         assert_eq!(params.get("/n/b/d/e"), Some(&2.into()));
@@ -265,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_replaced_whole() {
+    fn value_is_replaced_entirely() {
         let mut params = with(&[("/m", tree(&[("a", 1.into())])), ("/m", tree(&[("b", "x".into())]))]);
         assert_eq!(params.get("/m"), Some(&tree(&[("b", "x".into())])));
         assert_eq!(set(&mut params, "/m/b/c", &7.into(), &MasterLimits::default()), Ok(()));
@@ -276,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_takes_only_a_struct_and_cannot_be_deleted() {
+    fn root_is_struct_and_cannot_be_deleted() {
         let mut params = with(&[("/a", 1.into()), ("/", tree(&[("b", 2.into())]))]);
         assert_eq!(set(&mut params, "//", &3.into(), &MasterLimits::default()), Err(SetError::Root));
         assert_eq!(params.get("/"), Some(&tree(&[("b", 2.into())])));
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deleted_leaves_an_empty_namespace() {
+    fn deleted_key_leaves_empty_namespace() {
         let mut params = with(&[("/p/q", 7.into()), ("/s", 1.into())]);
         assert!(params.delete("/p/q/") && !params.delete("/p/q") && !params.delete("/s/t"));
         assert_eq!(params.get("/p"), Some(&tree(&[])));
@@ -295,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_goes_upwards_and_looks_at_the_first_segment_alone() {
+    fn search_goes_upwards_by_first_segment() {
         let b = tree(&[("c", 1.into()), ("k", 2.into())]);
         let a = tree(&[("b", b), ("k", 3.into()), ("p", tree(&[("q", 1.into())]))]);
         let params = with(&[("/a", a), ("/k", 4.into()), ("/p", tree(&[("q", 2.into()), ("r", 3.into())]))]);
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_is_named_and_nothing_changes() {
+    fn exceeded_limit_is_named_and_changes_nothing() {
         let limits = MasterLimits { param_bytes: 400, param_values: 6, param_depth: 4, ..Default::default() };
         let mut params = Params::default();
         assert_eq!(set(&mut params, "/a/b/c", &1.into(), &limits), Ok(()));
@@ -341,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_before_the_first_slash_does_not_count() {
+    fn text_before_first_slash_is_ignored() {
         let params = with(&[("a/k", 1.into())]);
         assert_eq!(params.get("/k"), Some(&1.into()));
         assert_eq!(tree_key("a/k//"), "/k");

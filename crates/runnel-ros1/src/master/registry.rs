@@ -1,6 +1,6 @@
-//! Who publishes, subscribes and serves what, and where each node is reached.
+//! Registry of publishers, subscribers, services and nodes.
 //!
-//! Every operation takes time logarithmic in what is registered, but for those that give out whole lists.
+//! Every operation takes time logarithmic in the number of registrations, except those that return whole lists.
 
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,14 +14,14 @@ use crate::xmlrpc::Value;
 use super::limits::{Limit, MasterLimits};
 use super::ordered::Ordered;
 
-/// The type of a topic whose publisher or subscriber takes any.
+/// The type of a publisher or subscriber that accepts any.
 const ANY_TYPE: &str = "*";
 
-/// How long a node whose name a newer one took may take to end. Until then it cannot take the name back: the last
-/// words of a roscpp node are a subscription to a parameter.
-const FAREWELL: Duration = Duration::from_secs(10);
+/// Time for a replaced node to shut down. Until then it cannot take the name back: the last call of a roscpp node is
+/// a subscription to a parameter.
+const TAKEOVER_GRACE: Duration = Duration::from_secs(10);
 
-/// What a node can be registered as.
+/// Role of a registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Publisher of a topic.
@@ -45,7 +45,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// The nodes and all that they registered.
+/// The nodes and all their registrations.
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     nodes: BTreeMap<Arc<str>, Node>,
@@ -57,14 +57,14 @@ pub(super) struct Registry {
     registrations: usize,
 }
 
-/// The nodes that registered each topic.
+/// The nodes registered for each topic.
 type Providers = Ordered<Arc<str>, Ordered<Arc<str>, ()>>;
 
 #[derive(Debug)]
 struct Node {
     api: Arc<str>,
     registered: BTreeSet<(Role, Arc<str>)>,
-    /// Where the node was reached whose name this one took, and when it did.
+    /// URI of the node that this one replaced, and the time of the replacement.
     predecessor: Option<(Arc<str>, Instant)>,
 }
 
@@ -74,45 +74,45 @@ struct Service {
     api: String,
 }
 
-/// A node that is no longer registered.
+/// A node that was removed.
 #[derive(Debug)]
-pub(super) struct Departed {
-    /// Where it was reached.
+pub(super) struct RemovedNode {
+    /// Its URI.
     pub(super) api: Arc<str>,
     /// The topics that it published.
     pub(super) published: Vec<Arc<str>>,
     /// The parameters that it subscribed to.
-    pub(super) watched: Vec<Arc<str>>,
+    pub(super) watched_params: Vec<Arc<str>>,
 }
 
 /// Why nothing was unregistered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotRegistered {
-    /// The node is not known.
+    /// The node is unknown.
     Node,
-    /// The node is known, but not for this name, or not at this URI.
+    /// The node is known, but not registered for this name, or not at this URI.
     Name,
     /// Another node, or another URI, provides the service now.
     Replaced,
 }
 
 impl Registry {
-    /// How many nodes are known.
+    /// Number of nodes.
     pub(super) fn node_count(&self) -> usize {
         self.nodes.len()
     }
 
-    /// How many registrations there are of all kinds.
+    /// Number of registrations of all kinds.
     pub(super) fn registration_count(&self) -> usize {
         self.registrations
     }
 
-    /// Where a node is reached.
+    /// The URI of a node.
     pub(super) fn api(&self, node: &str) -> Option<&Arc<str>> {
         self.nodes.get(node).map(|known| &known.api)
     }
 
-    /// The addresses of all nodes.
+    /// The URIs of all nodes.
     pub(super) fn node_apis(&self) -> BTreeSet<Arc<str>> {
         self.nodes.values().map(|node| node.api.clone()).collect()
     }
@@ -122,23 +122,23 @@ impl Registry {
         self.nodes.get(node).is_some_and(|known| known.registered.contains(&(role, name.clone())))
     }
 
-    /// The names under which a node is registered in a role.
+    /// The names for which a node is registered in a role.
     pub(super) fn names_of(&self, node: &str, role: Role) -> Vec<Arc<str>> {
         let registered = self.nodes.get(node).map(|known| &known.registered);
         let of_role = registered.into_iter().flatten().filter(|(has, _)| *has == role);
         of_role.map(|(_, name)| name.clone()).collect()
     }
 
-    /// Whether a newer node took the name a moment ago from the one that is reached there.
+    /// Whether a newer node has recently taken the name from the node at this URI.
     pub(super) fn was_replaced(&self, node: &str, api: &str, now: Instant) -> bool {
         let predecessor = self.nodes.get(node).and_then(|known| known.predecessor.as_ref());
-        predecessor.is_some_and(|(old, at)| **old == *api && now.since(*at) < FAREWELL)
+        predecessor.is_some_and(|(old, at)| **old == *api && now.since(*at) < TAKEOVER_GRACE)
     }
 
-    /// Whether one more registration may be made.
+    /// Checks whether one more registration may be made.
     ///
     /// # Errors
-    /// The bound that it would go past.
+    /// The limit that it would exceed.
     pub(super) fn admit(
         &self,
         limits: &MasterLimits,
@@ -161,36 +161,36 @@ impl Registry {
         Ok(())
     }
 
-    /// Makes a node known. If it was known at another URI, that one is gone with all it had registered.
-    pub(super) fn enlist(&mut self, node: &str, api: &str, now: Instant) -> Option<Departed> {
+    /// Adds a node. If it was known at another URI, that node is removed with all its registrations.
+    pub(super) fn add_node(&mut self, node: &str, api: &str, now: Instant) -> Option<RemovedNode> {
         if self.api(node).is_some_and(|known| **known == *api) {
             return None;
         }
-        let departed = self.expel(node);
-        let predecessor = departed.as_ref().map(|old| (old.api.clone(), now));
+        let removed = self.remove_node(node);
+        let predecessor = removed.as_ref().map(|old| (old.api.clone(), now));
         self.nodes.insert(node.into(), Node { api: api.into(), registered: BTreeSet::new(), predecessor });
-        departed
+        removed
     }
 
-    /// Drops a node with all it has registered.
-    pub(super) fn expel(&mut self, node: &str) -> Option<Departed> {
+    /// Removes a node with all its registrations.
+    pub(super) fn remove_node(&mut self, node: &str) -> Option<RemovedNode> {
         let gone = self.nodes.remove(node)?;
         self.registrations -= gone.registered.len();
-        let mut departed = Departed { api: gone.api, published: Vec::new(), watched: Vec::new() };
+        let mut removed = RemovedNode { api: gone.api, published: Vec::new(), watched_params: Vec::new() };
         for (role, name) in gone.registered {
-            self.erase(node, role, &name);
+            self.remove_from_tables(node, role, &name);
             match role {
-                Role::Publisher => departed.published.push(name),
-                Role::ParamSubscriber => departed.watched.push(name),
+                Role::Publisher => removed.published.push(name),
+                Role::ParamSubscriber => removed.watched_params.push(name),
                 Role::Subscriber | Role::Service => {}
             }
         }
-        Some(departed)
+        Some(removed)
     }
 
-    /// Registers a known node as publisher. Its type becomes the topic's, unless it is `*` and another is known.
+    /// Registers a known node as publisher. Its type becomes the topic's, unless it is `*` and another type is known.
     pub(super) fn publish(&mut self, node: &str, topic: &str, kind: &str) {
-        let Some((node, topic)) = self.note(node, Role::Publisher, topic) else { return };
+        let Some((node, topic)) = self.record(node, Role::Publisher, topic) else { return };
         self.publishers.entry(&topic, Ordered::default).entry(&node, || ());
         if kind != ANY_TYPE || !self.types.contains(&topic) {
             self.types.insert(&topic, kind.to_owned());
@@ -200,7 +200,7 @@ impl Registry {
 
     /// Registers a known node as subscriber. Its type becomes the topic's if none was known and it is not `*`.
     pub(super) fn subscribe(&mut self, node: &str, topic: &str, kind: &str) {
-        let Some((node, topic)) = self.note(node, Role::Subscriber, topic) else { return };
+        let Some((node, topic)) = self.record(node, Role::Subscriber, topic) else { return };
         self.subscribers.entry(&topic, Ordered::default).entry(&node, || ());
         if kind != ANY_TYPE {
             self.types.entry(&topic, || kind.to_owned());
@@ -208,27 +208,27 @@ impl Registry {
         self.idle_types.remove(&topic);
     }
 
-    /// Registers a known node as the provider of a service, in the place of any other. True if that other node
-    /// has nothing registered any more and is therefore forgotten.
+    /// Registers a known node as the provider of a service, replacing any other. Returns that other node if this was
+    /// its last registration, so that it is removed.
     pub(super) fn serve(&mut self, node: &str, service: &str, api: &str) -> Option<Arc<str>> {
-        let (node, service) = self.note(node, Role::Service, service)?;
+        let (node, service) = self.record(node, Role::Service, service)?;
         let former = self.services.get(&service).map(|former| former.node.clone());
         self.services.insert(&service, Service { node: node.clone(), api: api.to_owned() });
         let former = former.filter(|former| *former != node)?;
-        self.strike(&former, Role::Service, &service).then_some(former)
+        self.unrecord(&former, Role::Service, &service).then_some(former)
     }
 
     /// Registers a known node as subscriber of a parameter.
-    pub(super) fn watch(&mut self, node: &str, key: &str) {
-        self.note(node, Role::ParamSubscriber, key);
+    pub(super) fn subscribe_param(&mut self, node: &str, key: &str) {
+        self.record(node, Role::ParamSubscriber, key);
     }
 
-    /// Ends what a publisher, subscriber or parameter subscriber registered. True if the node has nothing
-    /// registered any more and is therefore forgotten.
+    /// Ends a registration as publisher, subscriber or parameter subscriber. True if it was the node's last, so that
+    /// the node is removed.
     ///
     /// # Errors
-    /// Why there was nothing to end.
-    pub(super) fn leave(
+    /// Why nothing was unregistered.
+    pub(super) fn unregister(
         &mut self,
         (node, api): (&str, &str),
         role: Role,
@@ -238,16 +238,15 @@ impl Registry {
         if *known.api != *api || !self.has(node, role, name) {
             return Err(NotRegistered::Name);
         }
-        self.erase(node, role, name);
-        Ok(self.strike(node, role, name))
+        self.remove_from_tables(node, role, name);
+        Ok(self.unrecord(node, role, name))
     }
 
-    /// Ends the registration of a service. True if the node has nothing registered any more and is therefore
-    /// forgotten.
+    /// Ends the registration of a service. True if it was the node's last, so that the node is removed.
     ///
     /// # Errors
-    /// Why there was nothing to end.
-    pub(super) fn close_service(
+    /// Why nothing was unregistered.
+    pub(super) fn unregister_service(
         &mut self,
         node: &str,
         service: &str,
@@ -262,7 +261,7 @@ impl Registry {
         }
         let name: Arc<str> = service.into();
         self.services.remove(service);
-        Ok(self.strike(node, Role::Service, &name))
+        Ok(self.unrecord(node, Role::Service, &name))
     }
 
     /// The nodes that subscribe to a topic.
@@ -280,24 +279,24 @@ impl Registry {
         self.apis(&self.subscribers, topic)
     }
 
-    /// Where a service is reached.
+    /// The URI of a service.
     pub(super) fn service_api(&self, service: &str) -> Option<&str> {
         self.services.get(service).map(|service| service.api.as_str())
     }
 
-    /// Pairs of topic and type, of those topics that are published and whose name begins so.
+    /// Pairs of topic and type, of published topics with this prefix.
     pub(super) fn published_topics(&self, prefix: &str) -> Value {
         let inside = self.publishers.keys().filter(|topic| topic.starts_with(prefix));
         let kind = |topic: &Arc<str>| self.types.get(topic).map_or(ANY_TYPE, String::as_str);
         inside.map(|topic| pair(topic, Value::from(kind(topic)))).collect::<Vec<_>>().into()
     }
 
-    /// Pairs of topic and type, of all topics whose type was ever told.
+    /// Pairs of topic and type, of all topics with a known type.
     pub(super) fn topic_types(&self) -> Value {
         self.types.iter().map(|(topic, kind)| pair(topic, kind.clone().into())).collect::<Vec<_>>().into()
     }
 
-    /// Publishers, subscribers and services: each a list of pairs of a name and the nodes that registered it.
+    /// Publishers, subscribers and services, each as a list of pairs: a name, and the nodes registered for it.
     pub(super) fn system_state(&self) -> Value {
         let services =
             self.services.iter().map(|(name, service)| pair(name, vec![text(&service.node)].into()));
@@ -305,7 +304,7 @@ impl Registry {
         Value::Array(vec![listed(&self.publishers), listed(&self.subscribers), services.into()])
     }
 
-    /// Forgets the types of topics that nobody registers any more, the oldest first, down to this many.
+    /// Removes the types of topics without a registration, the oldest first, down to `most`.
     pub(super) fn forget_types(&mut self, most: usize) {
         while self.idle_types.len() > most {
             if let Some((topic, ())) = self.idle_types.pop_first() {
@@ -314,8 +313,8 @@ impl Registry {
         }
     }
 
-    /// Writes a registration into its node's list; the shared names of node and registration.
-    fn note(&mut self, node: &str, role: Role, name: &str) -> Option<(Arc<str>, Arc<str>)> {
+    /// Adds a registration to its node's list. Returns the shared names of node and registration.
+    fn record(&mut self, node: &str, role: Role, name: &str) -> Option<(Arc<str>, Arc<str>)> {
         let name = self.shared(name);
         let node = self.nodes.get_key_value(node).map(|(node, _)| node.clone())?;
         let known = self.nodes.get_mut(&node)?;
@@ -323,8 +322,8 @@ impl Registry {
         Some((node, name))
     }
 
-    /// Strikes a registration from its node's list. True if it was the node's last and the node is forgotten.
-    fn strike(&mut self, node: &str, role: Role, name: &Arc<str>) -> bool {
+    /// Removes a registration from its node's list. True if it was the node's last, so that the node is removed.
+    fn unrecord(&mut self, node: &str, role: Role, name: &Arc<str>) -> bool {
         let Some(known) = self.nodes.get_mut(node) else { return false };
         self.registrations -= usize::from(known.registered.remove(&(role, name.clone())));
         let last = known.registered.is_empty();
@@ -334,11 +333,11 @@ impl Registry {
         last
     }
 
-    /// Takes a registration out of the tables by name.
-    fn erase(&mut self, node: &str, role: Role, name: &Arc<str>) {
+    /// Removes a registration from the tables by name.
+    fn remove_from_tables(&mut self, node: &str, role: Role, name: &Arc<str>) {
         match role {
-            Role::Publisher => discard(&mut self.publishers, node, name),
-            Role::Subscriber => discard(&mut self.subscribers, node, name),
+            Role::Publisher => remove_provider(&mut self.publishers, node, name),
+            Role::Subscriber => remove_provider(&mut self.subscribers, node, name),
             Role::Service => {
                 if self.services.get(name).is_some_and(|service| *service.node == *node) {
                     self.services.remove(name);
@@ -351,7 +350,7 @@ impl Registry {
         }
     }
 
-    /// The name as some table already holds it, so that its text is kept once.
+    /// The name as a table already holds it, so that its text is stored once.
     fn shared(&self, name: &str) -> Arc<str> {
         let held = self.publishers.stored_key(name).or_else(|| self.subscribers.stored_key(name));
         let held = held.or_else(|| self.types.stored_key(name)).or_else(|| self.services.stored_key(name));
@@ -364,8 +363,8 @@ impl Registry {
     }
 }
 
-/// Takes a node out of the providers of a topic, and the topic if that was its last.
-fn discard(providers: &mut Providers, node: &str, topic: &Arc<str>) {
+/// Removes a node from the providers of a topic, and the topic if it was the last one.
+fn remove_provider(providers: &mut Providers, node: &str, topic: &Arc<str>) {
     let Some(nodes) = providers.get_mut(topic) else { return };
     nodes.remove(node);
     if nodes.is_empty() {

@@ -1,4 +1,4 @@
-//! What the master knows, and what follows from each change of it.
+//! State of the master, and the consequences of each change.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use super::credit::{Consequence, SendCredit};
 use super::event::{Events, MasterEvent, UpdateFault};
 use super::limits::MasterLimits;
 use super::liveness::Liveness;
-use super::notify::{News, Notifier};
+use super::notify::{Notification, Notifier};
+use super::param_subscribers::{ParamSubscribers, update_key};
 use super::params::{ParamStore, Params, tree_key};
-use super::registry::{Departed, Registry, Role};
+use super::registry::{Registry, RemovedNode, Role};
 use super::retries::Retries;
-use super::watch::{Watchers, update_key};
 
-/// The name under which the master calls nodes.
+/// The caller name of the master's calls to nodes.
 pub(super) const MASTER_NAME: &str = "/master";
 
-/// The method that ends a node.
+/// The method that shuts a node down.
 pub(super) const SHUTDOWN: &str = "shutdown";
 
 /// The master without its connections.
@@ -34,11 +34,11 @@ pub(super) struct State {
     pub(super) limits: MasterLimits,
     pub(super) registry: Registry,
     pub(super) params: Params,
-    /// Where parameters outlive the master, if anywhere.
+    /// Persistent storage of parameters, if any.
     pub(super) param_store: Option<Box<dyn ParamStore>>,
-    /// Changes of parameters that were refused because they could not be stored.
+    /// Parameter changes that were refused because they could not be stored.
     pub(super) unstored_params: u64,
-    pub(super) watchers: Watchers,
+    pub(super) param_subscribers: ParamSubscribers,
     pub(super) notifier: Notifier,
     pub(super) retries: Retries,
     pub(super) liveness: Liveness,
@@ -46,38 +46,38 @@ pub(super) struct State {
     pub(super) events: Events,
 }
 
-/// Who makes a call, when and how.
+/// Caller, time and connection of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller<'a> {
     pub(super) now: Instant,
     pub(super) conn: ConnId,
     pub(super) name: &'a str,
-    /// Bytes of the request, or of the part of it that this call is.
+    /// Bytes of the request, or of this call's part of it.
     pub(super) bytes: usize,
 }
 
-/// What became of the call of an update.
+/// Outcome of an update's call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UpdateOutcome {
-    /// It was told, or is not worth another try.
+    /// It was delivered, or is not worth a retry.
     Settled,
-    /// There was no answer in time.
+    /// No answer arrived in time.
     TimedOut,
-    /// The node could not be reached, and may be there all the same.
+    /// The node is unreachable, but may be alive.
     OutOfReach,
 }
 
-/// A call that a node is to get.
+/// A call to a node.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Update {
     pub(super) api: Arc<str>,
-    pub(super) news: News,
+    pub(super) notification: Notification,
     pub(super) method: &'static str,
     pub(super) params: Vec<Value>,
 }
 
 impl State {
-    /// A master that knows nothing yet.
+    /// A master without nodes and parameters.
     pub(super) fn new(uri: String, pid: i32, limits: MasterLimits) -> Self {
         Self {
             uri,
@@ -86,7 +86,7 @@ impl State {
             params: Params::default(),
             param_store: None,
             unstored_params: 0,
-            watchers: Watchers::default(),
+            param_subscribers: ParamSubscribers::default(),
             notifier: Notifier::new(&limits),
             retries: Retries::default(),
             liveness: Liveness::default(),
@@ -96,13 +96,13 @@ impl State {
         }
     }
 
-    /// Makes room for a registration: the caller is known at its URI afterwards, and a node of the same name at
-    /// another URI is gone.
+    /// Admits a registration. Afterwards the caller is known at its URI, and a node of the same name at another URI
+    /// is removed.
     ///
     /// # Errors
-    /// When the caller has been replaced by a newer node of its name and is to end, or the registration would go past
-    /// a bound; nothing has changed then.
-    pub(super) fn enter(
+    /// When a newer node has replaced the caller, which must shut down, or the registration would exceed a limit.
+    /// Nothing has then changed.
+    pub(super) fn admit_registration(
         &mut self,
         from: Caller<'_>,
         api: &str,
@@ -113,8 +113,8 @@ impl State {
             return Err(Refusal::new(format!("a newer node has taken the name [{}] from {api}", from.name)));
         }
         self.registry.admit(&self.limits, (from.name, api), (role, name))?;
-        if let Some(old) = self.registry.enlist(from.name, api, from.now) {
-            self.taken_over(from.name, api, old);
+        if let Some(old) = self.registry.add_node(from.name, api, from.now) {
+            self.report_takeover(from.name, api, old);
         }
         if let Some(api) = self.registry.api(from.name) {
             self.liveness.registered(from.now, from.conn, from.name, api);
@@ -124,8 +124,8 @@ impl State {
         Ok(())
     }
 
-    /// What follows when a node ended a registration; `last` if it has none left and is forgotten.
-    pub(super) fn left(&mut self, node: &str, role: Role, name: &str, last: bool) {
+    /// A node has ended a registration; `last` if it has none left and is removed.
+    pub(super) fn on_unregistered(&mut self, node: &str, role: Role, name: &str, last: bool) {
         if last {
             self.liveness.forget(node);
         }
@@ -134,28 +134,28 @@ impl State {
         self.events.push(MasterEvent::Unregistered { role, node, name });
     }
 
-    /// Drops a node that is no longer there.
-    pub(super) fn lose(&mut self, node: &str) {
-        let Some(departed) = self.registry.expel(node) else { return };
+    /// Drops a node that is no longer alive.
+    pub(super) fn drop_lost_node(&mut self, node: &str) {
+        let Some(removed) = self.registry.remove_node(node) else { return };
         self.liveness.forget(node);
-        let (name, uri) = (node.to_owned(), departed.api.to_string());
+        let (name, uri) = (node.to_owned(), removed.api.to_string());
         self.events.push(MasterEvent::NodeLost { name, uri });
-        self.clear(node, &departed);
+        self.notify_removal(node, &removed);
     }
 
-    /// Tells the subscribers of a topic that its publishers changed.
+    /// Notifies the subscribers of a topic that its publishers changed.
     pub(super) fn publishers_changed(&mut self, topic: &str) {
         let topic: Arc<str> = topic.into();
         let subscribers: Vec<Arc<str>> = self.registry.subscribers(&topic).cloned().collect();
         for node in subscribers {
-            self.tell(&node.clone(), News::Publishers { node, topic: topic.clone() });
+            self.notify(&node.clone(), Notification::Publishers { node, topic: topic.clone() });
         }
     }
 
-    /// Stores a change of a parameter that is about to be made, if parameters are stored.
+    /// Stores a change of a parameter before it is made, if there is a store.
     ///
     /// # Errors
-    /// When it cannot be stored, so that it must not be made.
+    /// When it cannot be stored; the change must then not be made.
     pub(super) fn store_param(
         &mut self,
         from: Caller<'_>,
@@ -172,35 +172,38 @@ impl State {
         Err(refusal)
     }
 
-    /// Tells those concerned that a parameter changed.
+    /// Notifies the subscribers that a parameter changed.
     pub(super) fn param_changed(&mut self, key: &str, setter: Option<&str>) {
-        for touched in self.watchers.touched(key, setter) {
-            self.tell(&touched.node.clone(), News::Param { node: touched.node, key: touched.key });
+        for affected in self.param_subscribers.affected(key, setter) {
+            self.notify(
+                &affected.node.clone(),
+                Notification::Param { node: affected.node, key: affected.key },
+            );
         }
     }
 
-    /// The next call to a node; news that no longer concern their node are passed over.
+    /// The next call to a node; notifications that no longer concern their node are skipped.
     pub(super) fn next_update(&mut self) -> Option<Update> {
-        while let Some((api, news)) = self.notifier.next() {
-            if self.concerns(&api, &news) {
-                return Some(self.compose(api, news));
+        while let Some((api, notification)) = self.notifier.next() {
+            if self.concerns(&api, &notification) {
+                return Some(self.compose(api, notification));
             }
             self.notifier.skip(&api);
-            self.retries.forget(&(api, news));
+            self.retries.forget(&(api, notification));
         }
         None
     }
 
-    /// Queues the updates again that nodes out of reach could not be told, where they still concern them.
-    pub(super) fn tell_again(&mut self, now: Instant) {
-        while let Some((api, news)) = self.retries.take_due(now) {
-            if !self.concerns(&api, &news) || !self.notifier.push(&api, news.clone()) {
-                self.retries.forget(&(api, news));
+    /// Queues failed updates again whose retry is due, if they still concern their nodes.
+    pub(super) fn retry_updates(&mut self, now: Instant) {
+        while let Some((api, notification)) = self.retries.take_due(now) {
+            if !self.concerns(&api, &notification) || !self.notifier.push(&api, notification.clone()) {
+                self.retries.forget(&(api, notification));
             }
         }
     }
 
-    /// Counts the bytes of a call for the address of the node that made it, if that is registered.
+    /// Grants credit to the registered address of a caller for the bytes of its call.
     pub(super) fn grant_credit(&mut self, from: Caller<'_>) {
         let Some(api) = self.registry.api(from.name) else { return };
         if self.credit.grant(from.now, api, from.bytes) {
@@ -213,34 +216,35 @@ impl State {
         }
     }
 
-    /// Withholds an update from an address that has not answered a call yet, until it has been asked.
-    pub(super) fn withhold(&mut self, api: &Arc<str>, news: News, ask_at: Instant) {
-        self.notifier.hold(api, news);
+    /// Withholds an update from an address that has not answered a call yet, until it has been probed.
+    pub(super) fn withhold(&mut self, api: &Arc<str>, notification: Notification, ask_at: Instant) {
+        self.notifier.hold(api, notification);
         if self.credit.withhold(api, ask_at) {
             self.events.push(MasterEvent::Withheld { uri: api.to_string() });
         }
     }
 
-    /// The call of an update ended. If it is unclear whether the node is there, the update is tried again later: when an
-    /// address that has never answered has been asked, and else after a pause of its own.
+    /// The call of an update has ended. If the node may be alive but did not answer, the update is retried: after a
+    /// probe if the address has never answered, otherwise after a pause.
     pub(super) fn update_ended(&mut self, now: Instant, call: CallId, outcome: UpdateOutcome) {
-        let Some((api, news)) = self.retries.under_way(call).cloned() else { return };
+        let Some((api, notification)) = self.retries.under_way(call).cloned() else { return };
         let timed_out = outcome == UpdateOutcome::TimedOut;
         let is_settled = outcome == UpdateOutcome::Settled;
-        let is_asked_first = self.credit.is_bounded(&api) && !matches!(news, News::Shutdown { .. });
-        if !is_settled && is_asked_first && self.concerns(&api, &news) {
+        let is_asked_first =
+            self.credit.is_bounded(&api) && !matches!(notification, Notification::Shutdown { .. });
+        if !is_settled && is_asked_first && self.concerns(&api, &notification) {
             self.retries.settled(call);
             self.notifier.end_call(call, timed_out);
-            return self.withhold(&api, news, self.credit.next_try(now, &api));
+            return self.withhold(&api, notification, self.credit.next_try(now, &api));
         }
         self.notifier.ended(call, timed_out);
         if is_settled { self.retries.settled(call) } else { self.retries.failed(now, call) }
     }
 
-    /// An address to be asked whether a node is there, since updates for it are withheld.
-    pub(super) fn next_question(&mut self, now: Instant) -> Option<Arc<str>> {
+    /// An address to be probed, from which updates are withheld.
+    pub(super) fn next_credit_probe(&mut self, now: Instant) -> Option<Arc<str>> {
         while let Some(api) = self.credit.take_due(now) {
-            if self.notifier.held(&api).any(|news| self.concerns(&api, news)) {
+            if self.notifier.held(&api).any(|notification| self.concerns(&api, notification)) {
                 return Some(api);
             }
             self.credit.dismiss(&api);
@@ -249,7 +253,7 @@ impl State {
         None
     }
 
-    /// Carries out what follows from the end of a call to an address that had not answered.
+    /// Carries out the consequence of a call to an address that had not answered.
     pub(super) fn follow_up_credit(&mut self, consequence: Option<Consequence>) {
         match consequence {
             None => {}
@@ -261,94 +265,103 @@ impl State {
         }
     }
 
-    /// Drops what is withheld from an address; how many updates that were.
+    /// Drops the updates withheld from an address; returns their number.
     fn abandon(&mut self, api: &Arc<str>) -> usize {
         let dropped = self.notifier.abandon(api);
-        dropped.iter().for_each(|news| self.retries.dropped(&(api.clone(), news.clone())));
+        dropped.iter().for_each(|notification| self.retries.dropped(&(api.clone(), notification.clone())));
         dropped.len()
     }
 
-    fn taken_over(&mut self, node: &str, new_uri: &str, old: Departed) {
-        self.notifier.push(&old.api, News::Shutdown { node: node.into() });
+    fn report_takeover(&mut self, node: &str, new_uri: &str, old: RemovedNode) {
+        self.notifier.push(&old.api, Notification::Shutdown { node: node.into() });
         let (old_uri, new_uri) = (old.api.to_string(), new_uri.to_owned());
         self.events.push(MasterEvent::TakenOver { name: node.to_owned(), old_uri, new_uri });
-        self.clear(node, &old);
+        self.notify_removal(node, &old);
     }
 
-    /// Follows up what a departed node had registered.
-    fn clear(&mut self, node: &str, departed: &Departed) {
-        departed.watched.iter().for_each(|key| self.watchers.remove(key, node));
-        departed.published.iter().for_each(|topic| self.publishers_changed(topic));
+    /// Notifies subscribers of the registrations that a removed node had.
+    fn notify_removal(&mut self, node: &str, removed: &RemovedNode) {
+        removed.watched_params.iter().for_each(|key| self.param_subscribers.remove(key, node));
+        removed.published.iter().for_each(|topic| self.publishers_changed(topic));
         self.registry.forget_types(self.limits.remembered_types);
     }
 
-    fn tell(&mut self, node: &str, news: News) {
+    fn notify(&mut self, node: &str, notification: Notification) {
         let Some(api) = self.registry.api(node).cloned() else { return };
-        if self.notifier.has_no_room(&api, &news) {
-            self.condense(&api);
+        if self.notifier.is_queue_full(&api, &notification) {
+            self.condense_queue(&api);
         }
-        self.notifier.push(&api, news);
+        self.notifier.push(&api, notification);
     }
 
-    /// Makes room in a full queue: what concerns nobody any more goes, and in the place of single parameters
-    /// come the namespaces that their nodes subscribed to.
-    fn condense(&mut self, api: &Arc<str>) {
-        let Self { registry, watchers, notifier, retries, .. } = self;
+    /// Condenses a full queue: drops notifications that no longer concern their node, and replaces single parameters
+    /// by the subscribed namespaces.
+    fn condense_queue(&mut self, api: &Arc<str>) {
+        let Self { registry, param_subscribers, notifier, retries, .. } = self;
         let mut told_whole: BTreeSet<Arc<str>> = BTreeSet::new();
-        let dropped = notifier.trim(api, |news| match news {
-            News::Publishers { .. } | News::Shutdown { .. } => concerns(registry, watchers, api, news),
-            News::Param { node, .. } => {
+        let dropped = notifier.trim(api, |notification| match notification {
+            Notification::Publishers { .. } | Notification::Shutdown { .. } => {
+                concerns(registry, param_subscribers, api, notification)
+            }
+            Notification::Param { node, .. } => {
                 told_whole.insert(node.clone());
                 false
             }
         });
-        for news in dropped {
-            retries.dropped(&(api.clone(), news));
+        for notification in dropped {
+            retries.dropped(&(api.clone(), notification));
         }
         for node in told_whole {
             for key in registry.names_of(&node, Role::ParamSubscriber) {
-                notifier.push(api, News::Param { node: node.clone(), key });
+                notifier.push(api, Notification::Param { node: node.clone(), key });
             }
         }
     }
 
-    /// Whether what this call tells still concerns its node. A node that ends unregisters before it closes its
-    /// connections, so that what it was being told meanwhile is no failure.
+    /// Whether the call's notification still concerns its node. A node that shuts down unregisters before it closes
+    /// its connections, so that an interrupted notification is no failure.
     pub(super) fn is_wanted(&self, call: CallId) -> bool {
-        self.retries.under_way(call).is_some_and(|(api, news)| self.concerns(api, news))
+        self.retries.under_way(call).is_some_and(|(api, notification)| self.concerns(api, notification))
     }
 
-    fn concerns(&self, api: &Arc<str>, news: &News) -> bool {
-        concerns(&self.registry, &self.watchers, api, news)
+    fn concerns(&self, api: &Arc<str>, notification: &Notification) -> bool {
+        concerns(&self.registry, &self.param_subscribers, api, notification)
     }
 
-    fn compose(&self, api: Arc<str>, news: News) -> Update {
+    fn compose(&self, api: Arc<str>, notification: Notification) -> Update {
         let me = Value::from(MASTER_NAME);
-        let (method, params) = match news.clone() {
-            News::Publishers { topic, .. } => {
+        let (method, params) = match notification.clone() {
+            Notification::Publishers { topic, .. } => {
                 ("publisherUpdate", vec![me, Value::from(&*topic), self.registry.publisher_apis(&topic)])
             }
-            News::Param { key, .. } => {
+            Notification::Param { key, .. } => {
                 let value =
                     self.params.get(&key).cloned().unwrap_or_else(|| Value::Struct(Default::default()));
                 ("paramUpdate", vec![me, update_key(&key).into(), value])
             }
-            News::Shutdown { node } => {
+            Notification::Shutdown { node } => {
                 let reason = format!("[{node}] Reason: new node registered with same name");
                 (SHUTDOWN, vec![me, reason.into()])
             }
         };
-        Update { api, news, method, params }
+        Update { api, notification, method, params }
     }
 }
 
-/// Whether news still concern their node at that URI.
-fn concerns(registry: &Registry, watchers: &Watchers, api: &Arc<str>, news: &News) -> bool {
+/// Whether a notification still concerns its node at that URI.
+fn concerns(
+    registry: &Registry,
+    param_subscribers: &ParamSubscribers,
+    api: &Arc<str>,
+    notification: &Notification,
+) -> bool {
     let lives_there = |node: &str| registry.api(node) == Some(api);
-    match news {
-        News::Publishers { node, topic } => lives_there(node) && registry.has(node, Role::Subscriber, topic),
-        News::Param { node, key } => lives_there(node) && watchers.covers(node, key),
-        News::Shutdown { .. } => true,
+    match notification {
+        Notification::Publishers { node, topic } => {
+            lives_there(node) && registry.has(node, Role::Subscriber, topic)
+        }
+        Notification::Param { node, key } => lives_there(node) && param_subscribers.covers(node, key),
+        Notification::Shutdown { .. } => true,
     }
 }
 

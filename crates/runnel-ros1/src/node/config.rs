@@ -1,4 +1,4 @@
-//! What a node is told when it is made, and what it is asked to publish and subscribe to.
+//! Configuration of a node, and of its topics and services.
 
 use std::fmt;
 
@@ -7,48 +7,48 @@ use runnel_core::local_peer::LocalIdentity;
 use crate::net::Endpoint;
 use crate::rpc::Uri;
 
-/// Who a node is and where it can be reached.
+/// Identity and addresses of a node.
 #[derive(Clone, Debug)]
 pub struct NodeConfig {
     /// Global name, such as `/talker`.
     pub name: String,
-    /// The host that is told to others, a name or an address.
+    /// The host name or address that is announced to other nodes.
     pub host: String,
     /// Port of the slave API.
     pub rpc_port: u16,
     /// Port of TCPROS connections.
     pub tcpros_port: u16,
-    /// The master.
+    /// The master's URI.
     pub master: Uri,
-    /// Process id, told by `getPid`.
+    /// Process id, the answer to `getPid`.
     pub pid: i32,
-    /// What peers may make the node hold.
+    /// Limits on the resources that peers can make the node use.
     pub limits: Limits,
-    /// What it tells peers for the case that they are of the same host; nothing if `None`.
+    /// What the node announces to peers for shared memory on the same host; nothing if `None`.
     pub same_host: Option<LocalIdentity>,
-    /// By what peers know it in ROS 2, if it is there, too: random, and not the same for two nodes.
+    /// Random id by which a node in both graphs is recognized in ROS 2; unique per node.
     pub origin: Option<u64>,
 }
 
 impl NodeConfig {
-    /// The URI of the slave API, by which the master knows the node.
+    /// The URI of the slave API, which identifies the node at the master.
     pub fn uri(&self) -> String {
         format!("http://{}/", Endpoint { host: self.host.clone(), port: self.rpc_port })
     }
 }
 
-/// Bounds on what peers may make a node hold.
+/// Limits on the resources that peers can make a node use.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Publishers that one topic is subscribed from.
+    /// Publishers to which one subscription is linked.
     pub publishers_per_topic: usize,
-    /// Incoming connections that have not sent their header; the oldest gives way.
+    /// Incoming connections without a header; the oldest is evicted.
     pub half_open: usize,
-    /// Incoming connections that have, and subscribers that get datagrams.
+    /// Incoming connections with a header, and UDPROS subscribers.
     pub subscribers: usize,
-    /// Of those, subscribers that get datagrams; the oldest gives way, since nothing may tell that it is gone.
+    /// UDPROS subscribers among them; the oldest is evicted, since nothing may reveal that it is gone.
     pub datagram_subscribers: usize,
-    /// Of those, subscribers at one IP address; the oldest there gives way.
+    /// UDPROS subscribers among them at one IP address; the oldest there is evicted.
     pub datagram_subscribers_per_ip: usize,
 }
 
@@ -64,32 +64,32 @@ impl Default for Limits {
     }
 }
 
-/// A topic as one node publishes it or subscribes to it.
+/// A topic that a node publishes or subscribes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicSpec {
     /// Global name, such as `/chatter`.
     pub topic: String,
-    /// Message type; `*` subscribes to any.
+    /// Message type; `*` accepts any.
     pub type_name: String,
-    /// MD5 sum of the type; `*` subscribes to any.
+    /// MD5 sum of the type; `*` accepts any.
     pub md5: String,
-    /// Message definition with all it depends on; may be empty for a subscription.
+    /// Message definition with all its dependencies; may be empty for a subscription.
     pub definition: String,
-    /// For a publication: the last message is kept for those who come later.
+    /// For a publication: late subscribers get the last message.
     pub latching: bool,
-    /// For a subscription: publishers are asked for UDPROS first and for TCPROS after it. It holds as long as all who
-    /// subscribe to the topic in this node want it.
+    /// For a subscription: UDPROS is requested first, then TCPROS. It holds as long as all subscriptions of this node
+    /// to the topic want it.
     pub udpros: bool,
 }
 
 impl TopicSpec {
-    /// True if messages of the other end can be read here: equal sums, or one end that takes any.
+    /// True if the other end's messages can be read: the MD5 sums are equal, or one end accepts any type.
     pub(super) fn agrees_with(&self, md5: &str) -> bool {
         self.md5 == md5 || self.md5 == "*" || md5 == "*"
     }
 }
 
-/// A service as one node provides it.
+/// A service that a node provides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceSpec {
     /// Global name, such as `/add_two_ints`.
@@ -100,19 +100,19 @@ pub struct ServiceSpec {
     pub md5: String,
 }
 
-/// Why a node cannot publish, subscribe or provide as asked.
+/// Why a node cannot publish, subscribe or provide a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TopicError {
-    /// The node uses the topic with another type already.
+    /// The node already uses the topic with another type.
     TypeConflict {
         /// The topic.
         topic: String,
-        /// Its type so far.
+        /// The type in use.
         has: String,
         /// The type asked for.
         asked: String,
     },
-    /// The node provides the service already.
+    /// The node already provides the service.
     ServiceExists {
         /// The service.
         service: String,

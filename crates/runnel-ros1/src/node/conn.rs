@@ -1,15 +1,15 @@
-//! What connections and calls of a node are for.
+//! Purposes of a node's connections and calls.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::event::{LinkStats, Role};
 use super::incoming::ExpectHeader;
-use super::incoming::datagrams::Asking;
+use super::incoming::datagrams::DatagramRequest;
 use super::service_links::ServiceLinkId;
 use crate::net::{ConnId, Endpoint};
 
-/// What a connection of TCPROS, or a datagram socket, is.
+/// The role of a TCPROS connection or a datagram socket.
 #[derive(Debug)]
 pub(super) enum Conn {
     Incoming(ExpectHeader),
@@ -18,36 +18,36 @@ pub(super) enum Conn {
         uri: String,
         to: Endpoint,
     },
-    /// A publisher is being asked to send its datagrams there.
+    /// The socket for the datagrams of a publisher, which has been asked to send them.
     PublisherDatagrams {
         topic: String,
         uri: String,
         port: u16,
     },
-    /// A subscriber asks for datagrams, and is answered when there is a socket to send them from.
-    SubscriberDatagrams(Box<Asking>),
+    /// The socket for the datagrams to a subscriber, which is answered once the socket is open.
+    SubscriberDatagrams(Box<DatagramRequest>),
     LinkedPublisher(Linked),
     Subscriber(Linked),
     ServiceClient,
     ServiceLink(ServiceLinkId),
 }
 
-/// A link that stands, as the slave API tells of it.
+/// An established link, as the slave API reports it.
 #[derive(Debug)]
 pub(super) struct Linked {
     pub(super) topic: String,
     /// The other node's name.
     pub(super) node: String,
-    /// A publisher's URI; empty for a subscriber.
+    /// The publisher's URI; empty for a subscriber.
     pub(super) uri: String,
-    /// The address of the connection's other end.
+    /// The address of the peer.
     pub(super) address: String,
-    /// Our port of the datagram socket, if it is a link of UDPROS.
+    /// The local port of the datagram socket of a UDPROS link.
     pub(super) datagram_port: Option<u16>,
     pub(super) stats: Arc<LinkStats>,
 }
 
-/// What a call under way is for.
+/// The purpose of a call in progress.
 #[derive(Debug)]
 pub(super) enum Purpose {
     Register(Role, String),
@@ -58,7 +58,7 @@ pub(super) enum Purpose {
     Close,
 }
 
-/// Who calls the slave API.
+/// A caller of the slave API.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller {
     /// The connection to answer on.

@@ -1,4 +1,4 @@
-//! What a node tells whoever drives it.
+//! Events of a node, for its driver.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::tcpros::LENGTH;
 use crate::udpros::Fragmenter;
 use crate::xmlrpc::Value;
 
-/// Counters of one link, counted where its messages pass and read by the slave API.
+/// Counters of one link. The driver counts, the slave API reads.
 #[derive(Debug, Default)]
 pub struct LinkStats {
     messages: AtomicU64,
@@ -22,235 +22,235 @@ pub struct LinkStats {
 }
 
 impl LinkStats {
-    /// Counts messages that passed and their bytes. One thread at a time: whoever holds the link.
+    /// Counts messages and bytes. Only the thread that owns the link may call it.
     pub fn count(&self, messages: u64, bytes: u64) {
-        // Twice a fetch_add would cost a message more than all the rest of its counting.
+        // Two fetch_add would cost more than all other counting of a message.
         self.messages.store(self.messages() + messages, Ordering::Relaxed);
         self.bytes.store(self.bytes() + bytes, Ordering::Relaxed);
     }
 
-    /// Counts a message of so many bytes that passed, which has its length before it. As [`LinkStats::count`].
+    /// Counts one message of `bytes` bytes and its length prefix. Same caller as [`LinkStats::count`].
     pub fn count_framed(&self, bytes: usize) {
         self.count(1, (LENGTH + bytes) as u64);
     }
 
-    /// Counts messages that were dropped.
+    /// Counts dropped messages.
     pub fn count_dropped(&self, messages: u64) {
         self.dropped.fetch_add(messages, Ordering::Relaxed);
     }
 
-    /// Notes whether its messages pass by shared memory and no longer by its connection.
+    /// Sets whether messages travel by shared memory instead of the connection.
     pub fn set_by_memory(&self, by_memory: bool) {
         self.by_memory.store(by_memory, Ordering::Relaxed);
     }
 
-    /// Whether its messages pass by shared memory.
+    /// Whether messages travel by shared memory.
     pub fn is_by_memory(&self) -> bool {
         self.by_memory.load(Ordering::Relaxed)
     }
 
-    /// Messages that passed.
+    /// Messages counted.
     pub fn messages(&self) -> u64 {
         self.messages.load(Ordering::Relaxed)
     }
 
-    /// Bytes that passed, lengths included.
+    /// Bytes counted, length prefixes included.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Messages that were dropped.
+    /// Dropped messages.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 }
 
-/// A side that a node registers with the master.
+/// A kind of registration with the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// It publishes the topic.
+    /// Publishes the topic.
     Publisher,
-    /// It subscribes to the topic.
+    /// Subscribes to the topic.
     Subscriber,
-    /// It provides the service.
+    /// Provides the service.
     Service,
-    /// It has the parameter set.
+    /// Sets the parameter.
     Parameter,
-    /// It wants to hear of the parameter's changes.
+    /// Subscribes to changes of the parameter.
     ParamSubscriber,
 }
 
-/// A link to a publisher that stands: its header was good.
+/// An established link to a publisher: its header was accepted.
 #[derive(Debug)]
 pub struct PublisherLink {
     /// The topic.
     pub topic: String,
-    /// The connection; from now on its bytes are messages.
+    /// The connection; from now on it carries messages.
     pub conn: ConnId,
-    /// The publisher's node.
+    /// The publisher's node name.
     pub publisher: String,
-    /// Message type, as the publisher says.
+    /// Message type from the publisher's header.
     pub type_name: String,
-    /// MD5 sum of the type, as the publisher says.
+    /// MD5 sum from the publisher's header.
     pub md5: String,
-    /// Message definition, as the publisher says; empty if it does not.
+    /// Message definition from the publisher's header; empty if it has none.
     pub definition: String,
-    /// The first message is one that was kept.
+    /// The topic is latched.
     pub latching: bool,
-    /// Bytes that came behind the header.
+    /// Bytes that arrived after the header.
     pub rest: Vec<u8>,
-    /// The number that its datagrams bear, if it is a link of UDPROS; then `conn` is a datagram socket.
+    /// The connection id of the datagrams of a UDPROS link; `conn` is then a datagram socket.
     pub datagrams: Option<u32>,
-    /// The other end may be of the same host.
+    /// The peer's identity for shared memory, if it may be on the same host.
     pub same_host: Option<LocalPeerId>,
-    /// What statements among the messages name the link by, if both ends understand them.
+    /// The link's id in statements between messages, if both ends understand them.
     pub delivery: Option<u64>,
-    /// The other end is in ROS 2, too, where it is known by this.
+    /// The peer's id if it is in ROS 2, too.
     pub origin: Option<u64>,
-    /// To be counted on by whoever reads the messages.
+    /// Counters, for the code that reads the messages.
     pub stats: Arc<LinkStats>,
 }
 
-/// A link to a subscriber that stands once it has its answer. Whoever sends messages counts it among the links before it
-/// gets that, so that it misses none from then on.
+/// A link to a subscriber. It is established once the subscriber has its answer. The driver must add it to the
+/// publication's links before it sends the answer, so that the subscriber misses no later message.
 #[derive(Debug)]
 pub struct SubscriberLink {
     /// The topic.
     pub topic: String,
-    /// The connection; from now on messages are sent on it.
+    /// The connection; from now on it carries messages.
     pub conn: ConnId,
-    /// The subscriber's node.
+    /// The subscriber's node name.
     pub subscriber: String,
-    /// The answer to its header, to be sent before messages; nothing on a link of UDPROS.
+    /// The answer to its header, to be sent before messages; empty on a UDPROS link.
     pub answer: Vec<u8>,
-    /// How its datagrams are made, if it is a link of UDPROS; then `conn` is a datagram socket.
+    /// The fragmenter of a UDPROS link; `conn` is then a datagram socket.
     pub datagrams: Option<Fragmenter>,
-    /// The other end may be of the same host.
+    /// The peer's identity for shared memory, if it may be on the same host.
     pub same_host: Option<LocalPeerId>,
-    /// What statements among the messages name the link by, if both ends understand them.
+    /// The link's id in statements between messages, if both ends understand them.
     pub delivery: Option<u64>,
-    /// The other end is in ROS 2, too, where it is known by this.
+    /// The peer's id if it is in ROS 2, too.
     pub origin: Option<u64>,
-    /// To be counted on by whoever sends the messages.
+    /// Counters, for the code that sends the messages.
     pub stats: Arc<LinkStats>,
 }
 
-/// A client of a service that the node provides: the answer to its header is among what is to be sent.
+/// A client of a service that the node provides. The answer to its header is already queued for sending.
 #[derive(Debug)]
 pub struct ServiceClientLink {
     /// The service.
     pub service: String,
-    /// The connection; from now on requests come and responses go on it.
+    /// The connection; from now on it carries requests and responses.
     pub conn: ConnId,
-    /// The client's node.
+    /// The client's node name.
     pub client: String,
-    /// It stays for more than one call.
+    /// The client makes more than one call.
     pub persistent: bool,
-    /// The other end may be of the same host.
+    /// The peer's identity for shared memory, if it may be on the same host.
     pub same_host: Option<LocalPeerId>,
-    /// Bytes that came behind the header.
+    /// Bytes that arrived after the header.
     pub rest: Vec<u8>,
 }
 
-/// A link to a service that stands: its header was good.
+/// An established link to a service: its header was accepted.
 #[derive(Debug)]
 pub struct ServiceServerLink {
-    /// Which.
+    /// The link.
     pub link: ServiceLinkId,
-    /// The connection; from now on requests go and responses come on it.
+    /// The connection; from now on it carries requests and responses.
     pub conn: ConnId,
     /// The node that provides the service.
     pub provider: String,
-    /// Service type, as the provider says.
+    /// Service type from the provider's header.
     pub type_name: String,
-    /// MD5 sum of the type, as the provider says.
+    /// MD5 sum from the provider's header.
     pub md5: String,
-    /// The other end may be of the same host.
+    /// The peer's identity for shared memory, if it may be on the same host.
     pub same_host: Option<LocalPeerId>,
-    /// Bytes that came behind the header.
+    /// Bytes that arrived after the header.
     pub rest: Vec<u8>,
 }
 
-/// What a node tells. Everything from `poll_transmit` is to be taken before the next event.
+/// An event of a node. The driver must drain `poll_transmit` before it takes the next event.
 #[derive(Debug)]
 pub enum NodeEvent {
-    /// The master knows that the node has this role.
+    /// The master has accepted a registration.
     Registered {
-        /// Which.
+        /// The kind.
         role: Role,
         /// The topic, service or parameter.
         name: String,
     },
-    /// The master will not have it.
+    /// The master has refused a registration.
     RegistrationRefused {
-        /// Which.
+        /// The kind.
         role: Role,
         /// The topic, service or parameter.
         name: String,
-        /// What the master says.
+        /// The master's reason.
         why: MasterFault,
     },
-    /// The master does not answer; it is tried again until it does.
+    /// The master does not answer; the node retries until it does.
     MasterUnreachable {
         /// What went wrong.
         why: MasterFault,
     },
-    /// The master answers again and is told everything anew.
-    MasterBack,
-    /// A publisher's link stands.
+    /// The master answers again, and the node registers everything again.
+    MasterReconnected,
+    /// A link to a publisher is established.
     PublisherJoined(PublisherLink),
-    /// A subscriber's link stands.
+    /// A link to a subscriber is established.
     SubscriberJoined(SubscriberLink),
-    /// A client of a service has joined.
+    /// A client of a service is connected.
     ServiceClientJoined(ServiceClientLink),
-    /// A link to a service stands.
+    /// A link to a service is established.
     ServiceLinked(ServiceServerLink),
-    /// A link to a service is gone: its connection is closed already.
+    /// A link to a service has failed. Its connection is already closed.
     ServiceFailed {
-        /// Which.
+        /// The link.
         link: ServiceLinkId,
         /// What went wrong.
         why: ServiceFailure,
     },
-    /// A link of either kind is gone, by our doing: the connection is closed already.
+    /// The node has closed a link to a publisher or subscriber, with its connection.
     LinkClosed {
         /// The topic.
         topic: String,
         /// The connection.
         conn: ConnId,
     },
-    /// A node of this same process publishes the topic: no connection is made.
+    /// A node of the same process publishes the topic. No connection is made.
     LocalPublisherJoined {
         /// The topic.
         topic: String,
-        /// URI of its slave API.
+        /// URI of the publisher's slave API.
         uri: String,
     },
-    /// It does no longer.
+    /// A node of the same process no longer publishes the topic.
     LocalPublisherLeft {
         /// The topic.
         topic: String,
-        /// URI of its slave API.
+        /// URI of the publisher's slave API.
         uri: String,
     },
-    /// A peer did what is not accepted, or not what was asked of it; nothing else is disturbed.
-    PeerTrouble {
-        /// Who, and what was wrong.
+    /// A peer violated the protocol or did not do what was asked. Nothing else is affected.
+    PeerFault {
+        /// The peer and the fault.
         why: PeerFault,
     },
     /// A parameter that the node subscribed to has changed.
     ParameterChanged {
-        /// Its name, or that of a parameter below it.
+        /// Its name, or that of a parameter in its namespace.
         key: String,
-        /// Its value; `None` if it has none.
+        /// The new value; `None` if it has none.
         value: Option<Value>,
     },
-    /// The node has been told to stop, by a newer one of its name or by a user.
+    /// A newer node of the same name, or a user, requests that the node stops.
     Stopped {
         /// The reason given.
         reason: String,
     },
-    /// Unregistering after [`Node::begin_close`] is over, whether the master answered or not.
+    /// Unregistering after [`Node::begin_close`] has ended, with or without the master's answer.
     ///
     /// [`Node::begin_close`]: super::Node::begin_close
     Closed,

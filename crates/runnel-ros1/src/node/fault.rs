@@ -1,5 +1,5 @@
-//! What peers of a node do that is not accepted, or not what was asked of them: one enum for each kind of exchange. A text is
-//! made of them only where one is shown or sent.
+//! Faults of a node's peers: protocol violations and failed exchanges, one enum per exchange. The text is produced
+//! only where one is logged or sent.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -7,79 +7,79 @@ use std::time::Duration;
 
 use crate::answer::NotAnAnswer;
 use crate::header::HeaderError;
+use crate::peer_text::sanitize;
 use crate::rpc::{CallError, ClientFault, UriError};
 use crate::tcpros::FrameError;
-use crate::told::told;
-use crate::udpros::SHORTEST;
+use crate::udpros::MIN_DATAGRAM_LEN;
 
-/// Why the connection header of a peer is not accepted.
+/// Why a peer's connection header is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandshakeFault {
-    /// It gives way to newer connections, since its header has not come.
+    /// It sent no header, and was evicted for a newer connection.
     Displaced,
-    /// Its header was not whole in time.
+    /// Its header was not complete in time.
     HeaderTimedOut {
-        /// How long it may take.
+        /// Time allowed.
         within: Duration,
     },
     /// Its header announces a length that is not accepted.
     Length(FrameError),
     /// Its header is malformed, or lacks a field.
     Header(HeaderError),
-    /// As many subscribers and clients as are allowed are connected.
+    /// The limit of connected subscribers and clients is reached.
     TooManyLinks {
-        /// How many those are.
+        /// The number connected.
         links: usize,
-        /// Our name.
+        /// The node's name.
         node: String,
     },
-    /// A subscriber asks for a topic that we do not publish.
+    /// A subscriber asks for a topic that the node does not publish.
     NotPublished {
-        /// Which.
+        /// The topic.
         topic: String,
-        /// Our name.
+        /// The node's name.
         node: String,
     },
-    /// A client asks for a service that we do not provide.
+    /// A client asks for a service that the node does not provide.
     NotProvided {
-        /// Which.
+        /// The service.
         service: String,
-        /// Our name.
+        /// The node's name.
         node: String,
     },
-    /// A subscriber wants another type than we publish.
+    /// A subscriber asks for a type other than the published one.
     SubscriberType(Box<AskedType>),
-    /// A client wants another type than we provide.
+    /// A client asks for a type other than the provided one.
     ClientType(Box<AskedType>),
-    /// A publisher or provider has another type than we want.
+    /// A publisher or provider offers a type other than the requested one.
     OfferedType(Box<TypesDiffer>),
-    /// A publisher or provider refuses us, for this reason.
-    RefusesUs(String),
+    /// A publisher or provider has refused the connection, for this reason.
+    Rejected(String),
 }
 
-/// Who asks for a topic or service of ours by another type.
+/// A request for a topic or service by another type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AskedType {
     /// The topic or service.
     pub name: String,
     /// The subscriber or client.
     pub peer: String,
-    /// Our name.
+    /// The node's name.
     pub node: String,
     /// Both types.
     pub types: TypesDiffer,
 }
 
-/// The types of the two ends of a link.
+/// The types at the two ends of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypesDiffer {
-    /// That of the subscriber or client.
+    /// The type of the subscriber or client.
     pub wanted: TypeSum,
-    /// That of the publisher or provider.
+    /// The type of the publisher or provider.
     pub offered: TypeSum,
 }
 
-/// A type as a connection header tells it.
+/// A type as named in a connection header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeSum {
     /// Its name, such as `std_msgs/String`.
@@ -89,7 +89,7 @@ pub struct TypeSum {
 }
 
 impl TypeSum {
-    /// The type of this name and sum.
+    /// The type with this name and MD5 sum.
     pub fn new(type_name: &str, md5: &str) -> Self {
         Self { type_name: type_name.to_owned(), md5: md5.to_owned() }
     }
@@ -110,14 +110,14 @@ impl From<HeaderError> for HandshakeFault {
 impl fmt::Display for HandshakeFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Displaced => f.write_str("closed for newer connections: no header came"),
+            Self::Displaced => f.write_str("closed without a header, to accept a newer connection"),
             Self::HeaderTimedOut { within } => {
-                write!(f, "no whole connection header within {} s", within.as_secs())
+                write!(f, "no whole connection header arrived within {} s", within.as_secs())
             }
             Self::Length(error) => write!(f, "connection header: {error}"),
             Self::Header(error) => error.fmt(f),
             Self::TooManyLinks { links, node } => {
-                write!(f, "refused, {links} subscribers and clients are connected to [{node}]")
+                write!(f, "refused: node [{node}] has its limit of {links} subscribers and clients")
             }
             Self::NotPublished { topic, node } => {
                 write!(f, "node [{node}] is not a publisher of topic [{topic}]")
@@ -138,29 +138,29 @@ impl fmt::Display for HandshakeFault {
             }
             Self::OfferedType(types) => {
                 let TypesDiffer { wanted, offered } = &**types;
-                write!(f, "it has {offered}, but we want {wanted}")
+                write!(f, "it offers {offered}, but this node asks for {wanted}")
             }
-            Self::RefusesUs(why) => write!(f, "it refuses us: {why}"),
+            Self::Rejected(why) => write!(f, "it refused the connection: {why}"),
         }
     }
 }
 
 impl std::error::Error for HandshakeFault {}
 
-/// Why a subscriber that asks for datagrams (UDPROS) gets none.
+/// Why a subscriber does not get UDPROS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OfferFault {
-    /// What it offers is not `[UDPROS, header, host, port, size]`.
+    /// The offer is not `[UDPROS, header, host, port, size]`.
     NotAnOffer,
-    /// Its header is not accepted.
+    /// The header is not accepted.
     Handshake(HandshakeFault),
-    /// Its header is for another topic than its call, this one.
+    /// The header is for this topic, not the one of the call.
     OtherTopic(String),
-    /// It names no port.
+    /// The offer has no port.
     NoPort,
-    /// It takes no datagrams of [`SHORTEST`] bytes.
+    /// The offer does not accept datagrams of [`MIN_DATAGRAM_LEN`] bytes.
     DatagramsTooShort,
-    /// As many subscribers as are allowed ask at once.
+    /// Too many subscribers ask at once.
     TooManyAsking,
 }
 
@@ -175,9 +175,11 @@ impl fmt::Display for OfferFault {
         match self {
             Self::NotAnOffer => f.write_str("the offer is not [UDPROS, header, host, port, size]"),
             Self::Handshake(fault) => fault.fmt(f),
-            Self::OtherTopic(topic) => write!(f, "its header is for topic {topic}"),
+            Self::OtherTopic(topic) => write!(f, "the header in the offer is for topic {topic}"),
             Self::NoPort => f.write_str("the offer has no port"),
-            Self::DatagramsTooShort => write!(f, "it takes no datagrams of {SHORTEST} bytes"),
+            Self::DatagramsTooShort => {
+                write!(f, "the offer does not accept datagrams of {MIN_DATAGRAM_LEN} bytes")
+            }
             Self::TooManyAsking => f.write_str("too many subscribers ask for datagrams at once"),
         }
     }
@@ -185,27 +187,27 @@ impl fmt::Display for OfferFault {
 
 impl std::error::Error for OfferFault {}
 
-/// Why a link to a publisher does not stand, or no longer.
+/// Why a link to a publisher failed or ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkFault {
-    /// Its node was asked for its address, and the call failed.
+    /// The call of `requestTopic` failed.
     Call(Box<CallError>),
-    /// Its node answered `requestTopic` with something that is no address: the beginning of that.
+    /// The answer to `requestTopic` is not an address; holds its beginning.
     NotAnAddress(String),
-    /// Its node declined `requestTopic`, for this reason.
+    /// The publisher's node declined `requestTopic`, for this reason.
     RequestDeclined(String),
-    /// Its node promises datagrams that it was not asked for.
+    /// The publisher's node offers UDPROS without a request for it.
     UnaskedDatagrams,
-    /// It did not answer in time.
+    /// A step was not completed in time.
     TimedOut {
-        /// How long it may take.
+        /// Time allowed.
         within: Duration,
     },
-    /// Its connection header is not accepted.
+    /// The publisher's connection header is not accepted.
     Handshake(HandshakeFault),
-    /// Its connection ended. The text is what the operating system said, if that was an error.
+    /// The connection ended; holds the operating system's error, if there was one.
     Closed(Option<String>),
-    /// There is no socket for its datagrams, for this reason.
+    /// No socket can be opened for the datagrams, for this reason.
     NoDatagramSocket(String),
 }
 
@@ -222,44 +224,44 @@ impl fmt::Display for LinkFault {
             Self::NotAnAddress(answer) => {
                 write!(f, "its answer to requestTopic is not an address: {answer}")
             }
-            Self::RequestDeclined(why) => write!(f, "requestTopic: {why}"),
-            Self::UnaskedDatagrams => f.write_str("it was not asked for UDPROS"),
+            Self::RequestDeclined(why) => write!(f, "it declined requestTopic: {why}"),
+            Self::UnaskedDatagrams => f.write_str("it offers UDPROS without a request for it"),
             Self::TimedOut { within } => write!(f, "no answer within {} s", within.as_secs()),
             Self::Handshake(fault) => fault.fmt(f),
             Self::Closed(None) => f.write_str("the connection was closed"),
             Self::Closed(Some(why)) => f.write_str(why),
-            Self::NoDatagramSocket(why) => write!(f, "no datagrams: {why}"),
+            Self::NoDatagramSocket(why) => write!(f, "no socket for datagrams: {why}"),
         }
     }
 }
 
 impl std::error::Error for LinkFault {}
 
-/// What a node does about a link to a publisher that failed.
+/// What a node does after a link to a publisher failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextStep {
-    /// It is tried again, ever more slowly.
+    /// It retries, with growing pauses.
     Retry,
-    /// It is given up, since the master does not list the publisher.
+    /// It gives the link up, since the master does not list the publisher.
     GiveUp,
-    /// The publisher is asked for a connection in place of datagrams.
+    /// It asks the publisher for TCPROS instead of UDPROS.
     AskForTcpros,
-    /// Nothing, since another try would change nothing.
+    /// Nothing: a retry would not help.
     Nothing,
 }
 
-/// What the master does that is of no use.
+/// A failed or unusable answer of the master.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MasterFault {
-    /// A call of it failed.
+    /// The call failed.
     Call(Box<CallError>),
-    /// What it answers is no answer of a master.
+    /// The answer is not `[status, message, value]`.
     NotAnAnswer(NotAnAnswer),
-    /// It declines what was asked, for this reason.
+    /// The master refused, for this reason.
     Declined(String),
-    /// It answers `lookupService` with something that is no address: the beginning of that.
+    /// The answer to `lookupService` is not an address; holds its beginning.
     NotAServiceAddress(String),
-    /// It answers `lookupService` with an address that is none of a service.
+    /// The answer to `lookupService` is not the URI of a service.
     ServiceUri(UriError),
 }
 
@@ -276,104 +278,104 @@ impl From<NotAnAnswer> for MasterFault {
 }
 
 impl fmt::Display for MasterFault {
-    /// On one line, whatever the master said.
+    /// On one line, whatever the master sent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Self::Call(error) => error.to_string(),
             Self::NotAnAnswer(error) => error.to_string(),
             Self::Declined(why) => why.clone(),
-            Self::NotAServiceAddress(answer) => format!("not the address of a service: {answer}"),
+            Self::NotAServiceAddress(answer) => format!("its answer is not the URI of a service: {answer}"),
             Self::ServiceUri(error) => error.to_string(),
         };
-        f.write_str(&told(&text))
+        f.write_str(&sanitize(&text))
     }
 }
 
 impl std::error::Error for MasterFault {}
 
-/// A peer did what is not accepted, or not what was asked of it. Its text is a line for a log.
+/// A peer's fault, formatted as one log line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerFault {
     /// A client of the slave API is refused.
     Client {
         /// Its address.
         peer: SocketAddr,
-        /// What it did.
+        /// The fault.
         fault: ClientFault,
     },
-    /// A connection for messages is refused: that of a subscriber, or of a service's client.
+    /// A TCPROS connection of a subscriber or client is refused.
     Incoming {
         /// Its address.
         peer: SocketAddr,
-        /// What is wrong.
+        /// The fault.
         fault: HandshakeFault,
     },
-    /// A subscriber that asks for datagrams is refused.
+    /// A UDPROS subscriber is refused.
     DatagramOffer {
         /// Its address.
         peer: SocketAddr,
         /// The topic.
         topic: String,
-        /// What is wrong.
+        /// The fault.
         fault: OfferFault,
     },
-    /// A subscriber's link of datagrams has ended for a newer one.
+    /// A subscriber's UDPROS link was evicted for a newer one.
     DatagramLinkDisplaced {
-        /// Where its datagrams went.
+        /// Destination of its datagrams.
         address: String,
         /// Its name.
         subscriber: String,
         /// The topic.
         topic: String,
-        /// How many links there may be.
+        /// The limit of links.
         limit: usize,
     },
-    /// There is no socket for the datagrams of a subscriber.
+    /// No socket can be opened for the datagrams of a subscriber.
     NoDatagramSocket {
-        /// Where its datagrams were to go.
+        /// Destination of the datagrams.
         to: SocketAddr,
         /// Its name.
         subscriber: String,
-        /// What the operating system said, if it said something.
+        /// The operating system's error.
         why: String,
     },
-    /// The master lists publishers by addresses that are none.
+    /// The master lists publishers with invalid URIs.
     PublisherUris {
         /// The topic.
         topic: String,
-        /// What is wrong with the first of them.
+        /// What is wrong with each of the first ones.
         faults: Vec<UriError>,
     },
-    /// The master lists more publishers than there may be links.
+    /// The master lists more publishers than the limit of links.
     TooManyPublishers {
         /// The topic.
         topic: String,
-        /// The address of the first that is not linked.
+        /// The URI of the first publisher that is not linked.
         first: String,
         /// How many more there are.
         others: usize,
-        /// How many links there may be.
+        /// The limit of links.
         limit: usize,
     },
-    /// A publisher cannot be asked, since its address is none.
+    /// A publisher cannot be reached, since its URI is invalid.
     PublisherUri {
         /// The topic.
         topic: String,
-        /// What is wrong.
+        /// The fault.
         fault: UriError,
     },
     /// A link to a publisher has failed.
     Publisher {
         /// The topic.
         topic: String,
-        /// The address of the publisher's node.
+        /// The URI of the publisher's node.
         uri: String,
-        /// What is wrong.
+        /// The fault.
         fault: LinkFault,
-        /// What follows.
+        /// What the node does next.
         next: NextStep,
     },
-    /// The master has answered a subscription with no list of publishers.
+    /// The master's answer to a subscription is not a list of publishers.
     NotAPublisherList {
         /// The topic.
         topic: String,
@@ -385,45 +387,48 @@ pub enum PeerFault {
 impl fmt::Display for PeerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Client { peer, fault } => write!(f, "{peer}: {}", told(&fault.to_string())),
-            Self::Incoming { peer, fault } => write!(f, "{peer}: {}", told(&fault.to_string())),
+            Self::Client { peer, fault } => write!(f, "{peer}: {}", sanitize(&fault.to_string())),
+            Self::Incoming { peer, fault } => write!(f, "{peer}: {}", sanitize(&fault.to_string())),
             Self::DatagramOffer { peer, topic, fault } => {
-                write!(f, "{peer}: UDPROS subscriber of {topic}: {}", told(&fault.to_string()))
+                write!(f, "{peer}: UDPROS subscriber of {topic}: {}", sanitize(&fault.to_string()))
             }
             Self::DatagramLinkDisplaced { address, subscriber, topic, limit } => write!(
                 f,
-                "{address}: UDPROS link of subscriber [{}] of {topic} ended for a newer one: there are {limit}",
-                told(subscriber)
+                "{address}: UDPROS link of subscriber [{}] of {topic} ended for a newer one: the limit is {limit}",
+                sanitize(subscriber)
             ),
             Self::NoDatagramSocket { to, subscriber, why } => {
-                write!(f, "{to}: no datagrams for subscriber [{}]: {why}", told(subscriber))
+                write!(f, "{to}: no socket for the datagrams of subscriber [{}]: {why}", sanitize(subscriber))
             }
             Self::PublisherUris { topic, faults } => {
                 let faults: Vec<String> = faults.iter().map(UriError::to_string).collect();
-                write!(f, "publishers of {topic}: {}", told(&faults.join("; ")))
+                write!(f, "publishers of {topic}: {}", sanitize(&faults.join("; ")))
             }
             Self::TooManyPublishers { topic, first, others: 0, limit } => {
-                write!(f, "not linked: {first}, since topic {topic} has {limit} publishers already")
+                write!(
+                    f,
+                    "not linked: {first}, since topic {topic} already has its limit of {limit} publishers"
+                )
             }
             Self::TooManyPublishers { topic, first, others, limit } => write!(
                 f,
-                "not linked: {first} and {others} more, since topic {topic} has {limit} publishers already"
+                "not linked: {first} and {others} more, since topic {topic} already has its limit of {limit} publishers"
             ),
             Self::PublisherUri { topic, fault } => write!(f, "publisher of {topic}: {fault}"),
             Self::Publisher { topic, uri, fault, next } => {
-                let fault = told(&fault.to_string());
+                let fault = sanitize(&fault.to_string());
                 write!(f, "publisher of {topic} at {uri}: ")?;
                 match next {
-                    NextStep::Retry => write!(f, "{fault}; it is tried again"),
-                    NextStep::GiveUp => write!(f, "{fault}; it is given up"),
-                    NextStep::AskForTcpros => write!(f, "no datagrams: {fault}; it is asked for TCPROS"),
+                    NextStep::Retry => write!(f, "{fault}; retrying"),
+                    NextStep::GiveUp => write!(f, "{fault}; giving up"),
+                    NextStep::AskForTcpros => write!(f, "no UDPROS: {fault}; asking for TCPROS"),
                     NextStep::Nothing => f.write_str(&fault),
                 }
             }
             Self::NotAPublisherList { topic, answer } => {
                 write!(
                     f,
-                    "master: it answered a subscription to {topic} with no list of publishers: {answer}"
+                    "master: its answer to the subscription to {topic} is not a list of publishers: {answer}"
                 )
             }
         }
@@ -446,21 +451,24 @@ mod tests {
     }
 
     #[test]
-    fn handshake_faults_read_as_sentences() {
+    fn handshake_faults_are_readable() {
         use HandshakeFault::{ClientType, Displaced, Header, HeaderTimedOut, Length, NotProvided};
-        use HandshakeFault::{NotPublished, OfferedType, RefusesUs, SubscriberType, TooManyLinks};
+        use HandshakeFault::{NotPublished, OfferedType, Rejected, SubscriberType, TooManyLinks};
         let node = || "/n".to_owned();
         let table = [
-            (Displaced, "closed for newer connections: no header came"),
-            (HeaderTimedOut { within: Duration::from_secs(10) }, "no whole connection header within 10 s"),
+            (Displaced, "closed without a header, to accept a newer connection"),
+            (
+                HeaderTimedOut { within: Duration::from_secs(10) },
+                "no whole connection header arrived within 10 s",
+            ),
             (
                 Length(FrameError::WrongLength { announced: 3, fixed: 4 }),
-                "connection header: a length of 3 bytes was announced, messages of the type have exactly 4",
+                "connection header: the peer announced a message of 3 bytes, but messages of this type have exactly 4",
             ),
             (Header(HeaderError::Missing("type")), "connection header: the field 'type' is missing"),
             (
                 TooManyLinks { links: 3, node: node() },
-                "refused, 3 subscribers and clients are connected to [/n]",
+                "refused: node [/n] has its limit of 3 subscribers and clients",
             ),
             (
                 NotPublished { topic: "/t".to_owned(), node: node() },
@@ -480,15 +488,15 @@ mod tests {
             ),
             (
                 OfferedType(Box::new(asked("", "").types)),
-                "it has b/B with md5sum 2, but we want a/A with md5sum 1",
+                "it offers b/B with md5sum 2, but this node asks for a/A with md5sum 1",
             ),
-            (RefusesUs("no".to_owned()), "it refuses us: no"),
+            (Rejected("no".to_owned()), "it refused the connection: no"),
         ];
         table.iter().for_each(|(fault, expected)| assert_eq!(text(fault), *expected));
     }
 
     #[test]
-    fn link_faults_say_what_follows() {
+    fn link_faults_name_next_step() {
         let line = |next| {
             let (topic, uri) = ("/t".to_owned(), "http://p:1/".to_owned());
             text(&PeerFault::Publisher { topic, uri, fault: LinkFault::Closed(None), next })
@@ -497,9 +505,9 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "publisher of /t at http://p:1/: the connection was closed; it is tried again",
-                "publisher of /t at http://p:1/: the connection was closed; it is given up",
-                "publisher of /t at http://p:1/: no datagrams: the connection was closed; it is asked for TCPROS",
+                "publisher of /t at http://p:1/: the connection was closed; retrying",
+                "publisher of /t at http://p:1/: the connection was closed; giving up",
+                "publisher of /t at http://p:1/: no UDPROS: the connection was closed; asking for TCPROS",
                 "publisher of /t at http://p:1/: the connection was closed",
             ]
         );
@@ -508,11 +516,11 @@ mod tests {
                 LinkFault::NotAnAddress("Int(3)".into()),
                 "its answer to requestTopic is not an address: Int(3)",
             ),
-            (LinkFault::RequestDeclined("no".into()), "requestTopic: no"),
-            (LinkFault::UnaskedDatagrams, "it was not asked for UDPROS"),
+            (LinkFault::RequestDeclined("no".into()), "it declined requestTopic: no"),
+            (LinkFault::UnaskedDatagrams, "it offers UDPROS without a request for it"),
             (LinkFault::TimedOut { within: Duration::from_secs(10) }, "no answer within 10 s"),
             (LinkFault::Closed(Some("reset".into())), "reset"),
-            (LinkFault::NoDatagramSocket("none".into()), "no datagrams: none"),
+            (LinkFault::NoDatagramSocket("none".into()), "no socket for datagrams: none"),
         ];
         table.iter().for_each(|(fault, expected)| assert_eq!(text(fault), *expected));
     }
@@ -531,16 +539,20 @@ mod tests {
         let table = [
             (
                 PeerFault::Client { peer, fault: ClientFault::PipelinedBeyondLimit { limit: 9 } },
-                "10.0.0.9:7: sent more than 9 bytes ahead of an answer".to_owned(),
+                "10.0.0.9:7: closed: it sent more than 9 bytes ahead of an answer".to_owned(),
             ),
             (
                 PeerFault::DatagramOffer { peer, topic: topic(), fault: OfferFault::OtherTopic("/o".into()) },
-                "10.0.0.9:7: UDPROS subscriber of /t: its header is for topic /o".to_owned(),
+                "10.0.0.9:7: UDPROS subscriber of /t: the header in the offer is for topic /o".to_owned(),
             ),
-            (many(0), "not linked: http://p:1/, since topic /t has 2 publishers already".to_owned()),
+            (
+                many(0),
+                "not linked: http://p:1/, since topic /t already has its limit of 2 publishers".to_owned(),
+            ),
             (
                 many(4),
-                "not linked: http://p:1/ and 4 more, since topic /t has 2 publishers already".to_owned(),
+                "not linked: http://p:1/ and 4 more, since topic /t already has its limit of 2 publishers"
+                    .to_owned(),
             ),
             (
                 PeerFault::PublisherUris { topic: topic(), faults: vec![wrong.clone(), wrong.clone()] },
@@ -548,7 +560,7 @@ mod tests {
             ),
             (
                 PeerFault::NoDatagramSocket { to: peer, subscriber: "/s\n".into(), why: "none".into() },
-                r"10.0.0.9:7: no datagrams for subscriber [/s\n]: none".to_owned(),
+                r"10.0.0.9:7: no socket for the datagrams of subscriber [/s\n]: none".to_owned(),
             ),
         ];
         table.iter().for_each(|(fault, expected)| assert_eq!(text(fault), *expected));

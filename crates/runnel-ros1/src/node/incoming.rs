@@ -1,4 +1,4 @@
-//! Connections that others open to us: the header of a subscriber (or of a client, see `services`), and our answer.
+//! Incoming connections: handshake with a subscriber, or with a client (see `services`).
 
 pub(super) mod datagrams;
 
@@ -12,30 +12,30 @@ use runnel_core::time::Instant;
 use super::event::{LinkStats, NodeEvent, SubscriberLink};
 use super::fault::{AskedType, HandshakeFault, PeerFault, TypeSum, TypesDiffer};
 use super::origin;
-use super::same_host::{announce_statements, asked_to_meet, said_delivery};
+use super::same_host::{announce_statements, announced_delivery_id, requested_peer};
 use super::timer::Timer;
 use super::{Conn, Linked, Node};
 use crate::header::{ConnectionHeader, MAX_HEADER};
 use crate::net::ConnId;
 use crate::tcpros::FrameReader;
 
-/// How long a peer may take to send its header.
+/// Time for a peer to send its header.
 const HEADER_DEADLINE: Duration = Duration::from_secs(10);
 
-/// A connection whose header has not arrived whole.
+/// A connection whose header is incomplete.
 #[derive(Debug)]
 pub(super) struct ExpectHeader {
     peer: SocketAddr,
     reader: FrameReader,
 }
 
-/// Incoming connections that have not sent their header. Names grow, so the first is the oldest.
+/// Incoming connections without a header. Ids grow, so the first is the oldest.
 pub(super) type HalfOpen = BTreeSet<ConnId>;
 
 impl Node {
     pub(super) fn accept_tcpros(&mut self, now: Instant, peer: SocketAddr) -> Option<ConnId> {
         if self.linked_count >= self.config.limits.subscribers {
-            self.tell_trouble(PeerFault::Incoming { peer, fault: self.too_many_links() });
+            self.report_fault(PeerFault::Incoming { peer, fault: self.too_many_links() });
             return None;
         }
         if self.half_open.len() >= self.config.limits.half_open {
@@ -58,7 +58,7 @@ impl Node {
         }
     }
 
-    /// The header's time is over.
+    /// The time for a header has passed.
     pub(super) fn incoming_header_due(&mut self, conn: ConnId) {
         if matches!(self.conns.get(&conn), Some(Conn::Incoming(_))) {
             self.refuse_incoming(conn, HandshakeFault::HeaderTimedOut { within: HEADER_DEADLINE });
@@ -66,20 +66,20 @@ impl Node {
     }
 
     fn refuse_incoming(&mut self, conn: ConnId, fault: HandshakeFault) {
-        self.no_longer_half_open(conn);
+        self.remove_half_open(conn);
         if let Some(Conn::Incoming(waiting)) = self.conns.remove(&conn) {
             self.close(conn);
-            self.tell_trouble(PeerFault::Incoming { peer: waiting.peer, fault });
+            self.report_fault(PeerFault::Incoming { peer: waiting.peer, fault });
         }
     }
 
-    /// A connection is no longer one whose header is expected.
-    pub(super) fn no_longer_half_open(&mut self, conn: ConnId) {
+    /// Removes a connection from those that expect a header.
+    pub(super) fn remove_half_open(&mut self, conn: ConnId) {
         self.half_open.remove(&conn);
         self.timers.cancel(&Timer::IncomingHeader(conn));
     }
 
-    /// Bytes of a connection whose header is expected.
+    /// Bytes have arrived on a connection that expects a header.
     pub(super) fn incoming_data(&mut self, conn: ConnId, mut bytes: &[u8]) {
         let Some(Conn::Incoming(waiting)) = self.conns.get_mut(&conn) else { return };
         match waiting.reader.take(&mut bytes, Vec::new) {
@@ -108,7 +108,8 @@ impl Node {
         Ok(())
     }
 
-    /// The topic and name of a subscriber that may join, perhaps in the place of a link that it has, or why it may not.
+    /// Topic and name of a subscriber that may join, possibly in place of one of its links, or the reason of the
+    /// refusal.
     fn check_subscriber(
         &self,
         header: &ConnectionHeader,
@@ -132,9 +133,9 @@ impl Node {
         Ok((topic.to_owned(), subscriber.to_owned()))
     }
 
-    /// The header on a connection was good: it counts among those that are linked. Gives the peer's address.
-    pub(super) fn no_longer_incoming(&mut self, conn: ConnId) -> String {
-        self.no_longer_half_open(conn);
+    /// Counts a connection among the established links, after its header was accepted. Returns the peer's address.
+    pub(super) fn count_as_linked(&mut self, conn: ConnId) -> String {
+        self.remove_half_open(conn);
         self.linked_count += 1;
         match self.conns.get(&conn) {
             Some(Conn::Incoming(waiting)) => waiting.peer.to_string(),
@@ -144,14 +145,14 @@ impl Node {
 
     fn join_subscriber(&mut self, conn: ConnId, topic: String, subscriber: String, asked: &ConnectionHeader) {
         let Some(mut reply) = self.publisher_header(&topic) else { return };
-        let same_host = self.answer_of_process(asked_to_meet(asked), &mut reply);
-        let origin = origin::told_in(asked);
+        let same_host = self.answer_process(requested_peer(asked), &mut reply);
+        let origin = origin::announced_in(asked);
         let is_used = same_host.is_some() || self.config.origin.is_some() && origin.is_some();
-        let delivery = said_delivery(asked).filter(|_| is_used);
+        let delivery = announced_delivery_id(asked).filter(|_| is_used);
         if delivery.is_some() {
             announce_statements(&mut reply);
         }
-        let address = self.no_longer_incoming(conn);
+        let address = self.count_as_linked(conn);
         let stats = Arc::new(LinkStats::default());
         let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
         let row = Linked { topic: of, node, uri, address, datagram_port: None, stats: Arc::clone(&stats) };
@@ -171,7 +172,7 @@ impl Node {
         self.events.push_back(NodeEvent::SubscriberJoined(link));
     }
 
-    /// What we say of a topic that we publish.
+    /// The header that describes a topic of this node.
     pub(super) fn publisher_header(&self, topic: &str) -> Option<ConnectionHeader> {
         let spec = self.publications.get(topic)?;
         let mut header = ConnectionHeader::new([
@@ -182,7 +183,7 @@ impl Node {
             ("topic", topic),
             ("type", &spec.type_name),
         ]);
-        origin::tell(&mut header, self.config.origin);
+        origin::announce(&mut header, self.config.origin);
         Some(header)
     }
 }

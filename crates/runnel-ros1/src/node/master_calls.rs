@@ -1,4 +1,4 @@
-//! What the node calls its master for, and what it makes of the answers.
+//! Calls to the master, and the handling of its answers.
 
 use std::time::Duration;
 
@@ -6,28 +6,28 @@ use runnel_core::time::Instant;
 
 use super::event::{NodeEvent, Role};
 use super::fault::{MasterFault, PeerFault};
-use super::registrar::{Ask, Owner};
+use super::registrar::{MasterRequest, NameOwner};
 use super::timer::Timer;
 use super::{Node, Purpose, strings};
 use crate::answer::Answer;
+use crate::peer_text::{sanitize, sanitize_value};
 use crate::rpc::{CallError, CallOptions};
-use crate::told::{brief, told};
 use crate::xmlrpc::Value;
 
-/// How long the master may take over a call.
+/// Time for the master to answer a call.
 const MASTER_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long unregistering may take when the node closes.
+/// Time for unregistering when the node closes.
 const CLOSE_DEADLINE: Duration = Duration::from_secs(1);
 
 impl Node {
     /// Makes the calls to the master that are due.
     pub(super) fn ask_master(&mut self, now: Instant) {
-        while let Some(ask) = self.registrar.next_ask(now) {
+        while let Some(ask) = self.registrar.next_request(now) {
             match ask {
-                Ask::Register(role, topic) => self.register(now, role, topic),
-                Ask::Unregister(role, topic) => self.unregister(now, role, topic),
-                Ask::Owner => self.ask_owner(now),
+                MasterRequest::Register(role, topic) => self.register(now, role, topic),
+                MasterRequest::Unregister(role, topic) => self.unregister(now, role, topic),
+                MasterRequest::NameOwner => self.ask_owner(now),
             }
         }
     }
@@ -82,7 +82,7 @@ impl Node {
         topic: &str,
         answer: Result<Value, CallError>,
     ) {
-        match answer.map_err(Failure::from).and_then(|value| granted(&value)) {
+        match answer.map_err(Failure::from).and_then(|value| answer_value(&value)) {
             Ok(value) => {
                 if !self.registrar.registered(role, topic, true) {
                     return;
@@ -91,12 +91,12 @@ impl Node {
                 match role {
                     Role::Subscriber => match strings(&value) {
                         Some(uris) => self.publishers_answered(now, topic, &uris),
-                        None => self.tell_trouble(PeerFault::NotAPublisherList {
+                        None => self.report_fault(PeerFault::NotAPublisherList {
                             topic: topic.to_owned(),
-                            answer: brief(&value),
+                            answer: sanitize_value(&value),
                         }),
                     },
-                    Role::ParamSubscriber => self.parameter_told(topic, &value),
+                    Role::ParamSubscriber => self.on_parameter_changed(topic, &value),
                     _ => {}
                 }
             }
@@ -128,28 +128,28 @@ impl Node {
     }
 
     pub(super) fn owner_answered(&mut self, now: Instant, answer: Result<Value, CallError>) {
-        let owner = match answer.map_err(Failure::from).and_then(|value| granted(&value)) {
-            Ok(uri) if uri.as_str() == Some(&self.uri()) => Owner::Us,
-            Ok(_) => Owner::Another,
-            Err(Failure::Refused(_)) => Owner::Nobody,
+        let owner = match answer.map_err(Failure::from).and_then(|value| answer_value(&value)) {
+            Ok(uri) if uri.as_str() == Some(&self.uri()) => NameOwner::Us,
+            Ok(_) => NameOwner::Another,
+            Err(Failure::Refused(_)) => NameOwner::Nobody,
             Err(Failure::Silent(why)) => return self.master_silent(now, why),
         };
-        if self.registrar.owner_is(now, &owner) {
+        if self.registrar.on_owner(now, &owner) {
             self.timers.schedule(Timer::Lists, self.registrar.additive_until());
-            self.events.push_back(NodeEvent::MasterBack);
-        } else if owner == Owner::Another {
+            self.events.push_back(NodeEvent::MasterReconnected);
+        } else if owner == NameOwner::Another {
             let reason = "another node registered with the same name while the master was away".to_owned();
             self.events.push_back(NodeEvent::Stopped { reason });
         }
     }
 
     fn master_silent(&mut self, now: Instant, why: MasterFault) {
-        if self.registrar.unanswered(now) {
+        if self.registrar.on_no_answer(now) {
             self.events.push_back(NodeEvent::MasterUnreachable { why });
         }
     }
 
-    /// Unregisters all of these in one call.
+    /// Unregisters these entries in one call.
     pub(super) fn unregister_all(&mut self, now: Instant, known: &[(Role, String)]) {
         let calls: Vec<Value> = known.iter().map(|(role, topic)| self.unregistration(*role, topic)).collect();
         let options = one_deadline(CLOSE_DEADLINE);
@@ -157,7 +157,7 @@ impl Node {
         self.calls.insert(call, Purpose::Close);
     }
 
-    /// Our name, and what was registered with its address, in the method's order.
+    /// The node's name and the registered address, in the order of the method's parameters.
     fn unregistration_params(&self, role: Role, topic: &str) -> [Value; 3] {
         let (name, uri) = (self.config.name.as_str().into(), Value::from(self.uri()));
         match role {
@@ -177,11 +177,11 @@ impl Node {
     }
 }
 
-/// Why a call to the master brought nothing.
+/// Why a call to the master failed.
 enum Failure {
-    /// It answered that it will not.
+    /// The master answered with a refusal.
     Refused(MasterFault),
-    /// It did not answer.
+    /// The master did not answer.
     Silent(MasterFault),
 }
 
@@ -194,13 +194,13 @@ impl From<CallError> for Failure {
     }
 }
 
-/// The value of an answer that grants what was asked.
-fn granted(answer: &Value) -> Result<Value, Failure> {
+/// The value of a successful answer.
+fn answer_value(answer: &Value) -> Result<Value, Failure> {
     let answer = Answer::parse(answer).map_err(|error| Failure::Refused(error.into()))?;
-    answer.granted().cloned().map_err(|why| Failure::Refused(MasterFault::Declined(told(why))))
+    answer.into_result().cloned().map_err(|why| Failure::Refused(MasterFault::Declined(sanitize(why))))
 }
 
-/// How the master is called: whoever waits behind a call that it does not answer learns so together with that one.
+/// One deadline for a call and its waiting time, so that calls queued behind an unanswered one fail together with it.
 fn one_deadline(timeout: Duration) -> CallOptions {
     CallOptions { timeout, total_timeout: timeout, keep_open: true }
 }
@@ -210,7 +210,7 @@ fn unregister_method(role: Role) -> &'static str {
         Role::Publisher => "unregisterPublisher",
         Role::Subscriber => "unregisterSubscriber",
         Role::Service => "unregisterService",
-        // One that is set stays, and is never unregistered.
+        // A set parameter stays and is never unregistered.
         Role::ParamSubscriber | Role::Parameter => "unsubscribeParam",
     }
 }

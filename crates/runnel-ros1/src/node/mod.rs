@@ -1,7 +1,7 @@
-//! One ROS 1 node without I/O: its registrations with the master, its slave API, and the making of its links.
+//! One ROS 1 node without I/O: registrations with the master, slave API, and handshakes of its links.
 //!
-//! A link is the node's business until both headers are good. Then an event gives its connection away: messages are
-//! the affair of whoever drives the node, which tells [`Node::handle_closed`] when the connection ends.
+//! A link belongs to the node until both headers are accepted. Then an event hands its connection to the driver,
+//! which transfers the messages and calls [`Node::handle_closed`] when the connection ends.
 //!
 //! ```text
 //!  advertise, subscribe ─► registrar ─► rpc ─► master
@@ -12,6 +12,7 @@
 
 mod config;
 mod conn;
+mod connect_limit;
 mod event;
 mod fault;
 mod incoming;
@@ -25,7 +26,6 @@ mod service_links;
 mod services;
 mod slave_api;
 mod timer;
-mod turns;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
@@ -47,14 +47,14 @@ use crate::net::{ConnId, Transmit};
 use crate::rpc::{CallError, CallId, RpcConfig, RpcEvent, RpcPeer, Uri, UriError};
 use crate::xmlrpc::Value;
 use conn::{Caller, Conn, Linked, Purpose};
+use connect_limit::ConnectLimiter;
 use incoming::HalfOpen;
 use outgoing::Subscription;
 use registrar::Registrar;
 use service_links::ServiceLink;
 use timer::Timer;
-use turns::Turns;
 
-/// Which listening socket of a node a connection came in on.
+/// The listening socket on which a connection arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Port {
     /// The slave API.
@@ -72,18 +72,18 @@ pub struct Node {
     publications: LiteMap<String, TopicSpec>,
     subscriptions: LiteMap<String, Subscription>,
     services: LiteMap<String, ServiceSpec>,
-    /// Those that are set for this node.
+    /// Parameters that are set for this node.
     parameters: LiteMap<String, Value>,
     service_links: LiteMap<ServiceLinkId, ServiceLink>,
     last_service_link: u64,
-    /// URIs of the nodes of this process, ourselves included.
-    locals: BTreeSet<String>,
+    /// URIs of the nodes of this process, this one included.
+    local_nodes: BTreeSet<String>,
     conns: LiteMap<ConnId, Conn>,
-    turns: Turns,
+    connect_limit: ConnectLimiter,
     half_open: HalfOpen,
-    /// Incoming connections whose header was good, and subscribers that get datagrams.
+    /// Incoming connections whose header was accepted, and UDPROS subscribers.
     linked_count: usize,
-    /// The number of the last link of datagrams to a subscriber.
+    /// The connection id of the last UDPROS link to a subscriber.
     last_datagram_link: u32,
     /// The number of the last token.
     last_token: u64,
@@ -94,10 +94,10 @@ pub struct Node {
 }
 
 impl Node {
-    /// A node that has told nobody of itself yet.
+    /// A node that has not registered with the master yet.
     pub fn new(config: NodeConfig) -> Self {
         Self {
-            locals: BTreeSet::from([canonical(&config.uri()).unwrap_or_default()]),
+            local_nodes: BTreeSet::from([canonical(&config.uri()).unwrap_or_default()]),
             config,
             rpc: RpcPeer::new(RpcConfig::default()),
             registrar: Registrar::new(),
@@ -108,7 +108,7 @@ impl Node {
             service_links: LiteMap::new(),
             last_service_link: 0,
             conns: LiteMap::new(),
-            turns: Turns::default(),
+            connect_limit: ConnectLimiter::default(),
             half_open: HalfOpen::default(),
             linked_count: 0,
             last_datagram_link: 0,
@@ -130,23 +130,23 @@ impl Node {
         self.config.uri()
     }
 
-    /// How many connections are open or being opened, as far as the node knows, those given away included.
+    /// Connections that are open or being opened, as far as the node knows, including those handed to the driver.
     pub fn connection_count(&self) -> usize {
         self.conns.len() + self.rpc.connection_count()
     }
 
-    /// Whether a connection is one of those.
+    /// Whether [`Node::connection_count`] counts this connection.
     pub fn owns(&self, conn: ConnId) -> bool {
         self.conns.contains_key(&conn) || self.rpc.owns(conn)
     }
 
-    /// Names the other nodes of this process, whose messages need no connection.
-    pub fn set_locals(&mut self, uris: impl IntoIterator<Item = String>) {
+    /// Sets the other nodes of this process, with which messages need no connection.
+    pub fn set_local_nodes(&mut self, uris: impl IntoIterator<Item = String>) {
         let same = |uri: String| canonical(&uri).unwrap_or(uri);
-        self.locals = uris.into_iter().chain([self.config.uri()]).map(same).collect();
+        self.local_nodes = uris.into_iter().chain([self.config.uri()]).map(same).collect();
     }
 
-    /// Publishes a topic. Again for the same topic: checks the type, and latches if either asked for it.
+    /// Publishes a topic. A second call for the same topic checks the type, and latches if either call asked for it.
     ///
     /// # Errors
     /// When the node publishes the topic with another type.
@@ -162,7 +162,8 @@ impl Node {
         Ok(())
     }
 
-    /// Subscribes to a topic. Again for the same topic: checks the type, and gives up UDPROS unless both asked for it.
+    /// Subscribes to a topic. A second call for the same topic checks the type, and leaves UDPROS unless both calls
+    /// asked for it.
     ///
     /// # Errors
     /// When the node subscribes to the topic with another type.
@@ -170,7 +171,7 @@ impl Node {
         if let Some(has) = self.subscriptions.get(&spec.topic) {
             same_type(&has.spec, &spec)?;
             if !spec.udpros {
-                self.leave_datagrams(now, &spec.topic);
+                self.switch_to_tcpros(now, &spec.topic);
             }
             return Ok(());
         }
@@ -180,14 +181,14 @@ impl Node {
         Ok(())
     }
 
-    /// Publishes a topic no longer: closes its links.
+    /// Stops publishing a topic and closes its links.
     pub fn unadvertise(&mut self, now: Instant, topic: &str) {
         if self.publications.remove(topic).is_none() {
             return;
         }
         for conn in self.subscribers_of(topic) {
-            if let Some(Conn::SubscriberDatagrams(asking)) = self.conns.remove(&conn) {
-                self.answer_without_datagrams(now, *asking, "the topic is published no longer");
+            if let Some(Conn::SubscriberDatagrams(request)) = self.conns.remove(&conn) {
+                self.answer_without_datagrams(now, *request, "the topic is no longer published");
             }
             self.linked_count -= 1;
             self.close(conn);
@@ -197,18 +198,18 @@ impl Node {
         self.ask_master(now);
     }
 
-    /// Subscribes to a topic no longer: closes its links.
+    /// Stops subscribing to a topic and closes its links.
     pub fn unsubscribe(&mut self, now: Instant, topic: &str) {
         self.end_links(topic);
         if self.subscriptions.remove(topic).is_none() {
             return;
         }
         self.registrar.forget(Role::Subscriber, topic);
-        self.give_turns(now);
+        self.start_waiting_connections(now);
         self.ask_master(now);
     }
 
-    /// Unregisters everything; [`NodeEvent::Closed`] follows within a second, once.
+    /// Unregisters everything. [`NodeEvent::Closed`] follows once, within a second.
     pub fn begin_close(&mut self, now: Instant) {
         let Some(known) = self.registrar.end() else { return };
         if known.is_empty() {
@@ -218,7 +219,7 @@ impl Node {
         }
     }
 
-    /// A connection came in. `None`: too many, it is to be closed.
+    /// A connection has arrived. `None`: too many connections, so this one must be closed.
     pub fn handle_accepted(&mut self, now: Instant, port: Port, peer: SocketAddr) -> Option<ConnId> {
         match port {
             Port::Rpc => {
@@ -230,7 +231,7 @@ impl Node {
         }
     }
 
-    /// A connection that was asked for stands.
+    /// A requested connection is open.
     pub fn handle_connected(&mut self, now: Instant, conn: ConnId) {
         match self.conns.get(&conn) {
             Some(Conn::Publisher { topic, uri, .. }) => {
@@ -242,7 +243,7 @@ impl Node {
         }
     }
 
-    /// A datagram socket that was asked for is open at this port.
+    /// A requested datagram socket is open at this port.
     pub fn handle_bound(&mut self, now: Instant, conn: ConnId, port: u16) {
         match self.conns.get(&conn) {
             Some(Conn::PublisherDatagrams { topic, uri, .. }) => {
@@ -254,14 +255,14 @@ impl Node {
         }
     }
 
-    /// Bytes arrived on a connection that is not given away.
+    /// Bytes have arrived on a connection that is not handed to the driver.
     pub fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8]) {
         match self.conns.get(&conn) {
             Some(Conn::Incoming(_)) => self.incoming_data(conn, bytes),
             Some(Conn::Publisher { topic, uri, .. }) => {
                 let (topic, uri) = (topic.clone(), uri.clone());
                 self.link_data(conn, &topic, &uri, bytes);
-                self.give_turns(now);
+                self.start_waiting_connections(now);
             }
             Some(Conn::ServiceLink(link)) => self.service_data(*link, bytes),
             Some(_) => {}
@@ -272,20 +273,20 @@ impl Node {
         }
     }
 
-    /// A connection ended, or could not be made.
+    /// A connection has ended or could not be opened.
     pub fn handle_closed(&mut self, now: Instant, conn: ConnId, why: Option<&str>) {
         match self.remove_conn(conn) {
-            Some(Conn::Incoming(_)) => self.no_longer_half_open(conn),
+            Some(Conn::Incoming(_)) => self.remove_half_open(conn),
             Some(Conn::Publisher { topic, uri, .. }) => {
                 self.link_closed(now, &topic, &uri, why);
-                self.give_turns(now);
+                self.start_waiting_connections(now);
             }
             Some(Conn::PublisherDatagrams { topic, uri, .. }) => {
                 self.no_datagrams(now, &topic, &uri, why.unwrap_or("no datagram socket"));
             }
-            Some(Conn::SubscriberDatagrams(asking)) => {
+            Some(Conn::SubscriberDatagrams(request)) => {
                 self.linked_count -= 1;
-                self.answer_without_datagrams(now, *asking, why.unwrap_or("no datagram socket"));
+                self.answer_without_datagrams(now, *request, why.unwrap_or("no datagram socket"));
             }
             Some(Conn::LinkedPublisher(link)) => self.link_ended(now, &link.topic, &link.uri, why),
             Some(Conn::Subscriber(_) | Conn::ServiceClient) => self.linked_count -= 1,
@@ -297,7 +298,7 @@ impl Node {
         }
     }
 
-    /// Time has passed.
+    /// Does the work that is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some((_, timer)) = self.timers.pop_due(now) {
             match timer {
@@ -309,7 +310,7 @@ impl Node {
         }
         self.rpc.handle_timeout(now);
         self.serve_rpc(now);
-        self.give_turns(now);
+        self.start_waiting_connections(now);
         self.ask_master(now);
     }
 
@@ -321,12 +322,12 @@ impl Node {
             .min()
     }
 
-    /// What is to be done with sockets next.
+    /// The next socket operation.
     pub fn poll_transmit(&mut self) -> Option<Transmit> {
         self.transmits.pop_front().or_else(|| self.rpc.poll_transmit())
     }
 
-    /// What has happened; to be asked when [`Node::poll_transmit`] has nothing more.
+    /// The next event. Call it after [`Node::poll_transmit`] has returned `None`.
     pub fn poll_event(&mut self) -> Option<NodeEvent> {
         self.events.pop_front()
     }
@@ -340,16 +341,16 @@ impl Node {
                     }
                 }
                 RpcEvent::Answered { call, result } => self.answered(now, call, result),
-                RpcEvent::KeptLost => {
+                RpcEvent::KeptConnectionLost => {
                     if self.registrar.connection_lost() {
                         self.ask_owner(now);
                     }
                 }
-                RpcEvent::Refused { peer, why } => self.tell_trouble(PeerFault::Client { peer, fault: why }),
+                RpcEvent::Refused { peer, why } => self.report_fault(PeerFault::Client { peer, fault: why }),
             }
         }
-        // The master may have told that publishers are gone which others waited for.
-        self.give_turns(now);
+        // The master may have reported the end of publishers that other links waited for.
+        self.start_waiting_connections(now);
     }
 
     fn answered(&mut self, now: Instant, call: CallId, result: Result<Value, CallError>) {
@@ -370,7 +371,7 @@ impl Node {
     fn subscribers_of(&self, topic: &str) -> Vec<ConnId> {
         let of_topic = |(conn, role): (&ConnId, &Conn)| match role {
             Conn::Subscriber(link) if link.topic == topic => Some(*conn),
-            Conn::SubscriberDatagrams(asking) if asking.topic == topic => Some(*conn),
+            Conn::SubscriberDatagrams(request) if request.topic == topic => Some(*conn),
             _ => None,
         };
         self.conns.iter().filter_map(of_topic).collect()
@@ -384,17 +385,17 @@ impl Node {
         self.transmits.push_back(Transmit::Close { conn });
     }
 
-    fn tell_trouble(&mut self, why: PeerFault) {
-        self.events.push_back(NodeEvent::PeerTrouble { why });
+    fn report_fault(&mut self, why: PeerFault) {
+        self.events.push_back(NodeEvent::PeerFault { why });
     }
 }
 
-/// The texts of an array of texts.
+/// The strings of an array of strings.
 fn strings(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|element| element.as_str().map(str::to_owned)).collect()
 }
 
-/// The one way in which a node's URI is written here: nodes are told apart by host and port.
+/// The canonical form of a node's URI, in which nodes are compared by host and port.
 fn canonical(uri: &str) -> Result<String, UriError> {
     let path = "/".to_owned();
     Uri::parse(uri).map(|uri| Uri { path, ..uri }.to_string())

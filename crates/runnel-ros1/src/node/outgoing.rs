@@ -1,5 +1,5 @@
-//! Links to publishers: ask the publisher's node where its messages are, connect, exchange headers; and the same
-//! again, ever more slowly, when a step fails, for as long as the publisher is listed.
+//! Links to publishers: request the topic's address from the publisher's node, connect, exchange headers. Failed
+//! steps are retried with growing pauses for as long as the publisher is listed.
 
 mod datagrams;
 mod link;
@@ -17,25 +17,25 @@ use super::{Conn, Linked, Node, Purpose};
 use super::{origin, same_host};
 use crate::header::{ConnectionHeader, MAX_HEADER};
 use crate::net::{ConnId, Endpoint, Transmit};
+use crate::peer_text::sanitize;
 use crate::rpc::{CallError, CallId, CallOptions, Uri};
 use crate::tcpros::FrameReader;
-use crate::told::told;
 use crate::xmlrpc::Value;
 use datagrams::Address;
 pub(super) use link::Subscription;
 use link::{Link, LinkState};
 
-/// How long a publisher may take over one step.
+/// Time for a publisher to complete one step.
 const STEP_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long a node may take until it has said where the messages of a topic are, while others of its topics are asked for.
+/// Time for a node to answer `requestTopic` while other topics of it are requested.
 const LONGEST_REQUEST: Duration = Duration::from_secs(60);
 
-/// How long the pauses are when it is told that a link is not to be had again which the other end has closed: the master
-/// tells that a publisher is gone a moment after it went, or a second on a busy machine.
+/// Pause from which a link that the publisher has closed counts as lost. The master reports the end of a publisher a
+/// moment later, or a second later on a busy machine.
 const ENDED_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause.
+/// Longest pause between attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
 
 impl Node {
@@ -43,7 +43,7 @@ impl Node {
         self.subscriptions.get_mut(topic)?.links.get_mut(uri)
     }
 
-    /// Asks a publisher where its messages are, once there is a socket if datagrams are wanted.
+    /// Requests the address of a topic from a publisher, after opening a socket if UDPROS is wanted.
     fn ask_address(&mut self, now: Instant, topic: &str, uri: &str) {
         let Some(subscription) = self.subscriptions.get(topic) else { return };
         let wanted = subscription.spec.udpros;
@@ -55,7 +55,7 @@ impl Node {
         }
     }
 
-    /// Sends `requestTopic` with these offers before that of TCPROS.
+    /// Calls `requestTopic` with these offers, and TCPROS as the last.
     pub(super) fn request_topic_of(
         &mut self,
         now: Instant,
@@ -67,7 +67,7 @@ impl Node {
         let to = match Uri::parse(uri) {
             Ok(to) => to,
             Err(fault) => {
-                return self.tell_trouble(PeerFault::PublisherUri { topic: topic.to_owned(), fault });
+                return self.report_fault(PeerFault::PublisherUri { topic: topic.to_owned(), fault });
             }
         };
         offers.push(Value::Array(vec!["TCPROS".into()]));
@@ -93,7 +93,7 @@ impl Node {
             Some(LinkState::ExpectAddress { call: expected, datagrams }) if *expected == call => *datagrams,
             _ => return,
         };
-        // Who could not be asked, or did not answer, has declined nothing.
+        // A node that could not be reached, or did not answer, has declined nothing.
         let answered = matches!(answer, Ok(_) | Err(CallError::Fault { .. } | CallError::BadResponse { .. }));
         let address = match answer {
             Ok(value) => Address::of(&value),
@@ -118,10 +118,10 @@ impl Node {
         }
     }
 
-    /// Connects to a publisher, or has the link wait for its turn.
+    /// Connects to a publisher, or queues the link if too many attempts are in progress there.
     fn connect_link(&mut self, now: Instant, topic: &str, uri: &str, to: Endpoint) {
-        if !self.turns.begin(&to, (topic.to_owned(), uri.to_owned())) {
-            return self.set_link(topic, uri, LinkState::ExpectTurn { to });
+        if !self.connect_limit.begin(&to, (topic.to_owned(), uri.to_owned())) {
+            return self.set_link(topic, uri, LinkState::ExpectSlot { to });
         }
         let (conn, until) = (self.rpc.new_conn_id(), now + STEP_DEADLINE);
         self.transmits.push_back(Transmit::Connect { conn, to: to.clone() });
@@ -129,21 +129,21 @@ impl Node {
         self.set_link(topic, uri, LinkState::ExpectConnection { conn, until });
     }
 
-    /// A connection is no more, or no longer what it was.
+    /// Removes a connection that has ended or changed its role.
     pub(super) fn remove_conn(&mut self, conn: ConnId) -> Option<Conn> {
         let removed = self.conns.remove(&conn);
         if let Some(Conn::Publisher { to, .. }) = &removed {
-            self.turns.end(to);
+            self.connect_limit.end(to);
         }
         removed
     }
 
-    /// Connects links that wait for their turn, as far as others have made way.
-    pub(super) fn give_turns(&mut self, now: Instant) {
-        while let Some((to, (topic, uri))) = self.turns.next() {
-            // Its link may be gone meanwhile, or begun anew.
+    /// Connects waiting links for which a slot is free.
+    pub(super) fn start_waiting_connections(&mut self, now: Instant) {
+        while let Some((to, (topic, uri))) = self.connect_limit.next() {
+            // The link may have ended or started again meanwhile.
             let state = self.link_mut(&topic, &uri).map(|link| &link.state);
-            if matches!(state, Some(LinkState::ExpectTurn { to: wanted }) if *wanted == to) {
+            if matches!(state, Some(LinkState::ExpectSlot { to: wanted }) if *wanted == to) {
                 self.connect_link(now, &topic, &uri, to);
             }
         }
@@ -160,7 +160,7 @@ impl Node {
         }
     }
 
-    /// What was asked in a state that is over is asked no longer.
+    /// Cancels the call of a state that has ended.
     fn cancel_call_of(&mut self, state: &LinkState) {
         if let LinkState::ExpectAddress { call, .. } = state {
             self.rpc.cancel(*call);
@@ -168,12 +168,12 @@ impl Node {
         }
     }
 
-    /// The link's present state has no deadline any more.
+    /// Removes the deadline of the link's current state.
     fn clear_link_timer(&mut self, topic: &str, uri: &str) {
         self.timers.cancel(&Timer::Link { topic: topic.to_owned(), uri: uri.to_owned() });
     }
 
-    /// A link's time is over: a step that failed, or the pause before the next try.
+    /// The deadline of a link has passed: a step has timed out, or the pause before the next attempt is over.
     pub(super) fn link_due(&mut self, now: Instant, topic: &str, uri: &str) {
         let Some(link) = self.link_mut(topic, uri) else { return };
         match link.state {
@@ -190,8 +190,8 @@ impl Node {
         }
     }
 
-    /// Tries a link again after a pause. One that the master does not list (it died with or after a former master)
-    /// is given up when the pauses have become long.
+    /// Retries a link after a pause. A link to a publisher that the master does not list, which died with or after a
+    /// former master, is given up once the pauses are long.
     fn try_later(&mut self, now: Instant, topic: &str, uri: &str, fault: LinkFault) {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         let Some(link) = subscription.links.get_mut(uri) else { return };
@@ -199,18 +199,18 @@ impl Node {
             if let Some(link) = subscription.links.remove(uri) {
                 self.cancel_call_of(&link.state);
             }
-            return self.tell_link_trouble(topic, uri, fault, NextStep::GiveUp);
+            return self.report_link_fault(topic, uri, fault, NextStep::GiveUp);
         }
-        let news = link.tell_at.take_if(|at| link.pause >= *at).is_some();
+        let news = link.report_at.take_if(|at| link.pause >= *at).is_some();
         self.pause_link(now, topic, uri);
         if news {
-            self.tell_link_trouble(topic, uri, fault, NextStep::Retry);
+            self.report_link_fault(topic, uri, fault, NextStep::Retry);
         }
     }
 
-    fn tell_link_trouble(&mut self, topic: &str, uri: &str, fault: LinkFault, next: NextStep) {
+    fn report_link_fault(&mut self, topic: &str, uri: &str, fault: LinkFault, next: NextStep) {
         let (topic, uri) = (topic.to_owned(), uri.to_owned());
-        self.tell_trouble(PeerFault::Publisher { topic, uri, fault, next });
+        self.report_fault(PeerFault::Publisher { topic, uri, fault, next });
     }
 
     fn pause_link(&mut self, now: Instant, topic: &str, uri: &str) {
@@ -220,10 +220,10 @@ impl Node {
         self.set_link(topic, uri, LinkState::Waiting { until });
     }
 
-    /// The connection to a publisher stands: say who we are.
+    /// The connection to a publisher is open: send the header.
     pub(super) fn link_connected(&mut self, now: Instant, conn: ConnId, topic: &str, uri: &str) {
         let Some(mut header) = self.subscriber_header(topic) else { return };
-        let token = self.tell_of_process(&mut header);
+        let token = self.announce_process(&mut header);
         if token.is_some() || self.config.origin.is_some() {
             same_host::announce_statements(&mut header);
         }
@@ -233,7 +233,7 @@ impl Node {
         self.set_link(topic, uri, LinkState::ExpectHeader { conn, until, reader, token });
     }
 
-    /// What we say of a topic that we subscribe to.
+    /// The header that describes a subscription of this node.
     pub(super) fn subscriber_header(&self, topic: &str) -> Option<ConnectionHeader> {
         let spec = &self.subscriptions.get(topic)?.spec;
         let mut header = ConnectionHeader::new([
@@ -243,11 +243,11 @@ impl Node {
             ("topic", topic),
             ("type", &spec.type_name),
         ]);
-        origin::tell(&mut header, self.config.origin);
+        origin::announce(&mut header, self.config.origin);
         Some(header)
     }
 
-    /// Bytes of a publisher before its header is whole.
+    /// Bytes of the publisher's header have arrived.
     pub(super) fn link_data(&mut self, conn: ConnId, topic: &str, uri: &str, mut bytes: &[u8]) {
         let Some(Link { state: LinkState::ExpectHeader { reader, token, .. }, .. }) =
             self.link_mut(topic, uri)
@@ -266,14 +266,14 @@ impl Node {
                     Some(Conn::Publisher { to, .. }) => to.to_string(),
                     _ => String::new(),
                 };
-                let joining = Joining { conn, address, datagrams: None, token, rest: bytes };
-                self.join_publisher(topic, uri, &header, joining);
+                let accepted = AcceptedHeader { conn, address, datagrams: None, token, rest: bytes };
+                self.join_publisher(topic, uri, &header, accepted);
             }
             Err(fault) => {
                 self.remove_conn(conn);
                 self.close(conn);
                 self.set_link(topic, uri, LinkState::Refused);
-                self.tell_link_trouble(topic, uri, fault.into(), NextStep::Nothing);
+                self.report_link_fault(topic, uri, fault.into(), NextStep::Nothing);
             }
         }
     }
@@ -281,7 +281,7 @@ impl Node {
     fn check_publisher(&self, topic: &str, bytes: &[u8]) -> Result<ConnectionHeader, HandshakeFault> {
         let header = ConnectionHeader::parse(bytes)?;
         if let Some(why) = header.get("error") {
-            return Err(HandshakeFault::RefusesUs(told(why)));
+            return Err(HandshakeFault::Rejected(sanitize(why)));
         }
         let (md5, type_name) = (header.require("md5sum")?, header.require("type")?);
         header.bounded("callerid")?;
@@ -293,8 +293,14 @@ impl Node {
         Ok(header)
     }
 
-    fn join_publisher(&mut self, topic: &str, uri: &str, header: &ConnectionHeader, joining: Joining<'_>) {
-        let Joining { conn, address, datagrams, token, rest } = joining;
+    fn join_publisher(
+        &mut self,
+        topic: &str,
+        uri: &str,
+        header: &ConnectionHeader,
+        accepted: AcceptedHeader<'_>,
+    ) {
+        let AcceptedHeader { conn, address, datagrams, token, rest } = accepted;
         self.clear_link_timer(topic, uri);
         if let Some(link) = self.link_mut(topic, uri) {
             *link = Link { state: LinkState::Linked { conn }, ..Link::new() };
@@ -318,27 +324,27 @@ impl Node {
             latching: header.get("latching") == Some("1"),
             rest: rest.to_vec(),
             datagrams,
-            same_host: same_host::answered(header, token),
-            delivery: (datagrams.is_none() && same_host::says_statements(header))
-                .then(|| same_host::link_name(token)),
-            origin: origin::told_in(header),
+            same_host: same_host::answered_peer(header, token),
+            delivery: (datagrams.is_none() && same_host::has_statements(header))
+                .then(|| same_host::delivery_id(token)),
+            origin: origin::announced_in(header),
             stats,
         }));
     }
 
-    /// The connection to a publisher has ended before the link stood.
+    /// The connection to a publisher has ended before the link was established.
     pub(super) fn link_closed(&mut self, now: Instant, topic: &str, uri: &str, why: Option<&str>) {
         self.try_later(now, topic, uri, LinkFault::Closed(why.map(str::to_owned)));
     }
 
-    /// A link that stood has ended. A publisher that ends in good order closes its links a moment before the master
-    /// tells, so that says nothing yet.
+    /// An established link has ended. A publisher that shuts down closes its links a moment before the master reports
+    /// it, so this alone is no fault.
     pub(super) fn link_ended(&mut self, now: Instant, topic: &str, uri: &str, why: Option<&str>) {
         match why {
             Some(why) => self.try_later(now, topic, uri, LinkFault::Closed(Some(why.to_owned()))),
             None => {
                 if let Some(link) = self.link_mut(topic, uri) {
-                    link.tell_at = Some(ENDED_PAUSE);
+                    link.report_at = Some(ENDED_PAUSE);
                 }
                 self.pause_link(now, topic, uri);
             }
@@ -346,15 +352,15 @@ impl Node {
     }
 }
 
-/// What a link to a publisher is made of when its header is good.
-struct Joining<'a> {
+/// What is known of a link to a publisher when its header is accepted.
+struct AcceptedHeader<'a> {
     conn: ConnId,
-    /// Of the other end.
+    /// The address of the peer.
     address: String,
-    /// The number that its datagrams bear.
+    /// The connection id of the datagrams.
     datagrams: Option<u32>,
-    /// What we have told the other end, for the case that it is of the same host.
+    /// The token announced to the peer for shared memory.
     token: Option<u128>,
-    /// Bytes that came behind the header.
+    /// Bytes that arrived after the header.
     rest: &'a [u8],
 }

@@ -1,5 +1,5 @@
-//! Parameters: those that are to be set for this node, and those whose changes it wants to hear of. A master that comes
-//! back is told of both again.
+//! Parameters that the node sets, and its parameter subscriptions. Both are registered again with a master that
+//! returns.
 
 use runnel_core::time::Instant;
 
@@ -8,17 +8,17 @@ use super::{Node, Role};
 use crate::xmlrpc::Value;
 
 impl Node {
-    /// Sets a parameter, as command lines do with `_name:=value`. It stays when the node ends.
+    /// Sets a parameter, as `_name:=value` on a command line does. It stays when the node ends.
     pub fn set_parameter(&mut self, now: Instant, key: &str, value: Value) {
         self.registrar.want(Role::Parameter, key);
         self.parameters.insert(key.to_owned(), value);
         self.ask_master(now);
-        // A value that cannot be written is refused at once.
+        // A value that cannot be encoded is refused at once.
         self.serve_rpc(now);
     }
 
-    /// Has changes of a parameter, and of those below it, told as [`NodeEvent::ParameterChanged`], its present value
-    /// first. Once for each key.
+    /// Subscribes to a parameter and those in its namespace. [`NodeEvent::ParameterChanged`] reports each change, and
+    /// first the current value. Repeated calls for one key have no effect.
     pub fn watch_parameter(&mut self, now: Instant, key: &str) {
         self.registrar.want(Role::ParamSubscriber, key);
         self.ask_master(now);
@@ -30,7 +30,7 @@ impl Node {
         self.ask_master(now);
     }
 
-    /// What the master is called with, and the method; `None` if it is not wanted any more.
+    /// Method and parameters of the registration call; `None` if it is no longer wanted.
     pub(super) fn parameter_registration(&self, role: Role, key: &str) -> Option<(&'static str, [Value; 3])> {
         let name = Value::from(self.config.name.as_str());
         match role {
@@ -39,9 +39,9 @@ impl Node {
         }
     }
 
-    /// A parameter has a value, or none: then the master tells an empty struct.
-    pub(super) fn parameter_told(&mut self, key: &str, value: &Value) {
-        // What the original tells has a slash at its end.
+    /// A parameter has changed. The master reports a missing value as an empty struct.
+    pub(super) fn on_parameter_changed(&mut self, key: &str, value: &Value) {
+        // The original master sends keys with a slash at the end.
         let key = if key == "/" { key } else { key.trim_end_matches('/') }.to_owned();
         let value =
             Some(value.clone()).filter(|value| !matches!(value, Value::Struct(map) if map.is_empty()));

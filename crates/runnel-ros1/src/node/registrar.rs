@@ -1,9 +1,10 @@
-//! What the node has told the master and must still tell it.
+//! State of the node's registrations with the master.
 //!
-//! The node holds one connection to the master open; its end is the sign that the master died, and only then does a
-//! timer run. A master that answers again is asked who owns our name first, so that a newer node of the same name
-//! keeps it, and is then told everything anew. That is so too when it says that the name is ours: a new master may
-//! have been reached by one registration before we noticed, and an old one may have told us in vain of publishers.
+//! The node keeps one connection to the master open. The end of that connection is the sign that the master died;
+//! only then does a retry timer run. A master that answers again is first asked for the owner of the node's name, so
+//! that a newer node of that name keeps it. Then everything is registered again. That also happens when the master
+//! names this node as the owner: a new master may have received one registration before the node noticed, and an old
+//! one may have sent publisher updates that did not arrive.
 
 use litemap::LiteMap;
 use std::time::Duration;
@@ -12,96 +13,96 @@ use runnel_core::time::Instant;
 
 use super::event::Role;
 
-/// Calls to the master that may be under way at once.
+/// Calls to the master in progress at once.
 const OUTSTANDING: usize = 8;
 
-/// How long until the master is tried again.
-const RETRY: Duration = Duration::from_millis(500);
+/// Interval of attempts to reach the master.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How long a name that nobody owns must stay so before it is ours again: a newer node of our name that waited for
-/// the master tries every [`RETRY`] and is to be first.
-const DOUBT: Duration = Duration::from_millis(700);
+/// How long the master must report no owner of the node's name before the name is taken as free. A newer node of that
+/// name that waited for the master retries every [`RETRY_INTERVAL`] and must come first.
+const OWNER_CONFIRM_DELAY: Duration = Duration::from_millis(700);
 
-/// How long the publisher lists of a master that came back count as additions only.
-const ADDITIVE: Duration = Duration::from_secs(10);
+/// How long the publisher lists of a returned master only add publishers.
+const ADDITIVE_PERIOD: Duration = Duration::from_secs(10);
 
-/// What stands between the node and the master about one role in one topic.
+/// One registration, and its state at the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
-    /// It is to be registered; otherwise it is to be unregistered and forgotten.
+    /// It is to be registered; otherwise it is to be unregistered and removed.
     wanted: bool,
-    told: Told,
+    state: Registration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    /// The master has never heard of it.
+enum Registration {
+    /// The master has never received it.
     Nothing,
-    /// It has, perhaps, but not what is so now.
+    /// The master may have received it, but not its current state.
     Otherwise,
-    /// It is being told.
+    /// A call is in progress.
     Asked,
-    /// It knows.
+    /// The master has accepted it.
     Known,
-    /// It will not have it.
+    /// The master has refused it.
     Refused,
 }
 
 impl Entry {
     fn is_due(self) -> bool {
-        matches!(self.told, Told::Nothing | Told::Otherwise)
+        matches!(self.state, Registration::Nothing | Registration::Otherwise)
     }
 }
 
-/// How the node stands with the master.
+/// State of the connection to the master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    /// It answers, as far as is known.
+enum MasterState {
+    /// The master answers, as far as is known.
     Good,
-    /// It did not answer; it is tried again then.
+    /// The master did not answer; the next attempt is at `retry`.
     Silent { retry: Instant },
-    /// It is being asked who owns our name.
+    /// The owner of the node's name has been requested.
     Checking,
-    /// It says that nobody does, and is asked once more then.
+    /// The master reported no owner; it is asked once more at `again`.
     Doubting { again: Instant },
-    /// It is being asked once more.
+    /// The second request for the owner is in progress.
     Confirming,
-    /// Our name belongs to another, or the node is closing.
+    /// Another node owns the name, or this node is closing.
     Over,
 }
 
-/// What to ask of the master next.
+/// A call to make to the master.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Ask {
-    /// Register this role in this topic.
+pub(super) enum MasterRequest {
+    /// Register this role for this name.
     Register(Role, String),
     /// Unregister it.
     Unregister(Role, String),
-    /// Who owns our name.
-    Owner,
+    /// Look up the owner of the node's name.
+    NameOwner,
 }
 
-/// What the master says of our name.
+/// The owner of the node's name at the master.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Owner {
-    /// It is ours.
+pub(super) enum NameOwner {
+    /// This node.
     Us,
-    /// Nobody's: the master is new.
+    /// No node: the master is new.
     Nobody,
-    /// Another node's.
+    /// Another node.
     Another,
 }
 
 #[derive(Debug)]
 pub(super) struct Registrar {
     entries: LiteMap<(Role, String), Entry>,
-    standing: Standing,
+    master: MasterState,
     /// The node is closing.
     ended: bool,
-    /// The master has known us once, so that after a silence our name must be asked for.
+    /// The master has known this node. After an outage, the owner of the name must then be looked up.
     was_known: bool,
-    /// Its silence has been told.
-    silence_told: bool,
+    /// The outage has been reported.
+    is_outage_reported: bool,
     additive_until: Instant,
 }
 
@@ -109,168 +110,171 @@ impl Registrar {
     pub(super) fn new() -> Self {
         Self {
             entries: LiteMap::new(),
-            standing: Standing::Good,
+            master: MasterState::Good,
             ended: false,
             was_known: false,
-            silence_told: false,
+            is_outage_reported: false,
             additive_until: Instant::default(),
         }
     }
 
-    /// An entry is to be registered.
+    /// Requests a registration.
     pub(super) fn want(&mut self, role: Role, topic: &str) {
         let entry = self.entries.entry((role, topic.to_owned()));
-        let entry = entry.or_insert(Entry { wanted: true, told: Told::Nothing });
+        let entry = entry.or_insert(Entry { wanted: true, state: Registration::Nothing });
         if !entry.wanted {
-            *entry = Entry { wanted: true, told: Told::Otherwise };
+            *entry = Entry { wanted: true, state: Registration::Otherwise };
         }
     }
 
-    /// An entry is to be registered no longer.
+    /// Requests the end of a registration.
     pub(super) fn forget(&mut self, role: Role, topic: &str) {
         let key = (role, topic.to_owned());
         match self.entries.get_mut(&key) {
-            Some(Entry { told: Told::Nothing | Told::Refused, .. }) => {
+            Some(Entry { state: Registration::Nothing | Registration::Refused, .. }) => {
                 self.entries.remove(&key);
             }
-            Some(entry) => *entry = Entry { wanted: false, told: Told::Otherwise },
+            Some(entry) => *entry = Entry { wanted: false, state: Registration::Otherwise },
             None => {}
         }
     }
 
-    /// Forgets everything for good and gives what the master knows of or may. `None` the second time.
+    /// Ends all registrations for good. Returns those that the master knows or may know, and `None` the second time.
     pub(super) fn end(&mut self) -> Option<Vec<(Role, String)>> {
         if std::mem::replace(&mut self.ended, true) {
             return None;
         }
-        let ours = self.standing != Standing::Over;
-        self.standing = Standing::Over;
+        let ours = self.master != MasterState::Over;
+        self.master = MasterState::Over;
         let entries = std::mem::take(&mut self.entries).into_iter();
-        // A parameter stays when the node that had it set ends.
+        // A parameter stays when the node that set it ends.
         let entries = entries.filter(|((role, _), _)| *role != Role::Parameter);
-        let known = entries.filter(|(_, entry)| !matches!(entry.told, Told::Nothing | Told::Refused));
+        let known = entries
+            .filter(|(_, entry)| !matches!(entry.state, Registration::Nothing | Registration::Refused));
         Some(known.map(|(key, _)| key).filter(|_| ours).collect())
     }
 
-    /// True while the lists of a master that came back must not end links.
-    pub(super) fn lists_only_add(&self, now: Instant) -> bool {
+    /// True while the publisher lists of a returned master must not end links.
+    pub(super) fn is_list_additive(&self, now: Instant) -> bool {
         now < self.additive_until
     }
 
-    /// Until when that is so.
+    /// When that period ends.
     pub(super) fn additive_until(&self) -> Instant {
         self.additive_until
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        match self.standing {
-            Standing::Silent { retry: at } | Standing::Doubting { again: at } => Some(at),
+        match self.master {
+            MasterState::Silent { retry: at } | MasterState::Doubting { again: at } => Some(at),
             _ => None,
         }
     }
 
-    /// What to ask next; `None` when there is nothing or enough is under way.
-    pub(super) fn next_ask(&mut self, now: Instant) -> Option<Ask> {
-        match self.standing {
-            Standing::Silent { retry } if retry <= now => self.after_silence(),
-            Standing::Doubting { again } if again <= now => {
-                self.standing = Standing::Confirming;
-                Some(Ask::Owner)
+    /// The next call to make; `None` if there is none or enough are in progress.
+    pub(super) fn next_request(&mut self, now: Instant) -> Option<MasterRequest> {
+        match self.master {
+            MasterState::Silent { retry } if retry <= now => self.next_owner_lookup(),
+            MasterState::Doubting { again } if again <= now => {
+                self.master = MasterState::Confirming;
+                Some(MasterRequest::NameOwner)
             }
-            Standing::Good => self.next_registration(),
+            MasterState::Good => self.next_registration(),
             _ => None,
         }
     }
 
-    fn after_silence(&mut self) -> Option<Ask> {
+    fn next_owner_lookup(&mut self) -> Option<MasterRequest> {
         if self.was_known {
-            self.standing = Standing::Checking;
-            return Some(Ask::Owner);
+            self.master = MasterState::Checking;
+            return Some(MasterRequest::NameOwner);
         }
-        self.standing = Standing::Good;
+        self.master = MasterState::Good;
         self.next_registration()
     }
 
-    fn next_registration(&mut self) -> Option<Ask> {
-        let asked = self.entries.values().filter(|entry| entry.told == Told::Asked).count();
+    fn next_registration(&mut self) -> Option<MasterRequest> {
+        let asked = self.entries.values().filter(|entry| entry.state == Registration::Asked).count();
         if asked >= OUTSTANDING {
             return None;
         }
         let ((role, topic), entry) = self.entries.iter_mut().find(|(_, entry)| entry.is_due())?;
-        entry.told = Told::Asked;
-        let ask = if entry.wanted { Ask::Register } else { Ask::Unregister };
+        entry.state = Registration::Asked;
+        let ask = if entry.wanted { MasterRequest::Register } else { MasterRequest::Unregister };
         Some(ask(*role, topic.clone()))
     }
 
-    /// The master has registered the entry, or refused to. False if it was not being registered any more.
+    /// The master has accepted or refused a registration. False if it was no longer pending.
     pub(super) fn registered(&mut self, role: Role, topic: &str, accepted: bool) -> bool {
         self.was_known |= accepted;
-        self.silence_told = false;
+        self.is_outage_reported = false;
         let entry = self.entries.get_mut(&(role, topic.to_owned())).filter(|entry| entry.wanted);
         match entry {
-            Some(entry) => entry.told = if accepted { Told::Known } else { Told::Refused },
+            Some(entry) => entry.state = if accepted { Registration::Known } else { Registration::Refused },
             None => return false,
         }
         true
     }
 
-    /// The master has unregistered the entry.
+    /// The master has unregistered an entry.
     pub(super) fn unregistered(&mut self, role: Role, topic: &str) {
         let key = (role, topic.to_owned());
-        if self.entries.get(&key).is_some_and(|entry| !entry.wanted && entry.told == Told::Asked) {
+        if self.entries.get(&key).is_some_and(|entry| !entry.wanted && entry.state == Registration::Asked) {
             self.entries.remove(&key);
         }
     }
 
-    /// A call got no answer: everything that was asked is asked again. True if this is news.
-    pub(super) fn unanswered(&mut self, now: Instant) -> bool {
-        for entry in self.entries.iter_mut().map(|(_, entry)| entry).filter(|entry| entry.told == Told::Asked)
+    /// A call got no answer: all pending calls must be repeated. True if the outage is new.
+    pub(super) fn on_no_answer(&mut self, now: Instant) -> bool {
+        for entry in
+            self.entries.iter_mut().map(|(_, entry)| entry).filter(|entry| entry.state == Registration::Asked)
         {
-            entry.told = Told::Otherwise;
+            entry.state = Registration::Otherwise;
         }
-        if self.standing == Standing::Over {
+        if self.master == MasterState::Over {
             return false;
         }
-        self.standing = Standing::Silent { retry: now + RETRY };
-        !std::mem::replace(&mut self.silence_told, true)
+        self.master = MasterState::Silent { retry: now + RETRY_INTERVAL };
+        !std::mem::replace(&mut self.is_outage_reported, true)
     }
 
-    /// The open connection has ended: true if the master is to be asked who owns our name.
+    /// The open connection has ended. True if the owner of the node's name must be looked up.
     pub(super) fn connection_lost(&mut self) -> bool {
-        let ask = self.standing == Standing::Good && self.was_known;
+        let ask = self.master == MasterState::Good && self.was_known;
         if ask {
-            self.standing = Standing::Checking;
+            self.master = MasterState::Checking;
         }
         ask
     }
 
-    /// The master has said who owns our name. True if it is told everything anew.
-    pub(super) fn owner_is(&mut self, now: Instant, owner: &Owner) -> bool {
-        if self.standing == Standing::Over {
+    /// The master has named the owner of the node's name. True if everything is registered again.
+    pub(super) fn on_owner(&mut self, now: Instant, owner: &NameOwner) -> bool {
+        if self.master == MasterState::Over {
             return false;
         }
-        self.silence_told = false;
+        self.is_outage_reported = false;
         match owner {
-            Owner::Another => self.standing = Standing::Over,
-            Owner::Nobody if self.standing != Standing::Confirming => {
-                self.standing = Standing::Doubting { again: now + DOUBT };
+            NameOwner::Another => self.master = MasterState::Over,
+            NameOwner::Nobody if self.master != MasterState::Confirming => {
+                self.master = MasterState::Doubting { again: now + OWNER_CONFIRM_DELAY };
             }
-            Owner::Nobody | Owner::Us => {
-                self.standing = Standing::Good;
-                self.tell_anew(now, *owner == Owner::Us);
+            NameOwner::Nobody | NameOwner::Us => {
+                self.master = MasterState::Good;
+                self.mark_all_unregistered(now, *owner == NameOwner::Us);
                 return true;
             }
         }
         false
     }
 
-    /// Everything is to be told anew; what is not wanted is not worth telling to a master that does not know us.
-    fn tell_anew(&mut self, now: Instant, knows_us: bool) {
-        self.additive_until = now + ADDITIVE;
+    /// Marks everything as unregistered. Entries that are no longer wanted are dropped if the master does not know
+    /// the node.
+    fn mark_all_unregistered(&mut self, now: Instant, knows_us: bool) {
+        self.additive_until = now + ADDITIVE_PERIOD;
         self.entries.retain(|_, entry| entry.wanted || knows_us);
-        // A master that knows us has kept parameters, and what others have made of them since.
+        // A master that knows the node has kept its parameters, and later changes by other nodes.
         let anew = self.entries.iter_mut().filter(|((role, _), _)| !knows_us || *role != Role::Parameter);
-        anew.for_each(|(_, entry)| entry.told = Told::Otherwise);
+        anew.for_each(|(_, entry)| entry.state = Registration::Otherwise);
     }
 }
 
@@ -280,120 +284,138 @@ mod tests {
 
     const NOW: Instant = Instant(1_000_000_000);
 
-    fn register_a() -> Option<Ask> {
-        Some(Ask::Register(Role::Publisher, "/a".into()))
+    fn register_a() -> Option<MasterRequest> {
+        Some(MasterRequest::Register(Role::Publisher, "/a".into()))
     }
 
     fn known() -> Registrar {
         let mut registrar = Registrar::new();
         registrar.want(Role::Publisher, "/a");
-        assert_eq!(registrar.next_ask(NOW), register_a());
+        assert_eq!(registrar.next_request(NOW), register_a());
         assert!(registrar.registered(Role::Publisher, "/a", true));
-        assert_eq!(registrar.next_ask(NOW), None);
+        assert_eq!(registrar.next_request(NOW), None);
         registrar
     }
 
     #[test]
-    fn nothing_runs_while_the_master_is_well() {
+    fn no_timer_runs_while_master_answers() {
         assert_eq!(known().poll_timeout(), None);
     }
 
     #[test]
-    fn a_new_master_is_asked_twice_and_then_told_everything_anew() {
+    fn new_master_is_asked_twice_then_gets_everything() {
         let mut registrar = known();
         assert!(registrar.connection_lost());
-        assert!(!registrar.owner_is(NOW, &Owner::Nobody), "a newer node may be about to register");
-        assert_eq!((registrar.next_ask(NOW), registrar.poll_timeout()), (None, Some(NOW + DOUBT)));
-        let later = NOW + DOUBT;
-        assert_eq!(registrar.next_ask(later), Some(Ask::Owner));
-        assert!(registrar.owner_is(later, &Owner::Nobody));
-        assert_eq!(registrar.next_ask(later), register_a());
-        assert!(registrar.lists_only_add(later));
-        assert!(!registrar.lists_only_add(later + ADDITIVE));
+        assert!(!registrar.on_owner(NOW, &NameOwner::Nobody), "a newer node may be about to register");
+        assert_eq!(
+            (registrar.next_request(NOW), registrar.poll_timeout()),
+            (None, Some(NOW + OWNER_CONFIRM_DELAY))
+        );
+        let later = NOW + OWNER_CONFIRM_DELAY;
+        assert_eq!(registrar.next_request(later), Some(MasterRequest::NameOwner));
+        assert!(registrar.on_owner(later, &NameOwner::Nobody));
+        assert_eq!(registrar.next_request(later), register_a());
+        assert!(registrar.is_list_additive(later));
+        assert!(!registrar.is_list_additive(later + ADDITIVE_PERIOD));
     }
 
     #[test]
-    fn a_master_that_knows_us_is_told_everything_anew_too() {
+    fn master_that_knows_node_gets_everything_again() {
         let mut registrar = known();
         assert!(registrar.connection_lost());
-        assert!(registrar.owner_is(NOW, &Owner::Us));
-        assert_eq!(registrar.next_ask(NOW), register_a());
+        assert!(registrar.on_owner(NOW, &NameOwner::Us));
+        assert_eq!(registrar.next_request(NOW), register_a());
     }
 
     #[test]
-    fn a_silent_master_is_tried_until_it_answers() {
+    fn silent_master_is_retried_until_it_answers() {
         let mut registrar = known();
         registrar.connection_lost();
-        assert!(registrar.unanswered(NOW));
-        assert_eq!(registrar.poll_timeout(), Some(NOW + RETRY));
-        assert_eq!(registrar.next_ask(NOW), None);
-        assert_eq!(registrar.next_ask(NOW + RETRY), Some(Ask::Owner));
-        assert!(!registrar.unanswered(NOW + RETRY), "no news the second time");
-        assert_eq!(registrar.next_ask(NOW + RETRY + RETRY), Some(Ask::Owner));
+        assert!(registrar.on_no_answer(NOW));
+        assert_eq!(registrar.poll_timeout(), Some(NOW + RETRY_INTERVAL));
+        assert_eq!(registrar.next_request(NOW), None);
+        assert_eq!(registrar.next_request(NOW + RETRY_INTERVAL), Some(MasterRequest::NameOwner));
+        assert!(!registrar.on_no_answer(NOW + RETRY_INTERVAL), "no news the second time");
+        assert_eq!(
+            registrar.next_request(NOW + RETRY_INTERVAL + RETRY_INTERVAL),
+            Some(MasterRequest::NameOwner)
+        );
     }
 
     #[test]
-    fn a_name_that_another_took_is_not_registered_again() {
+    fn name_taken_by_another_is_not_registered() {
         for doubts in [false, true] {
             let mut registrar = known();
             registrar.connection_lost();
             if doubts {
-                registrar.owner_is(NOW, &Owner::Nobody);
-                registrar.next_ask(NOW + DOUBT);
+                registrar.on_owner(NOW, &NameOwner::Nobody);
+                registrar.next_request(NOW + OWNER_CONFIRM_DELAY);
             }
-            assert!(!registrar.owner_is(NOW, &Owner::Another));
+            assert!(!registrar.on_owner(NOW, &NameOwner::Another));
             registrar.want(Role::Subscriber, "/b");
-            assert_eq!((registrar.next_ask(NOW), registrar.end()), (None, Some(Vec::new())));
+            assert_eq!((registrar.next_request(NOW), registrar.end()), (None, Some(Vec::new())));
         }
     }
 
     #[test]
-    fn a_node_that_was_never_known_registers_as_soon_as_it_can() {
+    fn unknown_node_registers_at_once() {
         let mut registrar = Registrar::new();
         registrar.want(Role::Subscriber, "/a");
-        registrar.next_ask(NOW);
-        assert!(registrar.unanswered(NOW));
-        assert_eq!(registrar.next_ask(NOW + RETRY), Some(Ask::Register(Role::Subscriber, "/a".into())));
+        registrar.next_request(NOW);
+        assert!(registrar.on_no_answer(NOW));
+        assert_eq!(
+            registrar.next_request(NOW + RETRY_INTERVAL),
+            Some(MasterRequest::Register(Role::Subscriber, "/a".into()))
+        );
     }
 
     #[test]
-    fn what_is_no_longer_wanted_is_unregistered_when_the_master_answers() {
+    fn unwanted_entry_is_unregistered_once_master_answers() {
         let mut registrar = known();
         registrar.connection_lost();
         registrar.forget(Role::Publisher, "/a");
-        assert_eq!(registrar.next_ask(NOW), None);
-        registrar.owner_is(NOW, &Owner::Us);
-        assert_eq!(registrar.next_ask(NOW), Some(Ask::Unregister(Role::Publisher, "/a".into())));
-        registrar.unanswered(NOW);
-        registrar.next_ask(NOW + RETRY);
-        registrar.owner_is(NOW + RETRY, &Owner::Us);
-        assert_eq!(registrar.next_ask(NOW + RETRY), Some(Ask::Unregister(Role::Publisher, "/a".into())));
+        assert_eq!(registrar.next_request(NOW), None);
+        registrar.on_owner(NOW, &NameOwner::Us);
+        assert_eq!(
+            registrar.next_request(NOW),
+            Some(MasterRequest::Unregister(Role::Publisher, "/a".into()))
+        );
+        registrar.on_no_answer(NOW);
+        registrar.next_request(NOW + RETRY_INTERVAL);
+        registrar.on_owner(NOW + RETRY_INTERVAL, &NameOwner::Us);
+        assert_eq!(
+            registrar.next_request(NOW + RETRY_INTERVAL),
+            Some(MasterRequest::Unregister(Role::Publisher, "/a".into()))
+        );
         registrar.unregistered(Role::Publisher, "/a");
         assert_eq!(registrar.end(), Some(Vec::new()));
     }
 
     #[test]
-    fn what_was_never_told_is_forgotten_without_a_word() {
+    fn entry_unknown_to_master_is_dropped_silently() {
         let mut registrar = Registrar::new();
         registrar.want(Role::Publisher, "/a");
         registrar.forget(Role::Publisher, "/a");
-        assert_eq!((registrar.next_ask(NOW), registrar.end()), (None, Some(Vec::new())));
+        assert_eq!((registrar.next_request(NOW), registrar.end()), (None, Some(Vec::new())));
     }
 
     #[test]
-    fn what_is_wanted_again_while_it_is_unregistered_is_registered() {
+    fn entry_wanted_again_is_registered_again() {
         let mut registrar = known();
         registrar.forget(Role::Publisher, "/a");
-        assert_eq!(registrar.next_ask(NOW), Some(Ask::Unregister(Role::Publisher, "/a".into())));
+        assert_eq!(
+            registrar.next_request(NOW),
+            Some(MasterRequest::Unregister(Role::Publisher, "/a".into()))
+        );
         registrar.want(Role::Publisher, "/a");
-        assert_eq!(registrar.next_ask(NOW), register_a());
+        assert_eq!(registrar.next_request(NOW), register_a());
         registrar.unregistered(Role::Publisher, "/a");
         assert!(registrar.registered(Role::Publisher, "/a", true));
         assert_eq!(registrar.end(), Some(vec![(Role::Publisher, "/a".into())]));
     }
 
     #[test]
-    fn the_end_comes_once() {
+    fn end_is_reported_once() {
         let mut registrar = known();
         assert_eq!(registrar.end(), Some(vec![(Role::Publisher, "/a".into())]));
         assert_eq!(registrar.end(), None);

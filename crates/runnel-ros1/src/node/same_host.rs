@@ -1,13 +1,12 @@
-//! The fields of connection headers by which two processes of one host find a better way than the network. Nodes that do
-//! not know them pass over them.
+//! Header fields by which two processes of one host set up shared memory. Other implementations ignore them.
 //!
 //! ```text
 //! subscriber ─► runnel_process=<of the subscriber> runnel_link=<token> runnel_delivery=1 ─► publisher
 //! subscriber ◄─ runnel_process=<of the publisher> runnel_delivery=1                      ◄─ publisher
 //! ```
-//! What the first two hold is in [`runnel_core::local_peer`]. Where both ends of a topic's link say `runnel_delivery=1`, they
-//! state by which path messages go, among these; without that the link stays on the network. Nodes of both graphs say so, too,
-//! where processes of one host are not told.
+//! [`runnel_core::local_peer`] defines the first two. If both ends of a topic's link send `runnel_delivery=1`, they
+//! put statements about the path of messages between messages; otherwise the link stays on the network. Nodes in both
+//! graphs send it even if they announce no process.
 
 use md5::{Digest, Md5};
 use runnel_core::local_peer::{LocalIdentity, LocalPeerId};
@@ -19,24 +18,24 @@ const PROCESS: &str = "runnel_process";
 const LINK: &str = "runnel_link";
 const DELIVERY: &str = "runnel_delivery";
 
-/// Says that statements are understood among the messages of a topic's link.
+/// Announces that the node understands statements between messages.
 pub(super) fn announce_statements(header: &mut ConnectionHeader) {
     header.push(DELIVERY, "1");
 }
 
-/// Whether the sender of the header says so.
-pub(super) fn says_statements(header: &ConnectionHeader) -> bool {
+/// Whether the sender of the header understands statements.
+pub(super) fn has_statements(header: &ConnectionHeader) -> bool {
     header.get(DELIVERY) == Some("1")
 }
 
-/// What statements name a link by whose token is this, if it has one.
-pub(super) fn link_name(token: Option<u128>) -> u64 {
+/// The link's id in statements: derived from its token if it has one.
+pub(super) fn delivery_id(token: Option<u128>) -> u64 {
     token.map_or(0, |token| token as u64)
 }
 
-/// The same of the link of a subscriber, if it says that it understands statements.
-pub(super) fn said_delivery(header: &ConnectionHeader) -> Option<u64> {
-    says_statements(header).then(|| link_name(header.get(LINK).and_then(unhex)))
+/// The link's id in statements from a subscriber's header, if the subscriber understands them.
+pub(super) fn announced_delivery_id(header: &ConnectionHeader) -> Option<u64> {
+    has_statements(header).then(|| delivery_id(header.get(LINK).and_then(unhex)))
 }
 
 /// The token of the link with this number, which is used once.
@@ -51,24 +50,24 @@ fn announce(identity: &LocalIdentity, header: &mut ConnectionHeader, token: Opti
     token.into_iter().for_each(|token| header.push(LINK, &hex(token)));
 }
 
-/// The process of whoever sent the header, if it says so.
+/// The process id in a header, if it has one.
 fn process_of(header: &ConnectionHeader) -> Option<u128> {
     unhex(header.get(PROCESS)?)
 }
 
-/// Whom to meet, as a subscriber or client says.
-pub(super) fn asked_to_meet(header: &ConnectionHeader) -> Option<LocalPeerId> {
+/// The peer's identity in the header of a subscriber or client.
+pub(super) fn requested_peer(header: &ConnectionHeader) -> Option<LocalPeerId> {
     Some(LocalPeerId { process: process_of(header)?, token: unhex(header.get(LINK)?)? })
 }
 
-/// Whom to meet, as whoever was told `token` answers.
-pub(super) fn answered(header: &ConnectionHeader, token: Option<u128>) -> Option<LocalPeerId> {
+/// The peer's identity in the answer of a peer that got `token`.
+pub(super) fn answered_peer(header: &ConnectionHeader, token: Option<u128>) -> Option<LocalPeerId> {
     Some(LocalPeerId { process: process_of(header)?, token: token? })
 }
 
 impl Node {
-    /// Tells a publisher or service of this process in a header to it, with a token that is new.
-    pub(super) fn tell_of_process(&mut self, header: &mut ConnectionHeader) -> Option<u128> {
+    /// Announces this process in a header to a publisher or service, with a new token.
+    pub(super) fn announce_process(&mut self, header: &mut ConnectionHeader) -> Option<u128> {
         let identity = self.config.same_host.as_ref()?;
         self.last_token += 1;
         let token = token(identity, self.last_token);
@@ -76,8 +75,8 @@ impl Node {
         Some(token)
     }
 
-    /// Answers a subscriber or client that has told of its process.
-    pub(super) fn answer_of_process(
+    /// Announces this process in the answer to a subscriber or client that has announced its own.
+    pub(super) fn answer_process(
         &self,
         asked: Option<LocalPeerId>,
         reply: &mut ConnectionHeader,
@@ -91,7 +90,7 @@ fn hex(number: u128) -> String {
     format!("{number:032x}")
 }
 
-/// What is not 32 hex digits says nothing: the link stays on the network.
+/// Parses 32 hex digits. Other text is ignored: the link stays on the network.
 fn unhex(text: &str) -> Option<u128> {
     let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     digits.then(|| u128::from_str_radix(text, 16).ok()).flatten()
@@ -102,15 +101,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_understood() {
+    fn announced_fields_parse_back() {
         let mine = LocalIdentity { process: 7, secret: 1 };
         let mut header = ConnectionHeader::new([("topic", "/a")]);
-        assert_eq!(asked_to_meet(&header), None);
+        assert_eq!(requested_peer(&header), None);
         announce(&mine, &mut header, None);
-        assert_eq!((process_of(&header), asked_to_meet(&header)), (Some(7), None));
+        assert_eq!((process_of(&header), requested_peer(&header)), (Some(7), None));
         let mut header = ConnectionHeader::new([]);
         announce(&mine, &mut header, Some(9));
-        assert_eq!(asked_to_meet(&header), Some(LocalPeerId { process: 7, token: 9 }));
+        assert_eq!(requested_peer(&header), Some(LocalPeerId { process: 7, token: 9 }));
         assert_eq!(header.get("runnel_process"), Some("00000000000000000000000000000007"));
         assert_eq!(header.get("runnel_link"), Some("00000000000000000000000000000009"));
     }
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_of_128_bits_says_nothing() {
+    fn malformed_process_id_is_ignored() {
         for text in
             ["", "7", "+0000000000000000000000000000007", "0000000000000000000000000000000g", &"0".repeat(33)]
         {

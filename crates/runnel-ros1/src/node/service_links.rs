@@ -1,5 +1,5 @@
-//! Links to services of other nodes: ask the master who provides it, connect, exchange headers. A link that fails is
-//! not tried again: whoever calls decides that.
+//! Links to services of other nodes: look up the provider, connect, exchange headers. A failed link is not retried;
+//! the caller decides.
 
 use std::fmt;
 
@@ -13,64 +13,64 @@ use super::{Conn, Node, Purpose};
 use crate::answer::Answer;
 use crate::header::{ConnectionHeader, MAX_HEADER};
 use crate::net::{ConnId, Endpoint, Transmit};
+use crate::peer_text::{sanitize, sanitize_value};
 use crate::rpc::{CallError, Uri};
 use crate::tcpros::FrameReader;
-use crate::told::{brief, told};
 use crate::xmlrpc::Value;
 
-/// Names a link to a service; never used twice by one node.
+/// Id of a link to a service. A node never uses an id twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServiceLinkId(pub u64);
 
-/// A service that is to be called.
+/// A service to be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedService {
     /// Global name, such as `/add_two_ints`.
     pub service: String,
-    /// Service type; `*` if it is not known.
+    /// Service type; `*` if unknown.
     pub type_name: String,
-    /// MD5 sum of the type; `*` takes any.
+    /// MD5 sum of the type; `*` accepts any.
     pub md5: String,
-    /// The connection is to stay for more than one call.
+    /// The connection stays open for more than one call.
     pub persistent: bool,
-    /// Nothing is to be called: what the provider says of itself is wanted.
+    /// Only the provider's header is wanted; no call is made.
     pub probe: bool,
 }
 
-/// Why a service cannot be called, or an answer did not come.
+/// Why a service cannot be called, or a call got no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServiceFailure {
-    /// The master knows of nobody who provides it.
+    /// The master knows no provider.
     NotProvided,
     /// The master did not answer.
     MasterSilent {
         /// What went wrong.
         why: MasterFault,
     },
-    /// Its node cannot be connected to.
+    /// The provider cannot be reached.
     Unreachable {
-        /// Where the master says that it is.
+        /// The provider's address.
         at: String,
         /// What went wrong.
         why: String,
     },
-    /// Its node does not accept us.
+    /// The handshake with the provider failed.
     Refused {
-        /// Where it is.
+        /// The provider's address.
         at: String,
-        /// What it says, or what is wrong with what it says.
+        /// The reason.
         why: HandshakeFault,
     },
     /// The connection ended.
     Lost {
-        /// Where the service is.
+        /// The provider's address.
         at: String,
-        /// The error, if it was one.
+        /// The error, if there was one.
         why: Option<String>,
     },
-    /// It took too long.
+    /// A step took too long.
     TimedOut {
-        /// What was waited for.
+        /// The step.
         waiting_for: &'static str,
     },
 }
@@ -79,26 +79,28 @@ impl fmt::Display for ServiceFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotProvided => f.write_str("no node provides it"),
-            Self::MasterSilent { why } => write!(f, "the master does not say who provides it: {why}"),
-            Self::Unreachable { at, why } => write!(f, "its node at {at} cannot be reached: {why}"),
-            Self::Refused { at, why: HandshakeFault::RefusesUs(why) } => {
-                write!(f, "its node at {at} refuses us: {}", told(why))
+            Self::MasterSilent { why } => {
+                write!(f, "the master did not answer the lookup of its provider: {why}")
+            }
+            Self::Unreachable { at, why } => write!(f, "cannot connect to its node at {at}: {why}"),
+            Self::Refused { at, why: HandshakeFault::Rejected(why) } => {
+                write!(f, "its node at {at} refused the connection: {}", sanitize(why))
             }
             Self::Refused { at, why } => {
-                write!(f, "its node at {at} refuses us: {}", told(&why.to_string()))
+                write!(f, "its node at {at} refused the connection: {}", sanitize(&why.to_string()))
             }
             Self::Lost { at, why: Some(why) } => write!(f, "the connection to its node at {at} broke: {why}"),
             Self::Lost { at, why: None } => {
                 write!(f, "its node at {at} closed the connection before it answered")
             }
-            Self::TimedOut { waiting_for } => write!(f, "waited too long for {waiting_for}"),
+            Self::TimedOut { waiting_for } => write!(f, "timed out waiting for {waiting_for}"),
         }
     }
 }
 
 impl std::error::Error for ServiceFailure {}
 
-/// One link.
+/// A link to a service.
 #[derive(Debug)]
 pub(super) struct ServiceLink {
     wanted: WantedService,
@@ -107,13 +109,13 @@ pub(super) struct ServiceLink {
 
 #[derive(Debug)]
 enum State {
-    /// The master has been asked who provides the service.
+    /// The lookup of the provider is in progress.
     ExpectAddress,
-    /// The connection is being made.
+    /// The connection is being opened.
     ExpectConnection { conn: ConnId, to: Endpoint },
-    /// Our header is sent.
+    /// The node's header is sent; the provider's is expected.
     ExpectHeader { conn: ConnId, to: Endpoint, reader: FrameReader, token: Option<u128> },
-    /// Requests and responses flow.
+    /// The link is established.
     Linked { conn: ConnId, to: Endpoint },
 }
 
@@ -129,7 +131,7 @@ impl State {
 
     fn waiting_for(&self) -> &'static str {
         match self {
-            Self::ExpectAddress => "the master to say who provides it",
+            Self::ExpectAddress => "the master to name its provider",
             Self::ExpectConnection { .. } => "a connection to its node",
             Self::ExpectHeader { .. } => "its node's connection header",
             Self::Linked { .. } => "the answer",
@@ -138,8 +140,8 @@ impl State {
 }
 
 impl Node {
-    /// Opens a link to a service. [`NodeEvent::ServiceLinked`] or [`NodeEvent::ServiceFailed`] follows; the latter may
-    /// also come later, and comes at `until` if the link is still there.
+    /// Opens a link to a service. [`NodeEvent::ServiceLinked`] or [`NodeEvent::ServiceFailed`] follows. The link can
+    /// still fail later, and fails at `until` if it still exists.
     pub fn open_service(
         &mut self,
         now: Instant,
@@ -155,7 +157,7 @@ impl Node {
         id
     }
 
-    /// Sets when the link fails, or with `None` that it does not.
+    /// Sets the time-out of the link; `None` removes it.
     pub fn set_service_deadline(&mut self, id: ServiceLinkId, until: Option<Instant>) {
         match until.filter(|_| self.service_links.contains_key(&id)) {
             Some(until) => self.timers.schedule(Timer::ServiceLink(id), until),
@@ -165,7 +167,7 @@ impl Node {
         }
     }
 
-    /// Ends a link; nothing more is told of it.
+    /// Closes a link; no event follows.
     pub fn close_service(&mut self, id: ServiceLinkId) {
         self.set_service_deadline(id, None);
         if let Some(conn) = self.service_links.remove(&id).and_then(|link| link.state.conn())
@@ -209,7 +211,7 @@ impl Node {
         self.conns.insert(conn, Conn::ServiceLink(id));
     }
 
-    /// The connection stands: say who we are.
+    /// The connection is open: send the header.
     pub(super) fn service_connected(&mut self, id: ServiceLinkId) {
         let Some(ServiceLink { wanted, state, .. }) = self.service_links.get_mut(&id) else { return };
         let State::ExpectConnection { conn, to } = state else { return };
@@ -226,8 +228,8 @@ impl Node {
             fields.push(("probe", "1"));
         }
         let mut header = ConnectionHeader::new(fields);
-        // A connection for one call is over before another way to the same process is found.
-        let token = if persistent { self.tell_of_process(&mut header) } else { None };
+        // A connection for one call ends before the two processes could connect by shared memory.
+        let token = if persistent { self.announce_process(&mut header) } else { None };
         let reader = FrameReader::new(MAX_HEADER);
         if let Some(link) = self.service_links.get_mut(&id) {
             link.state = State::ExpectHeader { conn, to, reader, token };
@@ -235,7 +237,7 @@ impl Node {
         self.send(conn, header.emit());
     }
 
-    /// Bytes of a service's node before its header is whole.
+    /// Bytes of the provider's header have arrived.
     pub(super) fn service_data(&mut self, id: ServiceLinkId, mut bytes: &[u8]) {
         let Some(link) = self.service_links.get_mut(&id) else { return };
         let State::ExpectHeader { conn, to, reader, token } = &mut link.state else { return };
@@ -255,7 +257,7 @@ impl Node {
                     provider: text("callerid"),
                     type_name: text("type"),
                     md5: text("md5sum"),
-                    same_host: same_host::answered(&header, token),
+                    same_host: same_host::answered_peer(&header, token),
                     rest: bytes.to_vec(),
                 }));
             }
@@ -263,7 +265,7 @@ impl Node {
         }
     }
 
-    /// The connection of a link has ended by itself.
+    /// The peer has closed the connection of a link.
     pub(super) fn service_closed(&mut self, id: ServiceLinkId, why: Option<&str>) {
         let Some(link) = self.service_links.get(&id) else { return };
         let failure = match &link.state {
@@ -280,11 +282,11 @@ impl Node {
     }
 }
 
-/// The answer of a service's node to our header, if it is one that we can go on with.
+/// Checks the provider's header.
 fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHeader, HandshakeFault> {
     let header = ConnectionHeader::parse(bytes)?;
     if let Some(why) = header.get("error") {
-        return Err(HandshakeFault::RefusesUs(told(why)));
+        return Err(HandshakeFault::Rejected(sanitize(why)));
     }
     let md5 = header.require("md5sum")?;
     for kept in ["callerid", "type"] {
@@ -302,8 +304,8 @@ fn check_provider(wanted: &WantedService, bytes: &[u8]) -> Result<ConnectionHead
 fn service_address(answer: &Value) -> Result<Endpoint, ServiceFailure> {
     let bad = |why| ServiceFailure::MasterSilent { why };
     let parsed = Answer::parse(answer).map_err(|error| bad(error.into()))?;
-    let uri = parsed.granted().map_err(|_| ServiceFailure::NotProvided)?;
-    let uri = uri.as_str().ok_or_else(|| bad(MasterFault::NotAServiceAddress(brief(uri))))?;
+    let uri = parsed.into_result().map_err(|_| ServiceFailure::NotProvided)?;
+    let uri = uri.as_str().ok_or_else(|| bad(MasterFault::NotAServiceAddress(sanitize_value(uri))))?;
     let uri = Uri::parse_scheme("rosrpc", uri).map_err(|error| bad(MasterFault::ServiceUri(error)))?;
     Ok(uri.endpoint)
 }

@@ -1,5 +1,4 @@
-//! Services that the node provides: the header of a client, and our answer. From then on requests and responses are
-//! the affair of whoever drives the node.
+//! Services that the node provides: handshake with clients. The driver then transfers requests and responses.
 
 use runnel_core::local_peer::LocalPeerId;
 use runnel_core::time::Instant;
@@ -7,7 +6,7 @@ use runnel_core::time::Instant;
 use super::config::{NodeConfig, ServiceSpec};
 use super::event::{NodeEvent, ServiceClientLink};
 use super::fault::{AskedType, HandshakeFault, TypeSum, TypesDiffer};
-use super::same_host::asked_to_meet;
+use super::same_host::requested_peer;
 use super::{Conn, Node, Role, TopicError};
 use crate::header::ConnectionHeader;
 use crate::net::{ConnId, Endpoint};
@@ -17,7 +16,7 @@ impl Node {
     /// Provides a service.
     ///
     /// # Errors
-    /// When the node provides one of that name already.
+    /// When the node already provides a service of that name.
     pub fn advertise_service(&mut self, now: Instant, spec: ServiceSpec) -> Result<(), TopicError> {
         if self.services.contains_key(&spec.service) {
             return Err(TopicError::ServiceExists { service: spec.service });
@@ -28,7 +27,7 @@ impl Node {
         Ok(())
     }
 
-    /// Provides a service no longer. Its clients' connections are to be closed by whoever drives the node.
+    /// Stops providing a service. The driver must close the connections of its clients.
     pub fn unadvertise_service(&mut self, now: Instant, service: &str) {
         if self.services.remove(service).is_some() {
             self.registrar.forget(Role::Service, service);
@@ -36,19 +35,19 @@ impl Node {
         }
     }
 
-    /// The address by which clients reach our services.
+    /// The URI at which clients reach the services.
     pub(super) fn service_uri(&self) -> String {
         let NodeConfig { host, tcpros_port: port, .. } = &self.config;
         format!("rosrpc://{}", Endpoint { host: host.clone(), port: *port })
     }
 
-    /// What `registerService` is called with.
+    /// Parameters of the `registerService` call.
     pub(super) fn service_registration(&self, service: &str) -> [Value; 4] {
         let name = Value::from(self.config.name.as_str());
         [name, service.into(), self.service_uri().into(), self.uri().into()]
     }
 
-    /// What a client's header asks for, or why it is refused.
+    /// Checks a client's header: the request, or the reason of the refusal.
     pub(super) fn check_service_client(&self, header: &ConnectionHeader) -> Result<Client, HandshakeFault> {
         let (service, md5) = (header.require("service")?, header.require("md5sum")?);
         let client = header.require("callerid")?;
@@ -66,7 +65,7 @@ impl Node {
             return Err(HandshakeFault::ClientType(Box::new(AskedType { name, peer, node, types })));
         }
         let persistent = matches!(header.get("persistent"), Some("1" | "true"));
-        let asked = asked_to_meet(header).filter(|_| persistent);
+        let asked = requested_peer(header).filter(|_| persistent);
         Ok(Client { service: service.to_owned(), name: client.to_owned(), persistent, asked })
     }
 
@@ -82,9 +81,9 @@ impl Node {
             ("service", &service),
             ("type", &spec.type_name),
         ]);
-        let same_host = self.answer_of_process(asked, &mut reply);
+        let same_host = self.answer_process(asked, &mut reply);
         self.send(conn, reply.emit());
-        self.no_longer_incoming(conn);
+        self.count_as_linked(conn);
         self.conns.insert(conn, Conn::ServiceClient);
         let rest = rest.to_vec();
         let link = ServiceClientLink { service, conn, client: name, persistent, same_host, rest };
@@ -92,11 +91,11 @@ impl Node {
     }
 }
 
-/// A client whose header is good.
+/// A client whose header was accepted.
 pub(super) struct Client {
     service: String,
     name: String,
     persistent: bool,
-    /// It has told of its process.
+    /// The client's identity for shared memory.
     asked: Option<LocalPeerId>,
 }

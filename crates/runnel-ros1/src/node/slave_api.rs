@@ -1,4 +1,4 @@
-//! The calls that masters and other nodes make to a node.
+//! Slave API: calls that masters and other nodes make to the node.
 
 use litemap::LiteMap;
 
@@ -7,10 +7,10 @@ use runnel_core::time::Instant;
 use super::config::TopicSpec;
 use super::event::NodeEvent;
 use super::fault::PeerFault;
-use super::incoming::datagrams::Asking;
+use super::incoming::datagrams::DatagramRequest;
 use super::{Caller, Conn, Linked, Node};
 use crate::answer::{ERROR, FAILURE, SUCCESS, answer};
-use crate::told::told;
+use crate::peer_text::sanitize;
 use crate::xmlrpc::{Fault, Value};
 
 /// Rows of `[topic, type]`.
@@ -23,12 +23,12 @@ fn bad_arguments(method: &str) -> Value {
     answer(ERROR, &format!("{method}: wrong arguments"), 0)
 }
 
-/// What roscpp answers to an argument of a wrong type, or one that is missing.
+/// The fault that roscpp returns for a missing argument or one of the wrong type.
 fn type_error() -> Fault {
     Fault { code: -1, message: "type error".to_owned() }
 }
 
-/// A list of texts. To roscpp an empty text or structure is an empty list, too.
+/// A list of strings. roscpp also reads an empty string or struct as an empty list.
 fn list_of_texts(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::String(text) if text.is_empty() => Some(Vec::new()),
@@ -38,7 +38,7 @@ fn list_of_texts(value: &Value) -> Option<Vec<String>> {
 }
 
 impl Node {
-    /// Answers one call to the slave API; `None` if the answer comes later.
+    /// Answers one call to the slave API; `None` if the answer is sent later.
     pub(super) fn answer_call(
         &mut self,
         now: Instant,
@@ -58,7 +58,7 @@ impl Node {
                 [_, reason] => self.shut_down(reason.as_str().unwrap_or_default()),
                 _ => bad_arguments(method),
             },
-            _ => match (self.inquired(method), params) {
+            _ => match (self.read_only_answer(method), params) {
                 (Some(answer), [_]) => answer,
                 (Some(_), _) => bad_arguments(method),
                 (None, _) => {
@@ -70,9 +70,9 @@ impl Node {
         Some(Ok(answer))
     }
 
-    /// The answer to a method that changes nothing and is called with the caller's name alone; `None` if there is none of
-    /// that name.
-    fn inquired(&self, method: &str) -> Option<Value> {
+    /// The answer to a method without side effects whose only argument is the caller's name; `None` for an unknown
+    /// method.
+    fn read_only_answer(&self, method: &str) -> Option<Value> {
         let Self { config, publications, subscriptions, .. } = self;
         Some(match method {
             "getPid" => answer(SUCCESS, "", config.pid),
@@ -89,7 +89,7 @@ impl Node {
         })
     }
 
-    /// Answers as roscpp 1.15 does, bad arguments included: further ones are ignored.
+    /// Answers as roscpp 1.15 does, also to bad arguments; extra arguments are ignored.
     fn publisher_update(&mut self, now: Instant, params: &[Value]) -> Result<Value, Fault> {
         let [_, topic, uris, ..] = params else { return Err(type_error()) };
         let (topic, uris) =
@@ -98,23 +98,23 @@ impl Node {
             return Ok(answer(FAILURE, "Unknown Error", 0));
         }
         self.publishers_updated(now, topic, &uris);
-        // The others of the list count.
+        // The valid URIs of the list are used.
         Ok(match uris.iter().find(|uri| super::canonical(uri).is_err()) {
-            Some(uri) => answer(FAILURE, &format!("Bad xml-rpc URI: [{}]", told(uri)), 0),
+            Some(uri) => answer(FAILURE, &format!("Bad xml-rpc URI: [{}]", sanitize(uri)), 0),
             None => answer(SUCCESS, "", 0),
         })
     }
 
-    /// Likewise: a call without key or value is answered as if it were carried out.
+    /// Answers as roscpp does: a call without key or value is answered as successful.
     fn param_update(&mut self, params: &[Value]) -> Result<Value, Fault> {
         let key = params.get(1).map(|key| key.as_str().ok_or_else(type_error)).transpose()?;
         if let (Some(key), Some(value)) = (key, params.get(2)) {
-            self.parameter_told(key, value);
+            self.on_parameter_changed(key, value);
         }
         Ok(answer(SUCCESS, "", 0))
     }
 
-    /// Takes the first of the offers that can be served. The answer to one for datagrams comes later.
+    /// Accepts the first offer that can be served. A UDPROS offer is answered later.
     fn request_topic(&mut self, caller: Caller, topic: &Value, protocols: &Value) -> Option<Value> {
         let (Some(topic), Some(protocols)) = (topic.as_str(), protocols.as_array()) else {
             return Some(bad_arguments("requestTopic"));
@@ -138,41 +138,41 @@ impl Node {
         Some(answer(FAILURE, &why, Vec::new()))
     }
 
-    /// The answer to `requestTopic` that names where connections for messages are accepted.
+    /// The answer to `requestTopic` with the TCPROS address.
     fn tcpros_address(&self) -> Value {
         let (host, port) = (&self.config.host, i32::from(self.config.tcpros_port));
         let address = vec!["TCPROS".into(), host.as_str().into(), port.into()];
         answer(SUCCESS, &format!("ready on {host}:{port}"), address)
     }
 
-    /// There is no socket for the datagrams that a subscriber asks for: it gets what it would take instead, unless the
-    /// topic has ended meanwhile.
-    pub(super) fn answer_without_datagrams(&mut self, now: Instant, asking: Asking, why: &str) {
-        let (to, subscriber, why_not) = (asking.to, asking.subscriber.clone(), why.to_owned());
-        self.tell_trouble(PeerFault::NoDatagramSocket { to, subscriber, why: why_not });
-        let is_published = self.publications.contains_key(&asking.topic);
-        let answer = if asking.takes_tcpros && is_published {
+    /// No socket can be opened for a UDPROS subscriber: it gets its other offer instead, unless the topic has ended.
+    pub(super) fn answer_without_datagrams(&mut self, now: Instant, request: DatagramRequest, why: &str) {
+        let (to, subscriber, why_not) = (request.to, request.subscriber.clone(), why.to_owned());
+        self.report_fault(PeerFault::NoDatagramSocket { to, subscriber, why: why_not });
+        let is_published = self.publications.contains_key(&request.topic);
+        let answer = if request.takes_tcpros && is_published {
             self.tcpros_address()
         } else {
             answer(FAILURE, &format!("no datagram socket: {why}"), Vec::new())
         };
-        self.rpc.reply(now, asking.caller, Ok(answer));
+        self.rpc.reply(now, request.caller, Ok(answer));
     }
 
-    /// Answers a subscriber that gets datagrams from now on.
-    pub(super) fn answer_with_datagrams(&mut self, now: Instant, asking: &Asking, port: u16) {
-        let Some(link) = self.datagram_answer(asking, port) else { return };
+    /// Answers a UDPROS subscriber with an accepted offer.
+    pub(super) fn answer_with_datagrams(&mut self, now: Instant, request: &DatagramRequest, port: u16) {
+        let Some(link) = self.datagram_answer(request, port) else { return };
         let text = format!("datagrams come from port {port}");
-        self.rpc.reply(now, asking.caller, Ok(answer(SUCCESS, &text, link)));
+        self.rpc.reply(now, request.caller, Ok(answer(SUCCESS, &text, link)));
     }
 
     fn shut_down(&mut self, reason: &str) -> Value {
-        self.events.push_back(NodeEvent::Stopped { reason: told(reason) });
+        self.events.push_back(NodeEvent::Stopped { reason: sanitize(reason) });
         answer(SUCCESS, "shutdown", 0)
     }
 
     /// Rows of `[id, peer, direction, transport, topic, connected, text]`, which `rosnode info` reads. The engine
-    /// knows neither socket numbers nor the port of a connection that it opened: the number is the row's, the port 0.
+    /// knows neither socket numbers nor the port of an outgoing connection, so the row's index stands for the socket
+    /// and 0 for the port.
     fn bus_info(&self) -> Vec<Value> {
         let row = |(id, direction, link): (i32, &str, &Linked)| {
             let (peer, port) =
@@ -197,7 +197,7 @@ impl Node {
         self.links().map(row).collect()
     }
 
-    /// `[publications, subscriptions, services]`, each topic with its links and what they carried.
+    /// `[publications, subscriptions, services]`, each topic with its links and their counters.
     fn bus_stats(&self) -> Vec<Value> {
         let mut topics: LiteMap<(&str, &str), Vec<(i32, &Linked)>> = LiteMap::new();
         for (id, direction, link) in self.links() {
@@ -225,13 +225,13 @@ impl Node {
     }
 }
 
-/// A counter as XML-RPC can hold it.
+/// A counter as an XML-RPC int.
 fn count(count: u64) -> Value {
     Value::Int(i32::try_from(count).unwrap_or(i32::MAX))
 }
 
-/// `[topic, bytes sent, [[id, bytes, messages, connected, dropped messages], ..]]`: the last of a row is more than the
-/// original tells.
+/// `[topic, bytes sent, [[id, bytes, messages, connected, dropped messages], ..]]`. The original has no dropped
+/// messages.
 fn publication_stats(topic: &str, links: &[(i32, &Linked)]) -> Value {
     let row = |(id, link): &(i32, &Linked)| {
         let stats = &link.stats;
@@ -243,8 +243,8 @@ fn publication_stats(topic: &str, links: &[(i32, &Linked)]) -> Value {
     Value::Array(vec![topic.into(), count(sent), links.iter().map(row).collect::<Vec<_>>().into()])
 }
 
-/// `[topic, [[id, bytes, dropped messages, connected, dropped messages], ..]]`: told a second time at the end, since rospy
-/// has the count of all messages in its place.
+/// `[topic, [[id, bytes, dropped messages, connected, dropped messages], ..]]`. The drop count appears twice: rospy
+/// has the count of all messages in its first place.
 fn subscription_stats(topic: &str, links: &[(i32, &Linked)]) -> Value {
     let row = |(id, link): &(i32, &Linked)| {
         let (bytes, dropped) = (count(link.stats.bytes()), count(link.stats.dropped()));

@@ -1,18 +1,17 @@
-//! What the node has to do at some time.
+//! Deadlines of a node.
 
 use super::service_links::ServiceLinkId;
 use crate::net::ConnId;
 
-/// See the module's documentation.
+/// A deadline of a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
-    /// The lists of publishers count whole again.
+    /// The master's publisher lists are complete again, and may end links.
     Lists,
-    /// The header on this incoming connection is late.
+    /// The header on this incoming connection has not arrived in time.
     IncomingHeader(ConnId),
-    /// The next step of the link to a publisher. The deadline of a link that is gone may stay:
-    /// `link_due` then finds no link.
+    /// The next step of a link to a publisher. The timer may outlive its link; `link_due` then finds no link.
     Link { topic: String, uri: String },
-    /// The end of what a link to a service may take.
+    /// The time-out of a link to a service.
     ServiceLink(ServiceLinkId),
 }

@@ -1,4 +1,4 @@
-//! Calls that this process makes, and how they fail.
+//! Outgoing calls and their errors.
 
 use core::fmt;
 use core::time::Duration;
@@ -6,22 +6,22 @@ use core::time::Duration;
 use super::{AnswerFault, Uri};
 use crate::xmlrpc::{EncodeProblem, Fault};
 
-/// One call. Never used twice within the life of a peer.
+/// Id of a call. A peer never uses an id twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(pub u64);
 
-/// How a call is made.
+/// Options of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallOptions {
-    /// How long the answer may take, since it is the call's turn after others to the same server: connecting is part of it.
+    /// Time for the answer, from the call's turn after others to the same server. Connecting counts.
     pub timeout: Duration,
-    /// How long the answer may take since the call is made: waiting for its turn is part of it.
+    /// Time for the answer, from the call itself. Waiting for its turn counts.
     pub total_timeout: Duration,
     /// Whether the connection is shared with other calls to the same host and port, and stays open after them.
     pub keep_open: bool,
 }
 
-/// What is called.
+/// Server and method of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallTarget {
     /// The server.
@@ -36,60 +36,60 @@ impl fmt::Display for CallTarget {
     }
 }
 
-/// How a call failed. Every kind names what was called.
+/// Why a call failed. Every variant names the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallError {
     /// No connection could be opened.
     Unreachable {
-        /// What was called.
+        /// The call.
         call: CallTarget,
-        /// What the operating system said, if it said something.
+        /// The operating system's error, if there was one.
         why: Option<String>,
-        /// Whether one was tried; not if the host has no address.
-        is_tried: bool,
+        /// Whether a connection was attempted. False if the host name has no address.
+        is_attempted: bool,
     },
-    /// There was no answer in time.
+    /// No answer arrived in time.
     TimedOut {
-        /// What was called.
+        /// The call.
         call: CallTarget,
     },
-    /// The connection ended before the answer was whole. The call may have been carried out.
+    /// The connection ended before the answer was complete. The server may have carried out the call.
     Closed {
-        /// What was called.
+        /// The call.
         call: CallTarget,
-        /// What is known of the end.
+        /// The error, if there was one.
         why: Option<String>,
     },
-    /// The server carried nothing out, and said why.
+    /// The server answered with a fault.
     Fault {
-        /// What was called.
+        /// The call.
         call: CallTarget,
-        /// What the server said.
+        /// The fault.
         fault: Fault,
     },
-    /// The answer is no XML-RPC over HTTP, or exceeds a bound.
+    /// The answer is not XML-RPC over HTTP, or exceeds a bound.
     BadResponse {
-        /// What was called.
+        /// The call.
         call: CallTarget,
-        /// What is wrong with it.
+        /// The reason.
         why: AnswerFault,
     },
     /// The call cannot be written as XML.
     BadRequest {
-        /// What was to be called.
+        /// The call.
         call: CallTarget,
-        /// What is wrong with it.
+        /// The reason.
         why: EncodeProblem,
     },
-    /// As many calls as are allowed were waiting.
+    /// The limit of waiting calls is reached.
     TooManyCalls {
-        /// What was to be called.
+        /// The call.
         call: CallTarget,
     },
 }
 
 impl CallError {
-    /// What was called.
+    /// The call that failed.
     pub fn call(&self) -> &CallTarget {
         match self {
             Self::Unreachable { call, .. }
@@ -126,11 +126,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_names_server_method_and_reason() {
+    fn call_error_names_server_method_reason() {
         let uri = Uri::parse("http://robot:11311").expect("an address");
         let call = CallTarget { uri, method: "getPid".to_owned() };
         let why = Some("refused".to_owned());
-        let error = CallError::Unreachable { call: call.clone(), why, is_tried: true };
+        let error = CallError::Unreachable { call: call.clone(), why, is_attempted: true };
         assert_eq!(error.to_string(), "call of getPid of http://robot:11311/: cannot connect: refused");
         let fault = Fault { code: -1, message: "no".to_owned() };
         let error = CallError::Fault { call, fault };

@@ -1,4 +1,4 @@
-//! The calls that this process makes, and their connections.
+//! Client side: calls that this process makes, and their connections.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -6,32 +6,32 @@ use std::collections::BTreeSet;
 use litemap::LiteMap;
 use runnel_core::time::Instant;
 
-use super::shared::{Alarm, Shared};
+use super::shared::{Deadline, Shared};
 use super::{AnswerFault, CallError, CallId, CallOptions, CallTarget, RpcEvent};
 use crate::http::{self, Response, ResponseParser};
 use crate::net::{ConnId, Endpoint};
 use crate::xmlrpc::{self, Value};
 
-/// The calls under way and waiting, and the connections to servers.
+/// Calls in progress and waiting, and the connections to servers.
 #[derive(Debug, Default)]
 pub(super) struct Client {
     calls: LiteMap<CallId, Call>,
     conns: LiteMap<ConnId, Link>,
-    lines: LiteMap<Endpoint, Line>,
-    queues: LiteMap<Endpoint, Queue>,
+    shared_queues: LiteMap<Endpoint, SharedQueue>,
+    dedicated_queues: LiteMap<Endpoint, DedicatedQueue>,
     made: u64,
 }
 
 #[derive(Debug)]
 struct Call {
     target: CallTarget,
-    /// The HTTP request; empty once it is sent and will not be sent again.
+    /// The HTTP request; empty once it is sent and will not be repeated.
     request: Vec<u8>,
-    /// How long the answer may take since its turn.
+    /// Time for the answer, from the call's turn.
     timeout: Duration,
-    /// When the answer is too late, however long the call has waited for its turn.
+    /// When the call times out, however long it has waited for its turn.
     deadline: Instant,
-    /// The connection that it is on; `None` while it waits in its line or queue.
+    /// The connection that carries it; `None` while it waits in a queue.
     conn: Option<ConnId>,
 }
 
@@ -40,8 +40,9 @@ struct Call {
 struct Link {
     to: Endpoint,
     kept: bool,
-    /// It is kept and has answered a call. When it ends before the next answer begins, the server may have closed it
-    /// before it saw that call, which is then made once more: on a connection that is not proven, so not again.
+    /// The connection is kept and has answered a call. If it ends before the next answer begins, the server may have
+    /// closed it before it saw that call, which is then sent once more. A call on a connection that is not proven is
+    /// not repeated.
     proven: bool,
     phase: Phase,
     parser: ResponseParser,
@@ -58,21 +59,21 @@ enum Phase {
     Idle,
 }
 
-/// The calls that share a kept connection to one server.
+/// Queue of calls that share a kept connection to one server.
 #[derive(Debug, Default)]
-struct Line {
-    /// `None` only within a method.
+struct SharedQueue {
+    /// `None` only inside a method.
     conn: Option<ConnId>,
-    /// Calls in the order in which they were made.
+    /// Waiting calls, in the order in which they were made.
     waiting: BTreeSet<CallId>,
 }
 
-/// The calls to one server that have a connection each.
+/// Queue of calls to one server that have a connection each.
 #[derive(Debug, Default)]
-struct Queue {
+struct DedicatedQueue {
     /// Connections that are open or being opened.
     open: usize,
-    /// Calls in the order in which they were made.
+    /// Waiting calls, in the order in which they were made.
     waiting: BTreeSet<CallId>,
 }
 
@@ -85,8 +86,8 @@ impl Client {
         self.conns.len()
     }
 
-    /// What each connection holds, in bytes.
-    pub fn holdings(&self) -> impl Iterator<Item = (usize, ConnId)> {
+    /// Bytes that each connection buffers.
+    pub fn buffered_per_connection(&self) -> impl Iterator<Item = (usize, ConnId)> {
         self.conns.iter().map(|(conn, link)| (link.parser.buffered(), *conn))
     }
 
@@ -99,15 +100,15 @@ impl Client {
     ) -> CallId {
         self.made += 1;
         let call = CallId(self.made);
-        let keep = options.keep_open && self.may_keep(&target.uri.endpoint, shared);
-        match self.written(&target, params, keep, shared) {
+        let keep = options.keep_open && self.can_keep_open(&target.uri.endpoint, shared);
+        match self.encode_request(&target, params, keep, shared) {
             Ok(request) => {
                 let CallOptions { timeout, total_timeout, .. } = options;
                 let deadline = shared.now + total_timeout;
-                shared.timers.schedule(Alarm::Called(call), deadline);
+                shared.timers.schedule(Deadline::Answer(call), deadline);
                 self.start(call, Call { target, request, timeout, deadline, conn: None }, keep, shared);
             }
-            Err(error) => shared.tell(RpcEvent::Answered { call, result: Err(error) }),
+            Err(error) => shared.push_event(RpcEvent::Answered { call, result: Err(error) }),
         }
         call
     }
@@ -116,7 +117,7 @@ impl Client {
         let of_call =
             |event: &RpcEvent| matches!(event, RpcEvent::Answered { call: over, .. } if *over == call);
         shared.events.retain(|event| !of_call(event));
-        self.give_up(call, shared);
+        self.abort(call, shared);
     }
 
     pub fn handle_connected(&mut self, conn: ConnId, shared: &mut Shared) {
@@ -128,19 +129,19 @@ impl Client {
     pub fn handle_data(&mut self, conn: ConnId, bytes: &[u8], shared: &mut Shared) {
         let Some(link) = self.conns.get_mut(&conn) else { return };
         link.parser.push(bytes);
-        let Phase::ExpectAnswer(call) = link.phase else { return self.unsolicited(conn, shared) };
+        let Phase::ExpectAnswer(call) = link.phase else { return self.on_unsolicited(conn, shared) };
         match link.parser.step() {
             Ok(None) => {}
-            Ok(Some(response)) => self.answered(conn, call, &response, shared),
-            Err(error) => self.bad_answer(conn, call, AnswerFault::Http(error), shared),
+            Ok(Some(response)) => self.on_answer(conn, call, &response, shared),
+            Err(error) => self.fail_answer(conn, call, AnswerFault::Http(error), shared),
         }
     }
 
-    /// The host of a connection that was to be opened has no address.
+    /// The host name of a connection that was to be opened has no address.
     pub fn handle_unresolved(&mut self, conn: ConnId, why: &str, shared: &mut Shared) {
         if let Some(Phase::ExpectOpen(call)) = self.conns.get(&conn).map(|link| link.phase) {
             let why = Some(why.to_owned());
-            self.fail(call, |call| CallError::Unreachable { call, why, is_tried: false }, shared);
+            self.fail(call, |call| CallError::Unreachable { call, why, is_attempted: false }, shared);
         }
         self.handle_closed(conn, None, shared);
     }
@@ -149,15 +150,15 @@ impl Client {
         let Some(mut link) = self.conns.remove(&conn) else { return };
         let rest = link.parser.finish();
         if !matches!(rest, Ok(Some(_))) {
-            link.tell_lost(shared);
+            link.report_lost(shared);
         }
         let why = why.map(str::to_owned);
         match (link.phase, rest) {
             (Phase::Idle, _) => {}
             (Phase::ExpectOpen(call), _) => {
-                self.fail(call, |call| CallError::Unreachable { call, why, is_tried: true }, shared);
+                self.fail(call, |call| CallError::Unreachable { call, why, is_attempted: true }, shared);
             }
-            (Phase::ExpectAnswer(call), Ok(Some(response))) => self.deliver(call, &response, shared),
+            (Phase::ExpectAnswer(call), Ok(Some(response))) => self.complete(call, &response, shared),
             (Phase::ExpectAnswer(call), Ok(None)) if link.proven => self.retry(&link, call),
             (Phase::ExpectAnswer(call), Ok(None)) => {
                 self.fail(call, |call| CallError::Closed { call, why }, shared);
@@ -167,30 +168,30 @@ impl Client {
                 self.fail(call, |call| CallError::Closed { call, why }, shared);
             }
         }
-        self.leave_line(&link, shared);
+        self.release_connection(&link, shared);
     }
 
-    /// The deadline of a call is over.
+    /// The deadline of a call has passed.
     pub fn handle_timeout(&mut self, call: CallId, shared: &mut Shared) {
-        if let Some(Call { target, .. }) = self.give_up(call, shared) {
+        if let Some(Call { target, .. }) = self.abort(call, shared) {
             let result = Err(CallError::TimedOut { call: target });
-            shared.tell(RpcEvent::Answered { call, result });
+            shared.push_event(RpcEvent::Answered { call, result });
         }
     }
 
-    /// All connections together hold too much, and this one holds most.
+    /// The buffers of all connections exceed the limit, and this connection's is the largest.
     pub fn handle_overflow(&mut self, conn: ConnId, shared: &mut Shared) {
         if let Some(Phase::ExpectAnswer(call)) = self.conns.get(&conn).map(|link| link.phase) {
-            self.bad_answer(conn, call, AnswerFault::BeyondBuffers, shared);
+            self.fail_answer(conn, call, AnswerFault::BufferLimit, shared);
         }
     }
 
-    fn may_keep(&self, to: &Endpoint, shared: &Shared) -> bool {
-        self.lines.contains_key(to) || self.lines.len() < shared.config.max_kept_connections
+    fn can_keep_open(&self, to: &Endpoint, shared: &Shared) -> bool {
+        self.shared_queues.contains_key(to) || self.shared_queues.len() < shared.config.max_kept_connections
     }
 
     /// The HTTP request of a call.
-    fn written(
+    fn encode_request(
         &self,
         target: &CallTarget,
         params: &[Value],
@@ -211,25 +212,25 @@ impl Client {
         let to = call.target.uri.endpoint.clone();
         self.calls.insert(id, call);
         if keep {
-            self.lines.entry(to.clone()).or_default().waiting.insert(id);
+            self.shared_queues.entry(to.clone()).or_default().waiting.insert(id);
             self.advance(&to, shared);
         } else {
-            self.queues.entry(to.clone()).or_default().waiting.insert(id);
-            self.open_next(&to, shared);
+            self.dedicated_queues.entry(to.clone()).or_default().waiting.insert(id);
+            self.open_dedicated(&to, shared);
         }
     }
 
-    /// Opens a connection for the next call that waits for one to this server, unless there are enough. A queue without
-    /// calls ends.
-    fn open_next(&mut self, to: &Endpoint, shared: &mut Shared) {
-        let Some(queue) = self.queues.get_mut(to) else { return };
+    /// Opens a connection for the next waiting call to this server, unless there are enough. Removes a queue without
+    /// calls.
+    fn open_dedicated(&mut self, to: &Endpoint, shared: &mut Shared) {
+        let Some(queue) = self.dedicated_queues.get_mut(to) else { return };
         if queue.open < shared.config.max_connections_per_server.max(1)
             && let Some(call) = queue.waiting.pop_first()
         {
             queue.open += 1;
             self.connect(call, to.clone(), false, shared);
         } else if queue.open == 0 {
-            self.queues.remove(to);
+            self.dedicated_queues.remove(to);
         }
     }
 
@@ -238,18 +239,18 @@ impl Client {
         let conn = shared.connect(to.clone());
         let parser = ResponseParser::new(shared.config.max_body);
         self.conns.insert(conn, Link { to, kept, proven: false, phase: Phase::ExpectOpen(call), parser });
-        self.begin_turn(call, conn, shared);
+        self.assign_connection(call, conn, shared);
         conn
     }
 
-    /// A call is to use this connection: the time for its answer begins.
-    fn begin_turn(&mut self, id: CallId, conn: ConnId, shared: &mut Shared) {
+    /// Assigns a connection to a call and starts the time for its answer.
+    fn assign_connection(&mut self, id: CallId, conn: ConnId, shared: &mut Shared) {
         let Some(call) = self.calls.get_mut(&id) else { return };
         call.conn = Some(conn);
-        shared.timers.schedule(Alarm::Called(id), call.deadline.min(shared.now + call.timeout));
+        shared.timers.schedule(Deadline::Answer(id), call.deadline.min(shared.now + call.timeout));
     }
 
-    /// Sends a call over a connection that is open and free.
+    /// Sends a call over an open, idle connection.
     fn send(&mut self, conn: ConnId, id: CallId, shared: &mut Shared) {
         let (Some(link), Some(call)) = (self.conns.get_mut(&conn), self.calls.get_mut(&id)) else { return };
         link.phase = Phase::ExpectAnswer(id);
@@ -257,39 +258,39 @@ impl Client {
         shared.send(conn, request);
     }
 
-    /// Gives the next waiting call of a line its connection, if that is free.
+    /// Assigns the kept connection to the next waiting call, if it is idle.
     fn advance(&mut self, to: &Endpoint, shared: &mut Shared) {
-        let Some(line) = self.lines.get_mut(to) else { return };
-        let phase = line.conn.and_then(|conn| self.conns.get(&conn)).map(|link| link.phase);
-        match (line.conn, phase) {
+        let Some(queue) = self.shared_queues.get_mut(to) else { return };
+        let phase = queue.conn.and_then(|conn| self.conns.get(&conn)).map(|link| link.phase);
+        match (queue.conn, phase) {
             (Some(conn), Some(Phase::Idle)) => {
-                if let Some(call) = line.waiting.pop_first() {
-                    self.begin_turn(call, conn, shared);
+                if let Some(call) = queue.waiting.pop_first() {
+                    self.assign_connection(call, conn, shared);
                     self.send(conn, call, shared);
                 }
             }
             (Some(_), Some(_)) => {}
-            _ => self.open_line(to, shared),
+            _ => self.open_shared(to, shared),
         }
     }
 
-    /// Opens the connection of a line for its next call; a line without calls ends.
-    fn open_line(&mut self, to: &Endpoint, shared: &mut Shared) {
-        let next = self.lines.get_mut(to).and_then(|line| line.waiting.pop_first());
+    /// Opens the kept connection for the next call; removes a queue without calls.
+    fn open_shared(&mut self, to: &Endpoint, shared: &mut Shared) {
+        let next = self.shared_queues.get_mut(to).and_then(|queue| queue.waiting.pop_first());
         match next {
             Some(call) => {
                 let conn = Some(self.connect(call, to.clone(), true, shared));
-                self.lines.entry(to.clone()).and_modify(|line| line.conn = conn);
+                self.shared_queues.entry(to.clone()).and_modify(|queue| queue.conn = conn);
             }
             None => {
-                self.lines.remove(to);
+                self.shared_queues.remove(to);
             }
         }
     }
 
-    /// A whole answer has come in.
-    fn answered(&mut self, conn: ConnId, call: CallId, response: &Response, shared: &mut Shared) {
-        self.deliver(call, response, shared);
+    /// A complete answer has arrived.
+    fn on_answer(&mut self, conn: ConnId, call: CallId, response: &Response, shared: &mut Shared) {
+        self.complete(call, response, shared);
         match self.conns.get_mut(&conn) {
             Some(link) if link.kept && response.keep_open && link.parser.is_idle() => {
                 link.phase = Phase::Idle;
@@ -301,61 +302,62 @@ impl Client {
         }
     }
 
-    /// Bytes came that no call waits for.
-    fn unsolicited(&mut self, conn: ConnId, shared: &mut Shared) {
+    /// Bytes arrived that no call waits for.
+    fn on_unsolicited(&mut self, conn: ConnId, shared: &mut Shared) {
         match self.conns.get(&conn).map(|link| link.phase) {
             Some(Phase::ExpectOpen(call)) => {
-                self.bad_answer(conn, call, AnswerFault::BeforeRequest, shared);
+                self.fail_answer(conn, call, AnswerFault::BeforeRequest, shared);
             }
             _ => {
                 if let Some(link) = self.conns.get(&conn) {
-                    link.tell_lost(shared);
+                    link.report_lost(shared);
                 }
                 self.close(conn, shared);
             }
         }
     }
 
-    fn bad_answer(&mut self, conn: ConnId, call: CallId, why: AnswerFault, shared: &mut Shared) {
+    fn fail_answer(&mut self, conn: ConnId, call: CallId, why: AnswerFault, shared: &mut Shared) {
         self.fail(call, |call| CallError::BadResponse { call, why }, shared);
         self.close(conn, shared);
     }
 
-    /// Puts a call back into its line, where it is the oldest and thus the first, and which opens another connection for it.
+    /// Puts a call back into its queue, which opens another connection for it. It is the oldest and so comes first.
     fn retry(&mut self, link: &Link, id: CallId) {
-        if let (Some(call), Some(line)) = (self.calls.get_mut(&id), self.lines.get_mut(&link.to)) {
+        if let (Some(call), Some(queue)) = (self.calls.get_mut(&id), self.shared_queues.get_mut(&link.to)) {
             call.conn = None;
-            line.waiting.insert(id);
+            queue.waiting.insert(id);
         }
     }
 
-    /// Ends a call with what an answer says.
-    fn deliver(&mut self, id: CallId, response: &Response, shared: &mut Shared) {
+    /// Ends a call with its answer.
+    fn complete(&mut self, id: CallId, response: &Response, shared: &mut Shared) {
         let Some(Call { target: call, .. }) = self.finish(id, shared) else { return };
         let result = match xmlrpc::decode_response(&response.body) {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(fault)) => Err(CallError::Fault { call, fault }),
             Err(error) => Err(CallError::BadResponse { call, why: AnswerFault::Body(Box::new(error)) }),
         };
-        shared.tell(RpcEvent::Answered { call: id, result });
+        shared.push_event(RpcEvent::Answered { call: id, result });
     }
 
     /// Ends a call with an error.
     fn fail(&mut self, id: CallId, error: impl FnOnce(CallTarget) -> CallError, shared: &mut Shared) {
         if let Some(Call { target, .. }) = self.finish(id, shared) {
-            shared.tell(RpcEvent::Answered { call: id, result: Err(error(target)) });
+            shared.push_event(RpcEvent::Answered { call: id, result: Err(error(target)) });
         }
     }
 
-    /// Ends a call without a word, and the connection that it is on.
-    fn give_up(&mut self, id: CallId, shared: &mut Shared) -> Option<Call> {
+    /// Ends a call without an event, and closes its connection.
+    fn abort(&mut self, id: CallId, shared: &mut Shared) -> Option<Call> {
         let call = self.finish(id, shared)?;
         match call.conn {
             Some(conn) => self.close(conn, shared),
             None => {
                 let to = &call.target.uri.endpoint;
-                let in_line = self.lines.get_mut(to).is_some_and(|line| line.waiting.remove(&id));
-                if !in_line && let Some(queue) = self.queues.get_mut(to) {
+                let is_in_shared_queue =
+                    self.shared_queues.get_mut(to).is_some_and(|queue| queue.waiting.remove(&id));
+                if !is_in_shared_queue && let Some(queue) = self.dedicated_queues.get_mut(to) {
                     queue.waiting.remove(&id);
                 }
             }
@@ -364,7 +366,7 @@ impl Client {
     }
 
     fn finish(&mut self, call: CallId, shared: &mut Shared) -> Option<Call> {
-        shared.timers.cancel(&Alarm::Called(call));
+        shared.timers.cancel(&Deadline::Answer(call));
         self.calls.remove(&call)
     }
 
@@ -372,27 +374,27 @@ impl Client {
     fn close(&mut self, conn: ConnId, shared: &mut Shared) {
         if let Some(link) = self.conns.remove(&conn) {
             shared.close(conn);
-            self.leave_line(&link, shared);
+            self.release_connection(&link, shared);
         }
     }
 
-    /// A connection is no more: its line or queue goes on with another.
-    fn leave_line(&mut self, link: &Link, shared: &mut Shared) {
+    /// Releases a connection that has ended, so that its queue goes on with another.
+    fn release_connection(&mut self, link: &Link, shared: &mut Shared) {
         if link.kept {
-            self.lines.entry(link.to.clone()).and_modify(|line| line.conn = None);
+            self.shared_queues.entry(link.to.clone()).and_modify(|queue| queue.conn = None);
             self.advance(&link.to, shared);
         } else {
-            self.queues.entry(link.to.clone()).and_modify(|queue| queue.open -= 1);
-            self.open_next(&link.to, shared);
+            self.dedicated_queues.entry(link.to.clone()).and_modify(|queue| queue.open -= 1);
+            self.open_dedicated(&link.to, shared);
         }
     }
 }
 
 impl Link {
-    /// Tells that the other side has ended a kept connection.
-    fn tell_lost(&self, shared: &mut Shared) {
+    /// Reports that the server has closed a kept connection.
+    fn report_lost(&self, shared: &mut Shared) {
         if self.proven {
-            shared.tell(RpcEvent::KeptLost);
+            shared.push_event(RpcEvent::KeptConnectionLost);
         }
     }
 }

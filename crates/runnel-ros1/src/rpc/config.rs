@@ -1,36 +1,34 @@
-//! What a peer allows.
+//! Limits of an XML-RPC peer.
 
 use core::time::Duration;
 
 use crate::http;
 
-/// The bounds of an [`super::RpcPeer`].
+/// Limits of an [`super::RpcPeer`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RpcConfig {
-    /// The longest body of a request or an answer, in bytes. [`http::DEFAULT_MAX_BODY`] unless set.
+    /// Longest body of a request or an answer, in bytes. Default: [`http::DEFAULT_MAX_BODY`].
     pub max_body: usize,
-    /// How many bytes all connections together may hold of messages that are not whole: past it, those that hold
-    /// most are closed. It is looked at whenever 64 KiB have come in. 64 MiB unless set.
+    /// Bytes of incomplete messages that all connections together may hold. Past it, the connections that hold the
+    /// most are closed. Checked after every 64 KiB received. Default: 64 MiB.
     pub max_buffered: usize,
-    /// How many bytes a client may send ahead while its call is in service; past it, it is closed. 64 KiB unless
-    /// set.
+    /// Bytes that a client may send ahead while its call is in service; past it, its connection is closed. Default:
+    /// 64 KiB.
     pub max_pipelined: usize,
-    /// How many connections of clients may be open at once. 512 unless set.
+    /// Client connections that may be open at once. Default: 512.
     pub max_server_connections: usize,
-    /// To how many servers a connection is kept open; calls to others that ask for it have one of their own. 512
-    /// unless set.
+    /// Servers to which a connection is kept open; calls to further ones get a connection each. Default: 512.
     pub max_kept_connections: usize,
-    /// How many calls that do not share a kept connection may be under way to one server; others wait for their turn. A
-    /// Python server has room for 5 connections that it has not accepted yet, and a connection beyond that takes a second.
-    /// 4 unless set.
+    /// Calls to one server, each with its own connection, that may be in progress; others wait in a queue. A Python
+    /// server has a backlog of 5 connections, and connecting beyond that takes a second. Default: 4.
     pub max_connections_per_server: usize,
-    /// How many calls may be under way or waiting; others fail at once. 4096 unless set.
+    /// Calls that may be in progress or waiting; others fail at once. Default: 4096.
     pub max_queued_calls: usize,
-    /// How long a request may take to come in whole: the first since the connection is open, others since their
-    /// first byte. 10 s unless set.
+    /// Time in which a whole request must arrive: for the first one from the opening of the connection, for others
+    /// from their first byte. Default: 10 s.
     pub request_deadline: Duration,
-    /// Whether requests to any path are served, as roscpp does, or only `/` and `/RPC2`, as the Python master
-    /// does. True unless set.
+    /// Whether requests to any path are served, as in roscpp. If false, only `/` and `/RPC2`, as in the Python
+    /// master. Default: true.
     pub any_path: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a peer tells its owner.
+//! Events of an XML-RPC peer.
 
 use std::net::SocketAddr;
 
@@ -6,39 +6,40 @@ use super::{CallError, CallId, ClientFault};
 use crate::net::ConnId;
 use crate::xmlrpc::Value;
 
-/// Something that happened to an [`super::RpcPeer`].
+/// An event of an [`super::RpcPeer`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum RpcEvent {
-    /// A client calls a method; [`super::RpcPeer::reply`] answers it. Until then the client's next is not read.
+    /// A client calls a method; [`super::RpcPeer::reply`] answers it. The client's next request is not read until
+    /// then.
     Called {
         /// The connection to answer on.
         conn: ConnId,
         /// The client.
         peer: SocketAddr,
-        /// What it calls.
+        /// The method.
         method: String,
-        /// What with.
+        /// Its parameters.
         params: Vec<Value>,
         /// Bytes of the request, HTTP head included.
         bytes: usize,
     },
-    /// A call of ours is over.
+    /// A call of this process has ended.
     Answered {
-        /// Which.
+        /// The call.
         call: CallId,
-        /// The value that the server answered, or how the call failed.
+        /// The value that the server returned, or how the call failed.
         result: Result<Value, CallError>,
     },
-    /// The other side has ended a kept connection that had answered a call before: the sign that a server died.
+    /// The server has closed a kept connection that had answered a call before, which is how a server's death shows.
     ///
-    /// It comes once for a connection, also when a call had just been sent on it; that call is then made once more
-    /// over a new connection, or fails, by itself.
-    KeptLost,
-    /// A client was refused; for a line in a log.
+    /// It is reported once per connection. A call that had just been sent on it is repeated over a new connection, or
+    /// fails, independently of this event.
+    KeptConnectionLost,
+    /// A client was refused. For the log.
     Refused {
         /// The client.
         peer: SocketAddr,
-        /// What it did.
+        /// The reason.
         why: ClientFault,
     },
 }

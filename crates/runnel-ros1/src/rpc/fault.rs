@@ -1,4 +1,4 @@
-//! What peers do wrong: clients of ours, and servers that answer.
+//! Protocol faults of XML-RPC peers: clients, and servers that answer.
 
 use core::fmt;
 use core::time::Duration;
@@ -9,35 +9,35 @@ use crate::xmlrpc::DecodeError;
 /// Why a client is refused, or its connection closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientFault {
-    /// It connected when as many as are allowed had, all of which wait for an answer.
+    /// It connected at the connection limit, while every open connection was waiting for an answer.
     TooManyConnections {
-        /// How many those are.
+        /// Open connections.
         open: usize,
     },
-    /// It sent no whole request in time, and gives way to another client.
-    DisplacedUnproven,
-    /// It had nothing to say for longest, and gives way to another client.
-    DisplacedIdle,
-    /// Its request was not whole in time.
+    /// It sent no whole request, and was evicted for another client.
+    EvictedWithoutRequest,
+    /// It was idle the longest, and was evicted for another client.
+    EvictedIdle,
+    /// Its request was not complete in time.
     RequestTimedOut {
-        /// How long it may take.
+        /// Time allowed.
         within: Duration,
     },
-    /// All connections together hold too much, and its holds most.
-    BeyondBuffers {
-        /// Bytes of its request that have come.
+    /// The buffers of all connections together exceed the limit, and its buffer is the largest.
+    BufferLimit {
+        /// Bytes of its request that have arrived.
         bytes: usize,
     },
     /// It sent too much before it had its answer.
     PipelinedBeyondLimit {
-        /// What is allowed, in bytes.
+        /// Bytes allowed.
         limit: usize,
     },
-    /// Its request is not acceptable.
+    /// Its HTTP request is refused.
     BadRequest(RequestError),
-    /// Its request is for a path where nothing is.
+    /// Its request is for a path that is not served.
     UnknownPath(String),
-    /// Its request is no call.
+    /// Its request is not an XML-RPC call.
     BadCall(DecodeError),
 }
 
@@ -47,19 +47,22 @@ impl fmt::Display for ClientFault {
             Self::TooManyConnections { open } => {
                 write!(f, "{open} connections are open, none of them idle")
             }
-            Self::DisplacedUnproven => {
-                f.write_str("closed without a whole request, to make room for another client")
+            Self::EvictedWithoutRequest => {
+                f.write_str("closed before it sent a whole request, to accept another client")
             }
-            Self::DisplacedIdle => f.write_str("closed while idle, to make room for another client"),
-            Self::RequestTimedOut { within } => write!(f, "no whole request within {within:?}"),
-            Self::BeyondBuffers { bytes } => {
-                write!(f, "closed for want of room, {bytes} bytes into its request")
+            Self::EvictedIdle => f.write_str("closed while idle, to accept another client"),
+            Self::RequestTimedOut { within } => write!(f, "no whole request arrived within {within:?}"),
+            Self::BufferLimit { bytes } => {
+                write!(
+                    f,
+                    "closed {bytes} bytes into its request: all requests together exceed the buffer limit"
+                )
             }
             Self::PipelinedBeyondLimit { limit } => {
-                write!(f, "sent more than {limit} bytes ahead of an answer")
+                write!(f, "closed: it sent more than {limit} bytes ahead of an answer")
             }
             Self::BadRequest(error) => error.fmt(f),
-            Self::UnknownPath(path) => write!(f, "nothing is at {path}"),
+            Self::UnknownPath(path) => write!(f, "path {path} is not served"),
             Self::BadCall(error) => error.fmt(f),
         }
     }
@@ -67,24 +70,24 @@ impl fmt::Display for ClientFault {
 
 impl core::error::Error for ClientFault {}
 
-/// Why a server's answer is of no use.
+/// Why a server's answer is unusable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnswerFault {
-    /// It came before the request was sent.
+    /// It arrived before the request was sent.
     BeforeRequest,
-    /// All connections together hold too much, and this one holds most.
-    BeyondBuffers,
-    /// It is no HTTP, or exceeds a bound.
+    /// The buffers of all connections together exceed the limit, and this one is the largest.
+    BufferLimit,
+    /// It is not HTTP, or exceeds a bound.
     Http(ResponseError),
-    /// It is no XML-RPC.
+    /// Its body is not XML-RPC.
     Body(Box<DecodeError>),
 }
 
 impl fmt::Display for AnswerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BeforeRequest => f.write_str("it came before the request"),
-            Self::BeyondBuffers => f.write_str("closed for want of room"),
+            Self::BeforeRequest => f.write_str("it arrived before the request was sent"),
+            Self::BufferLimit => f.write_str("closed: all answers together exceed the buffer limit"),
             Self::Http(error) => error.fmt(f),
             Self::Body(error) => error.fmt(f),
         }

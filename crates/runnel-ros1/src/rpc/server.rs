@@ -1,34 +1,34 @@
-//! The connections on which this process is called.
+//! Server side: connections on which clients call this process.
 
 use litemap::LiteMap;
 use std::net::SocketAddr;
 
 use runnel_core::time::Instant;
 
-use super::shared::{Alarm, Shared};
+use super::shared::{Deadline, Shared};
 use super::{ClientFault, RpcEvent};
 use crate::http::{self, Request, RequestParser, RequestStep};
 use crate::net::ConnId;
 use crate::xmlrpc::{self, Fault, Value};
 
-/// The fault code of calls that cannot be read and of answers that cannot be written, that of roscpp.
+/// Fault code for calls that cannot be parsed and answers that cannot be written; the code is roscpp's.
 const FAULT: i32 = -1;
 
-/// The connections of clients.
+/// The client connections.
 #[derive(Debug, Default)]
 pub(super) struct Server {
-    conns: LiteMap<ConnId, Served>,
-    /// Those that have not sent a whole request yet; names grow, so the first is the oldest.
-    unproven: Vec<ConnId>,
+    conns: LiteMap<ConnId, ClientConnection>,
+    /// Connections without a whole request. Ids grow, so the first is the oldest.
+    without_request: Vec<ConnId>,
 }
 
 #[derive(Debug)]
-struct Served {
+struct ClientConnection {
     peer: SocketAddr,
     parser: RequestParser,
     phase: Phase,
-    /// When its last request was answered, or it was opened.
-    quiet_since: Instant,
+    /// When its last request was answered, or else when it was opened.
+    idle_since: Instant,
 }
 
 /// What a connection waits for.
@@ -36,7 +36,7 @@ struct Served {
 enum Phase {
     /// The first byte of a request.
     ExpectRequest,
-    /// The rest of a request, or a new connection's first one, at most until the deadline.
+    /// The rest of a request, or a new connection's first one, until the deadline.
     ExpectRest,
     /// The answer from this process.
     InService {
@@ -54,33 +54,33 @@ impl Server {
         self.conns.len()
     }
 
-    /// How many bytes a connection holds.
+    /// Bytes that a connection buffers.
     fn buffered(&self, conn: ConnId) -> usize {
-        self.conns.get(&conn).map_or(0, |served| served.parser.buffered())
+        self.conns.get(&conn).map_or(0, |client| client.parser.buffered())
     }
 
-    /// What each connection holds, in bytes.
-    pub fn holdings(&self) -> impl Iterator<Item = (usize, ConnId)> {
-        self.conns.iter().map(|(conn, served)| (served.parser.buffered(), *conn))
+    /// Bytes that each connection buffers.
+    pub fn buffered_per_connection(&self) -> impl Iterator<Item = (usize, ConnId)> {
+        self.conns.iter().map(|(conn, client)| (client.parser.buffered(), *conn))
     }
 
     pub fn handle_accepted(&mut self, now: Instant, peer: SocketAddr, shared: &mut Shared) -> Option<ConnId> {
-        if self.conns.len() >= shared.config.max_server_connections && !self.make_room(shared) {
+        if self.conns.len() >= shared.config.max_server_connections && !self.evict_client(shared) {
             let why = ClientFault::TooManyConnections { open: self.conns.len() };
-            shared.tell(RpcEvent::Refused { peer, why });
+            shared.push_event(RpcEvent::Refused { peer, why });
             return None;
         }
         let conn = shared.new_conn_id();
         let parser = RequestParser::new(shared.config.max_body);
-        self.conns.insert(conn, Served { peer, parser, phase: Phase::ExpectRest, quiet_since: now });
-        self.unproven.push(conn);
-        shared.timers.schedule(Alarm::Served(conn), now + shared.config.request_deadline);
+        self.conns.insert(conn, ClientConnection { peer, parser, phase: Phase::ExpectRest, idle_since: now });
+        self.without_request.push(conn);
+        shared.timers.schedule(Deadline::Request(conn), now + shared.config.request_deadline);
         Some(conn)
     }
 
     pub fn handle_data(&mut self, now: Instant, conn: ConnId, bytes: &[u8], shared: &mut Shared) {
-        if let Some(served) = self.conns.get_mut(&conn) {
-            served.parser.push(bytes);
+        if let Some(client) = self.conns.get_mut(&conn) {
+            client.parser.push(bytes);
             self.advance(now, conn, shared);
         }
     }
@@ -89,32 +89,32 @@ impl Server {
         self.forget(conn, shared);
     }
 
-    /// The deadline of a request is over.
+    /// The deadline of a request has passed.
     pub fn handle_timeout(&mut self, conn: ConnId, shared: &mut Shared) {
         let why = ClientFault::RequestTimedOut { within: shared.config.request_deadline };
         self.drop_client(conn, why, shared);
     }
 
-    /// All connections together hold too much, and this one holds most.
+    /// The buffers of all connections exceed the limit, and this connection's is the largest.
     pub fn handle_overflow(&mut self, conn: ConnId, shared: &mut Shared) {
         let bytes = self.buffered(conn);
-        self.drop_client(conn, ClientFault::BeyondBuffers { bytes }, shared);
+        self.drop_client(conn, ClientFault::BufferLimit { bytes }, shared);
     }
 
     pub fn reply(&mut self, now: Instant, conn: ConnId, answer: &Result<Value, Fault>, shared: &mut Shared) {
-        if let Some(Phase::InService { keep_open }) = self.conns.get(&conn).map(|served| served.phase) {
+        if let Some(Phase::InService { keep_open }) = self.conns.get(&conn).map(|client| client.phase) {
             self.answer(now, conn, answer, keep_open, shared);
             self.advance(now, conn, shared);
         }
     }
 
-    /// Reads on until a call is in service, more bytes are needed, or the connection is over.
+    /// Parses requests until one is in service, more bytes are needed, or the connection is closed.
     fn advance(&mut self, now: Instant, conn: ConnId, shared: &mut Shared) {
-        while let Some(served) = self.conns.get_mut(&conn) {
-            if let Phase::InService { .. } = served.phase {
-                return self.bound_pipeline(conn, shared);
+        while let Some(client) = self.conns.get_mut(&conn) {
+            if let Phase::InService { .. } = client.phase {
+                return self.enforce_pipeline_limit(conn, shared);
             }
-            match served.parser.step() {
+            match client.parser.step() {
                 Ok(RequestStep::Incomplete) => return self.await_rest(now, conn, shared),
                 Ok(RequestStep::Continue) => shared.send(conn, http::CONTINUE.to_vec()),
                 Ok(RequestStep::Whole(request)) => self.serve(now, conn, &request, shared),
@@ -125,18 +125,18 @@ impl Server {
         }
     }
 
-    /// Lets the deadline run from the first byte of a request.
+    /// Starts the deadline at the first byte of a request.
     fn await_rest(&mut self, now: Instant, conn: ConnId, shared: &mut Shared) {
-        if let Some(served) = self.conns.get_mut(&conn)
-            && served.phase == Phase::ExpectRequest
-            && !served.parser.is_idle()
+        if let Some(client) = self.conns.get_mut(&conn)
+            && client.phase == Phase::ExpectRequest
+            && !client.parser.is_idle()
         {
-            served.phase = Phase::ExpectRest;
-            shared.timers.schedule(Alarm::Served(conn), now + shared.config.request_deadline);
+            client.phase = Phase::ExpectRest;
+            shared.timers.schedule(Deadline::Request(conn), now + shared.config.request_deadline);
         }
     }
 
-    fn bound_pipeline(&mut self, conn: ConnId, shared: &mut Shared) {
+    fn enforce_pipeline_limit(&mut self, conn: ConnId, shared: &mut Shared) {
         if self.buffered(conn) > shared.config.max_pipelined {
             let limit = shared.config.max_pipelined;
             self.drop_client(conn, ClientFault::PipelinedBeyondLimit { limit }, shared);
@@ -144,29 +144,29 @@ impl Server {
     }
 
     fn serve(&mut self, now: Instant, conn: ConnId, request: &Request, shared: &mut Shared) {
-        self.unproven.retain(|other| *other != conn);
-        shared.timers.cancel(&Alarm::Served(conn));
+        self.without_request.retain(|other| *other != conn);
+        shared.timers.cancel(&Deadline::Request(conn));
         if !shared.config.any_path && request.path != "/" && request.path != "/RPC2" {
             let path: String = request.path.chars().take(64).collect();
             return self.refuse(conn, (404, "Not Found"), ClientFault::UnknownPath(path), shared);
         }
-        let Some(served) = self.conns.get_mut(&conn) else { return };
-        let peer = served.peer;
+        let Some(client) = self.conns.get_mut(&conn) else { return };
+        let peer = client.peer;
         match xmlrpc::decode_call(&request.body) {
             Ok(call) => {
-                served.phase = Phase::InService { keep_open: request.keep_open };
+                client.phase = Phase::InService { keep_open: request.keep_open };
                 let xmlrpc::Call { method, params, .. } = call;
-                shared.tell(RpcEvent::Called { conn, peer, method, params, bytes: request.length });
+                shared.push_event(RpcEvent::Called { conn, peer, method, params, bytes: request.length });
             }
             Err(error) => {
                 let fault = Fault { code: FAULT, message: error.to_string() };
-                shared.tell(RpcEvent::Refused { peer, why: ClientFault::BadCall(error) });
+                shared.push_event(RpcEvent::Refused { peer, why: ClientFault::BadCall(error) });
                 self.answer(now, conn, &Err(fault), request.keep_open, shared);
             }
         }
     }
 
-    /// Sends an answer, and closes or waits for the next request.
+    /// Sends an answer, then closes the connection or waits for the next request.
     fn answer(
         &mut self,
         now: Instant,
@@ -175,40 +175,40 @@ impl Server {
         keep_open: bool,
         shared: &mut Shared,
     ) {
-        shared.send(conn, http::response(&document(answer), keep_open));
+        shared.send(conn, http::response(&encode_answer(answer), keep_open));
         if !keep_open {
             return self.close(conn, shared);
         }
-        if let Some(served) = self.conns.get_mut(&conn) {
-            served.phase = Phase::ExpectRequest;
-            served.quiet_since = now;
+        if let Some(client) = self.conns.get_mut(&conn) {
+            client.phase = Phase::ExpectRequest;
+            client.idle_since = now;
         }
     }
 
-    /// Answers that a request is not served, and closes.
+    /// Sends an HTTP error, then closes the connection.
     fn refuse(&mut self, conn: ConnId, (code, reason): (u16, &str), why: ClientFault, shared: &mut Shared) {
         shared.send(conn, http::refusal(code, reason, &why.to_string()));
         self.drop_client(conn, why, shared);
     }
 
-    /// Closes the oldest connection that has not sent a whole request or, if all have, the one that has sent none for
-    /// longest. Clients open another when they have something to say.
-    fn make_room(&mut self, shared: &mut Shared) -> bool {
-        if let Some(oldest) = self.unproven.first().copied() {
-            self.drop_client(oldest, ClientFault::DisplacedUnproven, shared);
+    /// Closes the oldest connection without a whole request, or else the one that has been idle the longest. Clients
+    /// reconnect when they call again.
+    fn evict_client(&mut self, shared: &mut Shared) -> bool {
+        if let Some(oldest) = self.without_request.first().copied() {
+            self.drop_client(oldest, ClientFault::EvictedWithoutRequest, shared);
             return true;
         }
-        let idle = self.conns.iter().filter(|(_, served)| served.phase == Phase::ExpectRequest);
-        let Some((quietest, _)) = idle.min_by_key(|(_, served)| served.quiet_since) else { return false };
-        let quietest = *quietest;
-        self.drop_client(quietest, ClientFault::DisplacedIdle, shared);
+        let idle = self.conns.iter().filter(|(_, client)| client.phase == Phase::ExpectRequest);
+        let Some((longest_idle, _)) = idle.min_by_key(|(_, client)| client.idle_since) else { return false };
+        let longest_idle = *longest_idle;
+        self.drop_client(longest_idle, ClientFault::EvictedIdle, shared);
         true
     }
 
-    /// Closes for a reason that belongs in a log.
+    /// Closes a connection and reports the reason for the log.
     fn drop_client(&mut self, conn: ConnId, why: ClientFault, shared: &mut Shared) {
-        if let Some(served) = self.conns.get(&conn) {
-            shared.tell(RpcEvent::Refused { peer: served.peer, why });
+        if let Some(client) = self.conns.get(&conn) {
+            shared.push_event(RpcEvent::Refused { peer: client.peer, why });
             self.close(conn, shared);
         }
     }
@@ -220,13 +220,13 @@ impl Server {
 
     fn forget(&mut self, conn: ConnId, shared: &mut Shared) {
         self.conns.remove(&conn);
-        self.unproven.retain(|other| *other != conn);
-        shared.timers.cancel(&Alarm::Served(conn));
+        self.without_request.retain(|other| *other != conn);
+        shared.timers.cancel(&Deadline::Request(conn));
     }
 }
 
-/// The body of an answer; of a fault that says why where the answer cannot be written.
-fn document(answer: &Result<Value, Fault>) -> Vec<u8> {
+/// The body of an answer. An answer that cannot be written becomes a fault that gives the reason.
+fn encode_answer(answer: &Result<Value, Fault>) -> Vec<u8> {
     let unwritable = |error: xmlrpc::EncodeError| {
         let fault = Fault { code: FAULT, message: error.to_string() };
         xmlrpc::encode_response(&Err(fault)).unwrap_or_default()

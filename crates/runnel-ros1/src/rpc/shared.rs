@@ -1,4 +1,4 @@
-//! What the server and the client of a peer share.
+//! State that the server and the client of a peer share.
 
 use std::collections::VecDeque;
 
@@ -8,25 +8,25 @@ use runnel_core::timers::Timers;
 use super::{CallId, RpcConfig, RpcEvent};
 use crate::net::{ConnId, Endpoint, Transmit};
 
-/// The bounds, and what is to be done, told and waited for, in order.
+/// Limits, pending socket operations and events, and deadlines.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub config: RpcConfig,
     pub transmits: VecDeque<Transmit>,
     pub events: VecDeque<RpcEvent>,
-    pub timers: Timers<Alarm>,
-    /// The time that the peer was told last.
+    pub timers: Timers<Deadline>,
+    /// The latest time that the driver passed in.
     pub now: Instant,
     conns: u64,
 }
 
-/// What is due at some time.
+/// A deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Alarm {
-    /// A client has not sent a request in time.
-    Served(ConnId),
-    /// A call has not been answered in time.
-    Called(CallId),
+pub(super) enum Deadline {
+    /// For a whole request of a client.
+    Request(ConnId),
+    /// For the answer to a call.
+    Answer(CallId),
 }
 
 impl Shared {
@@ -60,7 +60,7 @@ impl Shared {
         self.transmits.push_back(Transmit::Close { conn });
     }
 
-    pub fn tell(&mut self, event: RpcEvent) {
+    pub fn push_event(&mut self, event: RpcEvent) {
         self.events.push_back(event);
     }
 }

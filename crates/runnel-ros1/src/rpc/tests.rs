@@ -1,4 +1,4 @@
-//! Peers against bytes of the originals and of bad clients and servers, and against one another.
+//! Peers against recorded bytes, misbehaving clients and servers, and each other.
 
 mod against_clients;
 mod against_servers;
@@ -12,8 +12,8 @@ use runnel_core::time::Instant;
 
 use super::*;
 
-/// The address of every client here.
-fn somebody() -> SocketAddr {
+/// The address of every client in these tests.
+fn client_address() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 40_000))
 }
 
@@ -25,17 +25,17 @@ fn uri(text: &str) -> Uri {
     Uri::parse(text).expect("an address")
 }
 
-/// Everything that a peer wants done.
+/// All pending socket operations of a peer.
 fn transmits(peer: &mut RpcPeer) -> Vec<Transmit> {
     std::iter::from_fn(|| peer.poll_transmit()).collect()
 }
 
-/// Everything that a peer has to tell.
+/// All pending events of a peer.
 fn events(peer: &mut RpcPeer) -> Vec<RpcEvent> {
     std::iter::from_fn(|| peer.poll_event()).collect()
 }
 
-/// What a peer sends, as text, over one connection, and whether it closes it after.
+/// The text that a peer sends over one connection, and whether it closes the connection afterwards.
 fn sent(peer: &mut RpcPeer, over: ConnId) -> (String, bool) {
     let mut text = String::new();
     let mut closed = false;
@@ -45,7 +45,7 @@ fn sent(peer: &mut RpcPeer, over: ConnId) -> (String, bool) {
                 text += &String::from_utf8(bytes).expect("text")
             }
             Transmit::Close { conn } if conn == over => closed = true,
-            other => panic!("nothing else is done: {other:?}"),
+            other => panic!("unexpected operation: {other:?}"),
         }
     }
     (text, closed)

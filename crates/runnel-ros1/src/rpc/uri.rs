@@ -5,10 +5,10 @@ use std::net::Ipv6Addr;
 
 use crate::net::Endpoint;
 
-/// The longest address that is accepted, in bytes.
+/// Longest URI that is accepted, in bytes.
 pub const MAX_URI: usize = 1024;
 
-/// The longest host name that is accepted, in bytes: that of DNS.
+/// Longest host name that is accepted, in bytes: the limit of DNS.
 pub const MAX_HOST: usize = 253;
 
 /// The address of an XML-RPC server: `http://host:port/path`.
@@ -16,23 +16,23 @@ pub const MAX_HOST: usize = 253;
 pub struct Uri {
     /// Host and port.
     pub endpoint: Endpoint,
-    /// The path, `/` where none is written.
+    /// The path; `/` if the URI has none.
     pub path: String,
 }
 
 impl Uri {
-    /// Reads `http://host:port/path`; the path may be missing, the port may not.
+    /// Parses `http://host:port/path`. The path may be missing, the port may not.
     ///
     /// # Errors
-    /// On anything else, see [`UriProblem`].
+    /// On anything else; see [`UriProblem`].
     pub fn parse(text: &str) -> Result<Self, UriError> {
         Self::parse_scheme("http", text)
     }
 
-    /// Reads an address of another scheme, such as the `rosrpc://host:port` of a service.
+    /// Parses a URI of another scheme, such as the `rosrpc://host:port` of a service.
     ///
     /// # Errors
-    /// On anything else, see [`UriProblem`].
+    /// On anything else; see [`UriProblem`].
     pub fn parse_scheme(scheme: &'static str, text: &str) -> Result<Self, UriError> {
         parse(scheme, text).map_err(|problem| UriError { text: text.chars().take(80).collect(), problem })
     }
@@ -44,27 +44,27 @@ impl fmt::Display for Uri {
     }
 }
 
-/// A text that is no address of a server.
+/// A text that is not a valid URI of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UriError {
-    /// The text, its beginning where it is long.
+    /// The text, or its beginning if it is long.
     pub text: String,
-    /// What is wrong with it.
+    /// What is wrong.
     pub problem: UriProblem,
 }
 
-/// What is wrong with an address.
+/// What is wrong with a URI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UriProblem {
     /// Longer than [`MAX_URI`].
     TooLong,
     /// It does not begin with this scheme and `://`.
     Scheme(&'static str),
-    /// The host is missing, longer than [`MAX_HOST`], or has characters that no host has.
+    /// The host is missing, longer than [`MAX_HOST`], or has invalid characters.
     Host,
-    /// The port is missing or no number from 1 to 65535.
+    /// The port is missing or not a number from 1 to 65535.
     Port,
-    /// The path has white space, control characters or letters outside ASCII.
+    /// The path has white space, control characters or non-ASCII letters.
     Path,
 }
 
@@ -109,13 +109,13 @@ fn endpoint(authority: &str) -> Result<Endpoint, UriProblem> {
     Ok(Endpoint { host: host.to_owned(), port: port_number(port).ok_or(UriProblem::Port)? })
 }
 
-/// A port other than 0, in digits alone.
+/// A port other than 0, written in digits only.
 fn port_number(digits: &str) -> Option<u16> {
     let digits = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
     digits.parse().ok().filter(|port| *port > 0)
 }
 
-/// A host name or IPv4 address, and the port after its colon. rospy announces an IPv6 address without brackets.
+/// Splits a host name or IPv4 address from its port. rospy announces an IPv6 address without brackets.
 fn named(authority: &str) -> Result<(&str, &str), UriProblem> {
     if let Some((host, port)) = authority.rsplit_once(':')
         && host.contains(':')
@@ -127,13 +127,14 @@ fn named(authority: &str) -> Result<(&str, &str), UriProblem> {
     if is_name(host) { Ok((host, port)) } else { Err(UriProblem::Host) }
 }
 
-/// Letters, digits, points, hyphens and underscores (which robots' names do have), within the bound.
+/// Whether a host name has only letters, digits, dots, hyphens and underscores (which robots' names do have), within
+/// the bound.
 fn is_name(text: &str) -> bool {
     let sound = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     (1..=MAX_HOST).contains(&text.len()) && text.bytes().all(sound)
 }
 
-/// An IPv6 address, perhaps with a zone (`%eth0`), and the port after bracket and colon.
+/// Splits an IPv6 address, with an optional zone (`%eth0`), from the port after bracket and colon.
 fn bracketed(rest: &str) -> Result<(&str, &str), UriProblem> {
     let (host, port) = rest.split_once(']').ok_or(UriProblem::Host)?;
     let (address, zone) = host.split_once('%').unwrap_or((host, "0"));
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_the_originals_are_read() {
+    fn uris_of_roscpp_and_rospy_are_parsed() {
         assert_eq!(parts("http://robot_1.local:11311/"), ("robot_1.local".into(), 11311, "/".into()));
         assert_eq!(parts("http://127.0.0.1:80"), ("127.0.0.1".into(), 80, "/".into()));
         assert_eq!(parts("HTTP://a:65535/RPC2?x"), ("a".into(), 65535, "/RPC2?x".into()));
@@ -167,21 +168,21 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_written_as_it_is_read() {
+    fn uri_text_round_trips() {
         for text in ["http://a:1/", "http://[::1]:11311/RPC2"] {
             assert_eq!(Uri::parse(text).expect("an address").to_string(), text);
         }
     }
 
     #[test]
-    fn the_scheme_of_services_is_read_where_it_is_wanted() {
+    fn service_scheme_is_parsed_on_request() {
         let uri = Uri::parse_scheme("rosrpc", "rosrpc://a:4242").expect("an address");
         assert_eq!(uri.endpoint, Endpoint { host: "a".into(), port: 4242 });
         assert_eq!(problem("rosrpc://a:4242"), UriProblem::Scheme("http"));
     }
 
     #[test]
-    fn what_is_no_address_is_refused_with_the_reason() {
+    fn invalid_uri_is_refused_with_reason() {
         for text in ["", "a:1", "https://a:1", "http:/a:1"] {
             assert_eq!(problem(text), UriProblem::Scheme("http"), "{text}");
         }
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_bounded() {
+    fn uri_length_is_bounded() {
         let host = |length: usize| format!("http://{}:1/", "a".repeat(length));
         assert!(Uri::parse(&host(MAX_HOST)).is_ok());
         assert_eq!(problem(&host(MAX_HOST + 1)), UriProblem::Host);
@@ -228,7 +229,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_text_makes_it_panic(text: String) {
+        fn uri_parser_never_panics(text: String) {
             let _ = (Uri::parse(&text), Uri::parse(&format!("http://{text}")), Uri::parse(&format!("http://[{text}")));
         }
     }

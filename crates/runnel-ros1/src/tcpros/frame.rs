@@ -1,4 +1,4 @@
-//! Pieces of a stream, each led by its length.
+//! Length-prefixed frames of a TCPROS stream.
 
 use std::fmt;
 
@@ -12,30 +12,30 @@ const FIRST_STEP: usize = 64 * 1024;
 /// Most bytes that are reserved ahead of what has arrived.
 const LONGEST_STEP: usize = 4 << 20;
 
-/// The lengths that a reader accepts.
+/// Lengths that a reader accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptedLength {
-    /// This many bytes or fewer.
+    /// At most this many bytes.
     AtMost(usize),
-    /// This many bytes: those of a message type of fixed size.
+    /// Exactly this many bytes: the size of a fixed-size message type.
     Exactly(usize),
 }
 
-/// A peer announced a length that is not accepted.
+/// Why a frame cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameError {
-    /// Longer than any message may be.
+    /// The announced length exceeds the limit for all messages.
     BeyondLimit(LengthBeyondLimit),
-    /// Not the length that all messages of the type have.
+    /// The announced length is not that of the fixed-size type.
     WrongLength {
         /// Bytes announced.
         announced: usize,
-        /// Bytes of the type.
+        /// Size of the type, in bytes.
         fixed: usize,
     },
-    /// There is no memory for what has arrived of a message.
+    /// There is no memory for the received part of a message.
     NoMemory {
-        /// Bytes of the whole message, as the peer announced it.
+        /// Bytes of the whole message, as announced.
         length: usize,
         /// Bytes that have arrived.
         arrived: usize,
@@ -43,7 +43,7 @@ pub enum FrameError {
 }
 
 impl AcceptedLength {
-    /// The lengths of a message type: exactly `fixed` bytes if the type has a fixed size, and otherwise at most `limit`.
+    /// The lengths of a message type: exactly `fixed` bytes for a type of fixed size, otherwise at most `limit`.
     pub fn of_type(fixed: Option<usize>, limit: usize) -> Self {
         fixed.filter(|fixed| *fixed <= limit).map_or(Self::AtMost(limit), Self::Exactly)
     }
@@ -65,10 +65,10 @@ impl fmt::Display for FrameError {
             Self::BeyondLimit(length) => length.fmt(f),
             Self::WrongLength { announced, fixed } => write!(
                 f,
-                "a length of {announced} bytes was announced, messages of the type have exactly {fixed}"
+                "the peer announced a message of {announced} bytes, but messages of this type have exactly {fixed}"
             ),
             Self::NoMemory { length, arrived } => {
-                write!(f, "no memory for a message of {length} bytes, of which {arrived} have arrived")
+                write!(f, "out of memory for a message of {length} bytes, after {arrived} bytes")
             }
         }
     }
@@ -76,14 +76,14 @@ impl fmt::Display for FrameError {
 
 impl std::error::Error for FrameError {}
 
-/// A message of which some bytes have not arrived.
+/// A frame that has partly arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IncompleteFrame {
-    /// Tells it from others of the same stream.
+    /// Distinguishes it from other frames of the same stream.
     pub number: u64,
-    /// Bytes of the complete messages before it in the same stream.
+    /// Bytes of the complete frames before it in the stream.
     pub delivered: u64,
-    /// Bytes that have arrived, without those of the length.
+    /// Bytes that have arrived, without the length.
     pub arrived: usize,
     /// Bytes announced.
     pub length: usize,
@@ -91,25 +91,25 @@ pub struct IncompleteFrame {
     pub reserved: usize,
 }
 
-/// Cuts a stream into length-led pieces.
+/// Splits a stream into length-prefixed frames.
 #[derive(Debug)]
 pub struct FrameReader {
     accepted: AcceptedLength,
-    /// Pieces that are complete.
+    /// Complete frames.
     completed: u64,
-    /// Bytes of these.
+    /// Their bytes.
     delivered: u64,
-    /// Statements may come between pieces.
+    /// Statements may appear between frames.
     has_statements: bool,
     state: State,
 }
 
-/// Whatever comes next in a stream.
+/// The next item of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum StreamItem {
     /// A message.
     Message(Vec<u8>),
-    /// What the peer says of the messages, as it is.
+    /// A statement of the peer about the messages, undecoded.
     Statement([u8; STATEMENT]),
 }
 
@@ -124,7 +124,7 @@ enum State {
         have: [u8; STATEMENT],
         count: usize,
     },
-    /// `body` may be longer than what has arrived: room, or what a buffer held before.
+    /// `body` may be longer than `arrived`: it has spare capacity, or old bytes of a reused buffer.
     ExpectBody {
         body: Vec<u8>,
         arrived: usize,
@@ -135,39 +135,39 @@ enum State {
 const START: State = State::ExpectLength { have: [0; LENGTH], count: 0 };
 
 impl FrameReader {
-    /// A reader at the start of a stream that refuses pieces longer than `limit` bytes.
+    /// A reader at the start of a stream that refuses frames longer than `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self::accepting(AcceptedLength::AtMost(limit))
+        Self::with_accepted_length(AcceptedLength::AtMost(limit))
     }
 
-    /// A reader at the start of a stream that refuses pieces of other lengths.
-    pub fn accepting(accepted: AcceptedLength) -> Self {
+    /// A reader at the start of a stream that refuses frames of other lengths.
+    pub fn with_accepted_length(accepted: AcceptedLength) -> Self {
         Self { accepted, completed: 0, delivered: 0, has_statements: false, state: START }
     }
 
-    /// The same, between whose pieces statements may come, each led by [`STATEMENT_MARK`] instead of a length.
+    /// Allows statements between frames, each after [`STATEMENT_MARK`] in place of a length.
     #[must_use]
     pub fn with_statements(self, has_statements: bool) -> Self {
         Self { has_statements, ..self }
     }
 
-    /// Has the pieces whose length has not arrived yet be of other lengths.
+    /// Changes the accepted lengths of frames whose length has not arrived yet.
     pub fn accept(&mut self, accepted: AcceptedLength) {
         self.accepted = accepted;
     }
 
-    /// Takes bytes from the front of `input` until a message or a statement is complete or the input is used up. `spare` is
-    /// asked for a buffer to use again when a message begins; what it holds does not matter.
+    /// Consumes the front of `input` until a message or a statement is complete or the input is used up. `spare`
+    /// supplies a buffer to reuse when a message begins; its content does not matter.
     ///
     /// # Errors
-    /// When a length is not accepted, or memory is short; the stream cannot be read further.
-    pub fn take_part(
+    /// When a length is not accepted, or memory is short. The stream cannot be read further.
+    pub fn take_item(
         &mut self,
         input: &mut &[u8],
         spare: impl FnOnce() -> Vec<u8>,
-    ) -> Result<Option<Part>, FrameError> {
+    ) -> Result<Option<StreamItem>, FrameError> {
         let message = self.take(input, spare)?;
-        Ok(message.map(Part::Message).or_else(|| self.take_statement(input).map(Part::Statement)))
+        Ok(message.map(StreamItem::Message).or_else(|| self.take_statement(input).map(StreamItem::Statement)))
     }
 
     fn take_statement(&mut self, input: &mut &[u8]) -> Option<[u8; STATEMENT]> {
@@ -184,11 +184,11 @@ impl FrameReader {
         Some(have)
     }
 
-    /// Takes bytes from the front of `input` until a piece is complete or the input is used up. `spare` is asked
-    /// for a buffer to use again when a piece begins; what it holds does not matter.
+    /// Consumes the front of `input` until a frame is complete or the input is used up. `spare` supplies a buffer to
+    /// reuse when a frame begins; its content does not matter.
     ///
     /// # Errors
-    /// When a length is not accepted, or memory is short; the stream cannot be read further.
+    /// When a length is not accepted, or memory is short. The stream cannot be read further.
     pub fn take(
         &mut self,
         input: &mut &[u8],
@@ -202,17 +202,17 @@ impl FrameReader {
         let end = *arrived + now.len();
         if !reserve(body, end, *length) {
             let (length, arrived) = (*length, *arrived);
-            // What has arrived of it helps nobody, and its memory may help others.
+            // The received part is useless, and its memory may be needed.
             self.state = START;
             return Err(FrameError::NoMemory { length, arrived });
         }
         body[*arrived..end].copy_from_slice(now);
         *input = later;
-        Ok(self.arrived(now.len()))
+        Ok(self.advance(now.len()))
     }
 
-    /// A piece of so many bytes begins, of whose length the stream does not tell. `spare` as in [`FrameReader::take`], which takes
-    /// its bytes.
+    /// Begins a frame of known length whose length is not in the stream. [`FrameReader::take`] then consumes its
+    /// bytes; `spare` works as there.
     ///
     /// # Errors
     /// When the length is not accepted.
@@ -230,16 +230,17 @@ impl FrameReader {
         self.state = State::ExpectBody { body: spare(), arrived: 0, length };
     }
 
-    /// Room for what is next of a long message, to receive into without another copy; `None` when there is
-    /// no message under way, or no memory for it, which [`FrameReader::take`] reports.
-    pub fn room(&mut self) -> Option<&mut [u8]> {
+    /// Buffer for the next bytes of a long message, to receive into without a copy. `None` if no message is partly
+    /// received, or if there is no memory for it, which [`FrameReader::take`] reports.
+    pub fn receive_buffer(&mut self) -> Option<&mut [u8]> {
         let State::ExpectBody { body, arrived, length } = &mut self.state else { return None };
         let end = (*length).min(*arrived + (*arrived).clamp(FIRST_STEP, LONGEST_STEP));
         if reserve(body, end, *length) { body.get_mut(*arrived..end) } else { None }
     }
 
-    /// Notes that `count` bytes were received into [`FrameReader::room`], and gives the message if it is complete.
-    pub fn arrived(&mut self, count: usize) -> Option<Vec<u8>> {
+    /// Records that `count` bytes were received into [`FrameReader::receive_buffer`], and returns the message if it is
+    /// complete.
+    pub fn advance(&mut self, count: usize) -> Option<Vec<u8>> {
         let State::ExpectBody { body, arrived, length } = &mut self.state else { return None };
         *arrived = (*arrived + count).min(*length);
         if *arrived < *length {
@@ -253,25 +254,25 @@ impl FrameReader {
         Some(whole)
     }
 
-    /// True if the next byte is the first of a piece.
-    pub fn is_between_pieces(&self) -> bool {
+    /// True if the next byte is the first of a frame.
+    pub fn is_between_frames(&self) -> bool {
         matches!(self.state, State::ExpectLength { count: 0, .. })
     }
 
-    /// The message of which some bytes have not arrived, once its length has.
+    /// The message that has partly arrived, once its length is known.
     pub fn incomplete(&self) -> Option<IncompleteFrame> {
         let State::ExpectBody { body, arrived, length } = &self.state else { return None };
         let (arrived, length, reserved) = (*arrived, *length, body.capacity());
         Some(IncompleteFrame { number: self.completed, delivered: self.delivered, arrived, length, reserved })
     }
 
-    /// Bytes reserved for the message under way.
+    /// Bytes reserved for the partly received message.
     #[cfg(test)]
     pub(crate) fn reserved(&self) -> usize {
         self.incomplete().map_or(0, |frame| frame.reserved)
     }
 
-    /// The length of the piece that begins, once it is known; `None` within a piece or when more is needed.
+    /// The length of the next frame, once it is known; `None` inside a frame or when more bytes are needed.
     fn take_length(&mut self, input: &mut &[u8]) -> Result<Option<usize>, FrameError> {
         let State::ExpectLength { have, count } = &mut self.state else { return Ok(None) };
         while *count < LENGTH {
@@ -290,8 +291,8 @@ impl FrameReader {
     }
 }
 
-/// Makes `body` at least `end` bytes long; false if there is no memory for that. Its memory grows by a quarter or more, since
-/// moving it may copy it, but never beyond the message's length.
+/// Extends `body` to `end` bytes; false if there is no memory. Its capacity grows by a quarter or more, since a
+/// reallocation may copy, but never beyond the message's length.
 fn reserve(body: &mut Vec<u8>, end: usize, length: usize) -> bool {
     if body.len() >= end {
         return true;
@@ -307,11 +308,11 @@ fn reserve(body: &mut Vec<u8>, end: usize, length: usize) -> bool {
 }
 
 /// The length that is sent before a message.
-pub fn length_of(message: &[u8]) -> [u8; LENGTH] {
+pub fn length_prefix(message: &[u8]) -> [u8; LENGTH] {
     (message.len() as u32).to_le_bytes()
 }
 
-/// Appends a message to `out` with its length before it; `write` appends the message itself.
+/// Appends a frame to `out`: the length, then the message that `write` appends.
 pub fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; LENGTH]);
@@ -320,10 +321,10 @@ pub fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out[start..start + LENGTH].copy_from_slice(&length.to_le_bytes());
 }
 
-/// As [`frame`].
+/// As [`frame`], without aborting when memory runs out.
 ///
 /// # Errors
-/// When there is no memory for the message, of whose bytes the error tells. `out` is empty then.
+/// When there is no memory for the message; the error gives its size. `out` is then empty.
 pub fn try_frame(out: &mut Vec<u8>, write: impl FnOnce(&mut GrowingSink)) -> Result<(), NoMemory> {
     let body = out.len() + LENGTH;
     try_write(out, |out| {
@@ -336,7 +337,7 @@ pub fn try_frame(out: &mut Vec<u8>, write: impl FnOnce(&mut GrowingSink)) -> Res
     Ok(())
 }
 
-/// A text as a message with its length before it.
+/// A frame with this text.
 #[cfg(test)]
 pub(super) fn framed(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
@@ -350,25 +351,25 @@ mod tests {
     use runnel_core::bounds::MAX_MESSAGE;
 
     fn read_all(reader: &mut FrameReader, mut input: &[u8]) -> Vec<Vec<u8>> {
-        let mut pieces = Vec::new();
+        let mut frames = Vec::new();
         while !input.is_empty() {
-            pieces.extend(reader.take(&mut input, Vec::new).unwrap());
+            frames.extend(reader.take(&mut input, Vec::new).unwrap());
         }
-        pieces
+        frames
     }
 
     #[test]
-    fn a_stream_is_cut_wherever_the_bytes_are_split() {
+    fn frames_parse_in_any_pieces() {
         let stream = [framed("ab"), framed(""), framed("cde")].concat();
         for step in 1..stream.len() {
             let mut reader = FrameReader::new(100);
-            let pieces: Vec<_> = stream.chunks(step).flat_map(|part| read_all(&mut reader, part)).collect();
-            assert_eq!(pieces, [b"ab".to_vec(), b"".to_vec(), b"cde".to_vec()], "step {step}");
+            let frames: Vec<_> = stream.chunks(step).flat_map(|part| read_all(&mut reader, part)).collect();
+            assert_eq!(frames, [b"ab".to_vec(), b"".to_vec(), b"cde".to_vec()], "step {step}");
         }
     }
 
     #[test]
-    fn statements_come_between_messages_wherever_the_bytes_are_split() {
+    fn statements_parse_between_frames_in_any_pieces() {
         let statement = [&STATEMENT_MARK.to_le_bytes()[..], &[7; STATEMENT]].concat();
         let stream = [&statement[..], &framed("ab"), &statement, &statement, &framed("")].concat();
         for step in 1..=stream.len() {
@@ -376,48 +377,54 @@ mod tests {
             let (mut reader, mut parts) = (fixed, Vec::new());
             for mut bytes in stream.chunks(step) {
                 while !bytes.is_empty() {
-                    parts.extend(reader.take_part(&mut bytes, Vec::new).unwrap());
+                    parts.extend(reader.take_item(&mut bytes, Vec::new).unwrap());
                 }
             }
-            let (message, said) =
-                (|text: &[u8]| Part::Message(text.to_vec()), Part::Statement([7; STATEMENT]));
-            let expected = [said.clone(), message(b"ab"), said.clone(), said, message(b"")];
+            let (message, statement_part) =
+                (|text: &[u8]| StreamItem::Message(text.to_vec()), StreamItem::Statement([7; STATEMENT]));
+            let expected = [
+                statement_part.clone(),
+                message(b"ab"),
+                statement_part.clone(),
+                statement_part,
+                message(b""),
+            ];
             assert_eq!(parts, expected, "step {step}");
         }
     }
 
     #[test]
-    fn a_statement_is_a_length_beyond_the_limit_to_those_who_agreed_on_none() {
+    fn statement_without_agreement_is_refused() {
         let mut reader = FrameReader::new(100);
-        assert!(reader.take_part(&mut &STATEMENT_MARK.to_le_bytes()[..], Vec::new).is_err());
+        assert!(reader.take_item(&mut &STATEMENT_MARK.to_le_bytes()[..], Vec::new).is_err());
     }
 
     #[test]
-    fn a_length_beyond_the_limit_is_refused() {
+    fn length_beyond_limit_is_refused() {
         let mut reader = FrameReader::new(10);
         let error = reader.take(&mut &framed("01234567890")[..], Vec::new).unwrap_err();
         assert_eq!(error, FrameError::BeyondLimit(LengthBeyondLimit { claimed: 11, limit: 10 }));
     }
 
     #[test]
-    fn fixed_size_refuses_other_lengths_from_length_alone() {
+    fn fixed_size_refuses_other_announced_lengths() {
         for announced in [0u32, 2, 900_000_000, u32::MAX] {
-            let mut reader = FrameReader::accepting(AcceptedLength::of_type(Some(1), MAX_MESSAGE));
+            let mut reader = FrameReader::with_accepted_length(AcceptedLength::of_type(Some(1), MAX_MESSAGE));
             let error = reader.take(&mut &announced.to_le_bytes()[..], Vec::new).unwrap_err();
             assert_eq!(error, FrameError::WrongLength { announced: announced as usize, fixed: 1 });
             assert_eq!(reader.reserved(), 0);
         }
-        let mut reader = FrameReader::accepting(AcceptedLength::of_type(Some(1), MAX_MESSAGE));
+        let mut reader = FrameReader::with_accepted_length(AcceptedLength::of_type(Some(1), MAX_MESSAGE));
         assert_eq!(reader.take(&mut &framed("x")[..], Vec::new).unwrap().unwrap(), b"x");
     }
 
     #[test]
-    fn reserved_memory_follows_what_has_arrived() {
+    fn reserved_memory_follows_received_bytes() {
         let mut reader = FrameReader::new(MAX_MESSAGE);
         reader.take(&mut &900_000_000u32.to_le_bytes()[..], Vec::new).unwrap();
         for part in [1, 10_000, 100_000, 3_000_000, 20_000_000, 1] {
             reader.take(&mut &vec![0; part][..], Vec::new).unwrap();
-            reader.room().unwrap();
+            reader.receive_buffer().unwrap();
             let frame = reader.incomplete().unwrap();
             let most = frame.arrived + frame.arrived.clamp(FIRST_STEP, LONGEST_STEP) + LONGEST_STEP;
             assert!(frame.reserved <= most, "{frame:?}");
@@ -425,18 +432,18 @@ mod tests {
     }
 
     #[test]
-    fn memory_never_exceeds_the_announced_length() {
+    fn memory_never_exceeds_announced_length() {
         let mut reader = FrameReader::new(MAX_MESSAGE);
         reader.take(&mut &1_000_001u32.to_le_bytes()[..], Vec::new).unwrap();
         while reader.incomplete().is_some() {
             assert!(reader.reserved() <= 1_000_001);
-            let count = reader.room().unwrap().len();
-            reader.arrived(count);
+            let count = reader.receive_buffer().unwrap().len();
+            reader.advance(count);
         }
     }
 
     #[test]
-    fn incomplete_frame_tells_what_its_stream_has_delivered() {
+    fn incomplete_frame_counts_delivered_bytes() {
         let mut reader = FrameReader::new(100);
         let stream = [framed("ab"), framed("cd")].concat();
         let mut before = |bytes: &[u8]| {
@@ -450,43 +457,43 @@ mod tests {
     }
 
     #[test]
-    fn a_length_alone_reserves_little() {
+    fn announced_length_reserves_little() {
         let mut reader = FrameReader::new(MAX_MESSAGE);
         reader.take(&mut &900_000_000u32.to_le_bytes()[..], Vec::new).unwrap();
-        assert_eq!(reader.room().unwrap().len(), FIRST_STEP);
+        assert_eq!(reader.receive_buffer().unwrap().len(), FIRST_STEP);
     }
 
     #[test]
-    fn a_long_message_is_received_into_its_own_room() {
+    fn long_message_is_received_without_copy() {
         let message = vec![7u8; 300_000];
         let mut reader = FrameReader::new(MAX_MESSAGE);
         assert_eq!(reader.take(&mut &300_000u32.to_le_bytes()[..], || vec![1; 10]).unwrap(), None);
         let mut whole = None;
         while whole.is_none() {
-            let room = reader.room().unwrap();
-            room.fill(7);
-            let count = room.len();
-            whole = reader.arrived(count);
+            let buffer = reader.receive_buffer().unwrap();
+            buffer.fill(7);
+            let count = buffer.len();
+            whole = reader.advance(count);
         }
         assert_eq!(whole.unwrap(), message);
-        assert!(reader.room().is_none());
+        assert!(reader.receive_buffer().is_none());
     }
 
     #[test]
-    fn piece_begins_by_a_length_from_elsewhere() {
+    fn unframed_message_has_external_length() {
         let mut reader = FrameReader::new(5);
         let too_long = FrameError::BeyondLimit(LengthBeyondLimit { claimed: 6, limit: 5 });
         assert_eq!(reader.begin_unframed(6, Vec::new), Err(too_long));
-        assert!(reader.is_between_pieces());
+        assert!(reader.is_between_frames());
         for text in ["", "abcde"] {
             reader.begin_unframed(text.len(), Vec::new).unwrap();
             assert_eq!(reader.take(&mut text.as_bytes(), Vec::new), Ok(Some(text.as_bytes().to_vec())));
         }
-        assert!(reader.is_between_pieces());
+        assert!(reader.is_between_frames());
     }
 
     #[test]
-    fn a_spare_buffer_is_used_again() {
+    fn spare_buffer_is_reused() {
         let spare = vec![9u8; 64];
         let place = spare.as_ptr();
         let mut reader = FrameReader::new(100);

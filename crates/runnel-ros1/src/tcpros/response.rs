@@ -1,20 +1,20 @@
-//! Responses of services: whether the call succeeded, then a length-led piece.
+//! Service responses: a success byte, then a body after its length.
 
 use super::{AcceptedLength, FrameError, FrameReader, IncompleteFrame, LENGTH, frame};
 
-/// Appends a service's response to `out`: whether it succeeded, then the response or, if it did not, why.
-pub fn response(out: &mut Vec<u8>, succeeded: bool, write: impl FnOnce(&mut Vec<u8>)) {
+/// Appends a service response to `out`: the success byte, then the response or, on failure, the reason.
+pub fn append_response(out: &mut Vec<u8>, succeeded: bool, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(u8::from(succeeded));
     frame(out, write);
 }
 
-/// What goes before a service's response of so many bytes, or before why there is none.
-pub fn response_head(succeeded: bool, bytes: usize) -> [u8; 1 + LENGTH] {
+/// The bytes before a service response of `bytes` bytes, or before the reason of a failure.
+pub fn response_prefix(succeeded: bool, bytes: usize) -> [u8; 1 + LENGTH] {
     let [a, b, c, d] = (bytes as u32).to_le_bytes();
     [u8::from(succeeded), a, b, c, d]
 }
 
-/// Cuts a service's responses from what comes on its connection.
+/// Splits the stream of a service connection into responses.
 #[derive(Debug)]
 pub struct ResponseReader {
     accepted: AcceptedLength,
@@ -23,7 +23,7 @@ pub struct ResponseReader {
     body: FrameReader,
 }
 
-/// What a service answered: the response, or why there is none.
+/// A service response, or the reason of its failure.
 pub type Response = Result<Vec<u8>, String>;
 
 impl ResponseReader {
@@ -32,21 +32,22 @@ impl ResponseReader {
         Self::of_type(None, limit)
     }
 
-    /// A reader of responses of a type that has a fixed size, if it has; all else is at most `limit` bytes long.
+    /// A reader of responses whose type has a fixed size, if `fixed` is set; any other response has at most `limit`
+    /// bytes.
     pub fn of_type(fixed: Option<usize>, limit: usize) -> Self {
         let accepted = AcceptedLength::of_type(fixed, limit);
         Self { accepted, limit, succeeded: None, body: FrameReader::new(limit) }
     }
 
-    /// The response of which some bytes have not arrived, once its length has.
+    /// The response that has partly arrived, once its length is known.
     pub fn incomplete(&self) -> Option<IncompleteFrame> {
         self.body.incomplete()
     }
 
-    /// Takes from `input` as far as the end of the next response, which it gives if it is whole by then.
+    /// Consumes `input` up to the end of the next response, and returns it if it is complete.
     ///
     /// # Errors
-    /// When a length is not accepted, or memory is short; the stream is then of no use any more.
+    /// When a length is not accepted, or memory is short. The stream cannot be read further.
     pub fn take(&mut self, input: &mut &[u8]) -> Result<Option<Response>, FrameError> {
         let succeeded = match self.succeeded {
             Some(succeeded) => succeeded,
@@ -66,7 +67,7 @@ impl ResponseReader {
     }
 }
 
-/// Bytes as text, with replacement characters for those that are none, of which each takes more than a byte.
+/// Decodes text. Invalid bytes become replacement characters, each longer than one byte.
 fn text(bytes: Vec<u8>) -> Result<String, FrameError> {
     let bytes = match String::from_utf8(bytes) {
         Ok(text) => return Ok(text),
@@ -88,11 +89,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fixed_size_holds_for_success_only() {
+    fn fixed_size_applies_to_success_only() {
         let mut stream = Vec::new();
-        response(&mut stream, false, |out| out.extend_from_slice(b"longer than a byte"));
-        response(&mut stream, true, |out| out.push(1));
-        response(&mut stream, true, |out| out.extend_from_slice(b"no"));
+        append_response(&mut stream, false, |out| out.extend_from_slice(b"longer than a byte"));
+        append_response(&mut stream, true, |out| out.push(1));
+        append_response(&mut stream, true, |out| out.extend_from_slice(b"no"));
         let (mut reader, mut input) = (ResponseReader::of_type(Some(1), 100), &stream[..]);
         assert_eq!(reader.take(&mut input), Ok(Some(Err("longer than a byte".into()))));
         assert_eq!(reader.take(&mut input), Ok(Some(Ok(vec![1]))));
@@ -100,11 +101,11 @@ mod tests {
     }
 
     #[test]
-    fn responses_are_cut_wherever_the_bytes_are_split() {
+    fn responses_parse_in_any_pieces() {
         let mut stream = Vec::new();
-        response(&mut stream, true, |out| out.extend_from_slice(b"three"));
-        response(&mut stream, false, |out| out.extend_from_slice(b"no"));
-        response(&mut stream, true, |_| ());
+        append_response(&mut stream, true, |out| out.extend_from_slice(b"three"));
+        append_response(&mut stream, false, |out| out.extend_from_slice(b"no"));
+        append_response(&mut stream, true, |_| ());
         for step in 1..=stream.len() {
             let (mut reader, mut responses) = (ResponseReader::new(100), Vec::new());
             for mut part in stream.chunks(step) {

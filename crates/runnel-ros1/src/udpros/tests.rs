@@ -2,14 +2,14 @@ use super::*;
 
 const LINK: u32 = 7;
 
-/// A message of so many bytes, each its place.
+/// A message of `length` bytes, each of which is its own index.
 fn message(length: usize) -> Vec<u8> {
     (0..length).map(|place| place as u8).collect()
 }
 
 fn datagrams(fragmenter: &mut Fragmenter, message: &[u8]) -> Vec<Vec<u8>> {
-    let cut = fragmenter.cut(message).expect("not too long");
-    cut.map(|(head, part)| [head.as_ref(), part].concat()).collect()
+    let fragment = fragmenter.fragment(message).expect("not too long");
+    fragment.map(|(head, part)| [head.as_ref(), part].concat()).collect()
 }
 
 fn header(op: Op, id: u8, block: u16) -> DatagramHeader {
@@ -20,17 +20,17 @@ fn datagram(op: Op, id: u8, block: u16, part: &[u8]) -> Vec<u8> {
     [&header(op, id, block).emit()[..], part].concat()
 }
 
-/// A message of one datagram.
+/// A message in one datagram.
 fn single(id: u8) -> Vec<u8> {
-    datagram(Op::First, id, 1, &[1, 0, 0, 0, id])
+    datagram(Op::Data0, id, 1, &[1, 0, 0, 0, id])
 }
 
 fn take(reassembler: &mut Reassembler, datagram: &[u8]) -> (Option<Vec<u8>>, u64) {
-    let Taken { message, lost } = reassembler.take(datagram, Vec::new);
+    let TakeResult { message, lost } = reassembler.take(datagram, Vec::new);
     (message, lost)
 }
 
-/// What came of each of these.
+/// The messages that complete, and the number of lost ones.
 fn take_all<'a>(datagrams: impl IntoIterator<Item = &'a Vec<u8>>) -> (Vec<Vec<u8>>, u64) {
     let (mut reassembler, mut messages, mut lost) = (Reassembler::new(LINK), Vec::new(), 0);
     for datagram in datagrams {
@@ -42,12 +42,12 @@ fn take_all<'a>(datagrams: impl IntoIterator<Item = &'a Vec<u8>>) -> (Vec<Vec<u8
 }
 
 #[test]
-fn headers_are_those_of_roscpp() {
-    let table: [(&[u8; HEADER], DatagramHeader); 4] = [
-        // Captured: a message of 5000 letters, and one of 150 000.
-        (b"\0\0\0\0\0\x01\x04\0", DatagramHeader { link: 0, op: Op::First, id: 1, block: 4 }),
-        (b"\0\0\0\0\x01\x02\x03\0", DatagramHeader { link: 0, op: Op::Following, id: 2, block: 3 }),
-        (b"\0\0\0\0\0\x01\x65\0", DatagramHeader { link: 0, op: Op::First, id: 1, block: 101 }),
+fn headers_match_roscpp() {
+    let table: [(&[u8; HEADER_LEN], DatagramHeader); 4] = [
+        // Recorded from roscpp: a message of 5000 letters, and one of 150 000.
+        (b"\0\0\0\0\0\x01\x04\0", DatagramHeader { link: 0, op: Op::Data0, id: 1, block: 4 }),
+        (b"\0\0\0\0\x01\x02\x03\0", DatagramHeader { link: 0, op: Op::DataN, id: 2, block: 3 }),
+        (b"\0\0\0\0\0\x01\x65\0", DatagramHeader { link: 0, op: Op::Data0, id: 1, block: 101 }),
         (b"\x04\x03\x02\x01\x03\xff\x02\x01", {
             DatagramHeader { link: 0x0102_0304, op: Op::Other(3), id: 255, block: 0x0102 }
         }),
@@ -56,52 +56,52 @@ fn headers_are_those_of_roscpp() {
         assert_eq!(DatagramHeader::parse(bytes), Some((header, &[][..])));
         assert_eq!(header.emit(), *bytes);
     }
-    for short in 0..HEADER {
-        assert_eq!(DatagramHeader::parse(&[0; HEADER][..short]), None);
+    for short in 0..HEADER_LEN {
+        assert_eq!(DatagramHeader::parse(&[0; HEADER_LEN][..short]), None);
     }
 }
 
 #[test]
-fn a_message_is_cut_as_roscpp_cuts_it() {
-    // 5008 bytes in datagrams of 1500, of which 1492 are the message's.
-    let cut = datagrams(&mut Fragmenter::new(LINK, 1500), &message(5004));
-    let lengths: Vec<usize> = cut.iter().map(Vec::len).collect();
+fn fragmentation_matches_roscpp() {
+    // 5008 bytes in datagrams of 1500, of which 1492 carry the message.
+    let fragment = datagrams(&mut Fragmenter::new(LINK, 1500), &message(5004));
+    let lengths: Vec<usize> = fragment.iter().map(Vec::len).collect();
     assert_eq!(lengths, [1500, 1500, 1500, 540]);
-    let headers: Vec<_> = cut.iter().map(|bytes| DatagramHeader::parse(bytes).unwrap().0).collect();
-    let following = |block| header(Op::Following, 1, block);
-    assert_eq!(headers, [header(Op::First, 1, 4), following(1), following(2), following(3)]);
+    let headers: Vec<_> = fragment.iter().map(|bytes| DatagramHeader::parse(bytes).unwrap().0).collect();
+    let following = |block| header(Op::DataN, 1, block);
+    assert_eq!(headers, [header(Op::Data0, 1, 4), following(1), following(2), following(3)]);
 }
 
 #[test]
-fn what_is_cut_is_put_together_at_every_length_around_a_border() {
-    let room = SHORTEST - HEADER;
-    for length in (0..4 * room).chain([60_000]) {
-        let mut fragmenter = Fragmenter::new(LINK, SHORTEST);
+fn fragments_reassemble_at_every_boundary_length() {
+    let payload_len = MIN_DATAGRAM_LEN - HEADER_LEN;
+    for length in (0..4 * payload_len).chain([60_000]) {
+        let mut fragmenter = Fragmenter::new(LINK, MIN_DATAGRAM_LEN);
         let message = message(length);
-        let cut = datagrams(&mut fragmenter, &message);
-        assert_eq!(cut.len(), (LENGTH + length).div_ceil(room));
-        assert!(cut.iter().all(|datagram| datagram.len() <= SHORTEST));
-        assert_eq!(take_all(&cut), (vec![message], 0), "{length} bytes");
+        let fragment = datagrams(&mut fragmenter, &message);
+        assert_eq!(fragment.len(), (LENGTH + length).div_ceil(payload_len));
+        assert!(fragment.iter().all(|datagram| datagram.len() <= MIN_DATAGRAM_LEN));
+        assert_eq!(take_all(&fragment), (vec![message], 0), "{length} bytes");
     }
 }
 
 #[test]
-fn numbers_begin_again_after_255() {
-    let mut fragmenter = Fragmenter::new(LINK, DATAGRAM);
-    let cut: Vec<_> = (0..600).flat_map(|_| datagrams(&mut fragmenter, &message(3))).collect();
-    let (messages, lost) = take_all(&cut);
+fn ids_wrap_after_255() {
+    let mut fragmenter = Fragmenter::new(LINK, DATAGRAM_LEN_IPV4);
+    let fragment: Vec<_> = (0..600).flat_map(|_| datagrams(&mut fragmenter, &message(3))).collect();
+    let (messages, lost) = take_all(&fragment);
     assert_eq!((messages.len(), lost), (600, 0));
 }
 
 #[test]
-fn a_message_of_more_datagrams_than_can_be_counted_is_refused_and_takes_a_number() {
-    let mut fragmenter = Fragmenter::new(LINK, SHORTEST);
-    let limit = (SHORTEST - HEADER) * 65_535;
+fn too_long_message_is_refused_and_uses_id() {
+    let mut fragmenter = Fragmenter::new(LINK, MIN_DATAGRAM_LEN);
+    let limit = (MIN_DATAGRAM_LEN - HEADER_LEN) * 65_535;
     let before = datagrams(&mut fragmenter, &message(1));
     let longest = vec![0; limit - LENGTH];
-    assert_eq!(fragmenter.cut(&longest).expect("just short enough").count(), 65_535);
+    assert_eq!(fragmenter.fragment(&longest).expect("just short enough").count(), 65_535);
     let too_long = vec![0; limit - LENGTH + 1];
-    let refused = fragmenter.cut(&too_long).err();
+    let refused = fragmenter.fragment(&too_long).err();
     assert_eq!(refused, Some(TooLong { bytes: limit + 1, limit }));
     let after = datagrams(&mut fragmenter, &message(2));
     let (messages, lost) = take_all(before.iter().chain(&after));
@@ -109,32 +109,37 @@ fn a_message_of_more_datagrams_than_can_be_counted_is_refused_and_takes_a_number
 }
 
 #[test]
-fn limits_of_datagrams_are_kept_within_what_works() {
-    for (asked, longest) in [(0, SHORTEST), (SHORTEST, SHORTEST), (1000, 1000), (1 << 20, LONGEST)] {
-        let cut = datagrams(&mut Fragmenter::new(LINK, asked), &message(200_000));
-        assert_eq!(cut[0].len(), longest);
+fn datagram_limits_are_clamped() {
+    for (asked, longest) in [
+        (0, MIN_DATAGRAM_LEN),
+        (MIN_DATAGRAM_LEN, MIN_DATAGRAM_LEN),
+        (1000, 1000),
+        (1 << 20, MAX_DATAGRAM_LEN),
+    ] {
+        let fragment = datagrams(&mut Fragmenter::new(LINK, asked), &message(200_000));
+        assert_eq!(fragment[0].len(), longest);
     }
 }
 
 #[test]
-fn every_single_loss_loses_one_message_and_is_counted_with_the_next() {
-    let mut fragmenter = Fragmenter::new(LINK, SHORTEST);
+fn single_loss_costs_one_message_and_is_counted() {
+    let mut fragmenter = Fragmenter::new(LINK, MIN_DATAGRAM_LEN);
     let messages: Vec<Vec<Vec<u8>>> =
-        (0..4).map(|_| datagrams(&mut fragmenter, &message(3 * SHORTEST))).collect();
+        (0..4).map(|_| datagrams(&mut fragmenter, &message(3 * MIN_DATAGRAM_LEN))).collect();
     let all = messages.concat();
-    // The first message's loss is not known: who begins to listen late has lost nothing. The last one's is not known
-    // until another follows.
+    // The loss of the first message is unknown: a late subscriber has lost nothing. That of the last is unknown until
+    // another follows.
     let (first, last) = (messages[0].len(), all.len() - messages[3].len());
     for gone in first..last {
         let rest = all.iter().enumerate().filter(|(place, _)| *place != gone).map(|(_, datagram)| datagram);
         let (whole, lost) = take_all(rest);
         assert_eq!((whole.len(), lost), (3, 1), "without datagram {gone}");
-        assert!(whole.iter().all(|whole| *whole == message(3 * SHORTEST)));
+        assert!(whole.iter().all(|whole| *whole == message(3 * MIN_DATAGRAM_LEN)));
     }
 }
 
 #[test]
-fn messages_lost_whole_show_in_the_numbers() {
+fn id_gap_counts_lost_messages() {
     assert_eq!(take_all(&[1, 2, 5, 6].map(single)).1, 2);
     assert_eq!(take_all(&[254, 255, 0, 1].map(single)).1, 0);
     assert_eq!(take_all(&[250, 3].map(single)).1, 8);
@@ -143,47 +148,48 @@ fn messages_lost_whole_show_in_the_numbers() {
 }
 
 #[test]
-fn doubled_and_overtaken_datagrams_do_no_harm() {
+fn duplicate_and_late_datagrams_are_ignored() {
     assert_eq!(take_all(&[1, 1, 2, 2, 3].map(single)), ([1, 2, 3].map(|id| vec![id]).into(), 0));
-    // 2 comes after 3: it was counted as lost, and messages stay in order.
+    // Id 2 arrives after 3: it was counted as lost, and messages stay in order.
     assert_eq!(take_all(&[1, 3, 2, 4].map(single)), ([1, 3, 4].map(|id| vec![id]).into(), 1));
-    let cut = datagrams(&mut Fragmenter::new(LINK, SHORTEST), &message(2 * SHORTEST));
-    let doubled: Vec<_> = cut.iter().flat_map(|datagram| [datagram, datagram]).collect();
+    let fragment = datagrams(&mut Fragmenter::new(LINK, MIN_DATAGRAM_LEN), &message(2 * MIN_DATAGRAM_LEN));
+    let doubled: Vec<_> = fragment.iter().flat_map(|datagram| [datagram, datagram]).collect();
     let (messages, lost) = take_all(doubled);
     assert_eq!((messages.len(), lost), (1, 0));
 }
 
 #[test]
-fn datagrams_out_of_order_lose_their_message() {
-    let mut cut = datagrams(&mut Fragmenter::new(LINK, SHORTEST), &message(3 * SHORTEST));
-    cut.swap(1, 2);
-    assert_eq!(take_all(&cut), (Vec::new(), 1));
+fn reordered_datagrams_lose_their_message() {
+    let mut fragment =
+        datagrams(&mut Fragmenter::new(LINK, MIN_DATAGRAM_LEN), &message(3 * MIN_DATAGRAM_LEN));
+    fragment.swap(1, 2);
+    assert_eq!(take_all(&fragment), (Vec::new(), 1));
 }
 
 #[test]
-fn what_is_not_of_the_link_or_carries_nothing_is_passed_over() {
+fn foreign_and_empty_datagrams_are_ignored() {
     let mut reassembler = Reassembler::new(LINK);
-    assert_eq!(take(&mut reassembler, &datagram(Op::First, 1, 2, &[5, 0, 0, 0, 1])), (None, 0));
-    let other = DatagramHeader { link: LINK + 1, ..header(Op::First, 9, 1) }.emit();
+    assert_eq!(take(&mut reassembler, &datagram(Op::Data0, 1, 2, &[5, 0, 0, 0, 1])), (None, 0));
+    let other = DatagramHeader { link: LINK + 1, ..header(Op::Data0, 9, 1) }.emit();
     let passed_over: [&[u8]; 6] = [
         &[],
-        &[0; HEADER - 1],
+        &[0; HEADER_LEN - 1],
         &other,
         &header(Op::Other(2), 1, 1).emit(),
         &header(Op::Other(255), 1, 1).emit(),
-        &header(Op::Following, 2, 1).emit(),
+        &header(Op::DataN, 2, 1).emit(),
     ];
     for bytes in passed_over {
         assert_eq!(take(&mut reassembler, bytes), (None, 0), "{bytes:?}");
     }
-    let rest = datagram(Op::Following, 1, 1, &[2, 3, 4, 5]);
+    let rest = datagram(Op::DataN, 1, 1, &[2, 3, 4, 5]);
     assert_eq!(take(&mut reassembler, &rest), (Some(vec![1, 2, 3, 4, 5]), 0));
 }
 
 #[test]
-fn a_message_whose_length_is_not_that_of_its_parts_is_lost() {
-    let begin = |blocks, part: &[u8]| datagram(Op::First, 1, blocks, part);
-    let follow = |block, part: &[u8]| datagram(Op::Following, 1, block, part);
+fn message_of_wrong_length_is_lost() {
+    let begin = |blocks, part: &[u8]| datagram(Op::Data0, 1, blocks, part);
+    let follow = |block, part: &[u8]| datagram(Op::DataN, 1, block, part);
     let rows: [(&str, Vec<Vec<u8>>); 8] = [
         ("no datagrams", vec![begin(0, &[0, 0, 0, 0])]),
         ("no length", vec![begin(1, &[])]),
@@ -197,48 +203,48 @@ fn a_message_whose_length_is_not_that_of_its_parts_is_lost() {
     for (what, datagrams) in rows {
         assert_eq!(take_all(&datagrams), (Vec::new(), 1), "{what}");
         let next = single(2);
-        assert_eq!(take_all(datagrams.iter().chain([&next])), (vec![vec![2]], 1), "{what}, then a sound one");
+        assert_eq!(take_all(datagrams.iter().chain([&next])), (vec![vec![2]], 1), "{what}, then a valid one");
     }
 }
 
 #[test]
-fn a_length_may_come_in_pieces() {
+fn length_may_span_datagrams() {
     let row = [
-        datagram(Op::First, 1, 3, &[]),
-        datagram(Op::Following, 1, 1, &[2, 0]),
-        datagram(Op::Following, 1, 2, &[0, 0, 8, 9]),
+        datagram(Op::Data0, 1, 3, &[]),
+        datagram(Op::DataN, 1, 1, &[2, 0]),
+        datagram(Op::DataN, 1, 2, &[0, 0, 8, 9]),
     ];
     assert_eq!(take_all(&row), (vec![vec![8, 9]], 0));
 }
 
 #[test]
-fn a_claimed_length_reserves_nothing() {
+fn announced_length_reserves_nothing() {
     let mut reassembler = Reassembler::new(LINK);
     let claim = u32::try_from(MAX_MESSAGE).unwrap().to_le_bytes();
-    assert_eq!(take(&mut reassembler, &datagram(Op::First, 1, u16::MAX, &claim)), (None, 0));
-    let Some(UnderWay { reader, .. }) = &reassembler.under_way else { panic!("a message is under way") };
+    assert_eq!(take(&mut reassembler, &datagram(Op::Data0, 1, u16::MAX, &claim)), (None, 0));
+    let Some(PartialMessage { reader, .. }) = &reassembler.partial else { panic!("a message is under way") };
     assert_eq!(reader.reserved(), 0);
-    assert_eq!(take(&mut reassembler, &datagram(Op::Following, 1, 1, &[1; 1000])), (None, 0));
-    let Some(UnderWay { reader, .. }) = &reassembler.under_way else { panic!("a message is under way") };
+    assert_eq!(take(&mut reassembler, &datagram(Op::DataN, 1, 1, &[1; 1000])), (None, 0));
+    let Some(PartialMessage { reader, .. }) = &reassembler.partial else { panic!("a message is under way") };
     assert!(reader.reserved() < 2000, "{} bytes", reader.reserved());
 }
 
 #[test]
-fn message_of_another_size_than_its_type_is_lost() {
+fn message_of_other_fixed_size_is_lost() {
     let accepted = AcceptedLength::of_type(Some(1), MAX_MESSAGE);
-    let mut reassembler = Reassembler::new(LINK).accepting(accepted);
+    let mut reassembler = Reassembler::new(LINK).with_accepted_length(accepted);
     assert_eq!(take(&mut reassembler, &single(1)), (Some(vec![1]), 0));
-    assert_eq!(take(&mut reassembler, &datagram(Op::First, 2, 9, &[0, 0, 0, 64])), (None, 1));
+    assert_eq!(take(&mut reassembler, &datagram(Op::Data0, 2, 9, &[0, 0, 0, 64])), (None, 1));
     assert_eq!(reassembler.incomplete(), None);
 }
 
 #[test]
-fn incomplete_message_can_be_given_up() {
+fn incomplete_message_can_be_abandoned() {
     let mut reassembler = Reassembler::new(LINK);
-    take(&mut reassembler, &datagram(Op::First, 1, 2, &[4, 0, 0, 0, 1, 2]));
+    take(&mut reassembler, &datagram(Op::Data0, 1, 2, &[4, 0, 0, 0, 1, 2]));
     let frame = reassembler.incomplete().unwrap();
     assert_eq!((frame.arrived, frame.length), (2, 4));
     assert_eq!((reassembler.abandon(), reassembler.abandon()), (1, 0));
-    assert_eq!(take(&mut reassembler, &datagram(Op::Following, 1, 1, &[3, 4])), (None, 0));
+    assert_eq!(take(&mut reassembler, &datagram(Op::DataN, 1, 1, &[3, 4])), (None, 0));
     assert_eq!(take(&mut reassembler, &single(2)), (Some(vec![2]), 0));
 }

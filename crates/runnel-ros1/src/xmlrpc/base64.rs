@@ -1,4 +1,4 @@
-//! The base64 of XML-RPC: wrapped lines and missing padding are read, one line is written.
+//! Base64 of XML-RPC: wrapped lines and missing padding are accepted, one line is written.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -11,12 +11,12 @@ const CODEC: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The text of these bytes.
+/// Encodes bytes as text.
 pub(super) fn encode(bytes: &[u8]) -> String {
     CODEC.encode(bytes)
 }
 
-/// The bytes of a text, white space anywhere in it passed over; `None` when it is no base64.
+/// Decodes text, ignoring white space anywhere in it; `None` if it is not base64.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let dense: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     CODEC.decode(dense).ok()
@@ -27,14 +27,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrapped_lines_and_missing_padding_are_read() {
+    fn wrapped_lines_and_missing_padding_are_accepted() {
         assert_eq!(decode("\nYWJj\r\n YQ==\n"), Some(b"abca".to_vec()));
         assert_eq!(decode("YQ"), Some(b"a".to_vec()));
         assert_eq!(decode("  \n"), Some(Vec::new()));
     }
 
     #[test]
-    fn what_is_no_base64_is_refused() {
+    fn malformed_base64_is_refused() {
         for text in ["Y", "YQ=x", "Y*==", "YQ==YQ==", "é"] {
             assert_eq!(decode(text), None, "{text}");
         }

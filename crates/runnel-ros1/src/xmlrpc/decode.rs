@@ -1,4 +1,4 @@
-//! Documents to values.
+//! Decoder of XML-RPC documents.
 
 use std::collections::BTreeMap;
 use std::num::IntErrorKind;
@@ -8,33 +8,33 @@ use super::lexer::{Lexer, Markup};
 use super::tag::Tag;
 use super::{Fault, MAX_DEPTH, MAX_VALUES, Value, base64};
 
-/// A call as a peer sent it.
+/// A decoded call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// The method's name.
     pub method: String,
-    /// What it is called with.
+    /// Its parameters.
     pub params: Vec<Value>,
 }
 
-/// Reads a `<methodCall>` document of any bytes.
+/// Decodes a `<methodCall>` document of any bytes.
 ///
 /// # Errors
-/// On anything that is no call of XML-RPC and on what exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
+/// When the document is not an XML-RPC call, or exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
 pub fn decode_call(body: &[u8]) -> Result<Call, DecodeError> {
     let mut parser = Parser::new(body)?;
     parser.call().map_err(|error| DecodeError { method: parser.method.take(), ..error })
 }
 
-/// Reads a `<methodResponse>` document of any bytes: the value of the answer, or the fault that it reports.
+/// Decodes a `<methodResponse>` document of any bytes: the value of the answer, or the fault that it reports.
 ///
 /// # Errors
-/// On anything that is no response of XML-RPC and on what exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
+/// When the document is not an XML-RPC response, or exceeds [`MAX_DEPTH`] or [`MAX_VALUES`].
 pub fn decode_response(body: &[u8]) -> Result<Result<Value, Fault>, DecodeError> {
     Parser::new(body)?.response()
 }
 
-/// A recursive descent whose depth is that of the values, at most [`MAX_DEPTH`].
+/// A recursive descent parser. Its recursion depth is that of the values, at most [`MAX_DEPTH`].
 struct Parser<'a> {
     lexer: Lexer<'a>,
     values: usize,
@@ -53,11 +53,11 @@ impl<'a> Parser<'a> {
         self.method = Some(method.clone());
         let params = match self.markup()? {
             Markup::Open(Tag::Params) => self.params()?,
-            Markup::Close(Tag::MethodCall) => return self.ended(Call { method, params: Vec::new() }),
+            Markup::Close(Tag::MethodCall) => return self.require_end(Call { method, params: Vec::new() }),
             other => return Err(self.unexpected(other, "<params>")),
         };
         self.require(Markup::Close(Tag::MethodCall), "</methodCall>")?;
-        self.ended(Call { method, params })
+        self.require_end(Call { method, params })
     }
 
     fn response(&mut self) -> Result<Result<Value, Fault>, DecodeError> {
@@ -68,10 +68,10 @@ impl<'a> Parser<'a> {
             other => return Err(self.unexpected(other, "<params> or <fault>")),
         };
         self.require(Markup::Close(Tag::MethodResponse), "</methodResponse>")?;
-        self.ended(answer)
+        self.require_end(answer)
     }
 
-    /// The parameters of a call, `<params>` being read.
+    /// Parses the parameters of a call, after `<params>`.
     fn params(&mut self) -> Result<Vec<Value>, DecodeError> {
         let mut params = Vec::new();
         loop {
@@ -83,7 +83,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The one parameter of a response, `<params>` being read.
+    /// Parses the single parameter of a response, after `<params>`.
     fn result(&mut self) -> Result<Value, DecodeError> {
         self.require(Markup::Open(Tag::Param), "<param>")?;
         let value = self.param()?;
@@ -105,14 +105,14 @@ impl<'a> Parser<'a> {
         fault_of(value).ok_or_else(|| self.lexer.error(DecodeProblem::BadFault))
     }
 
-    /// A value, `<value>` being read.
+    /// Parses a value, after `<value>`.
     fn value(&mut self, depth: usize) -> Result<Value, DecodeError> {
         self.admit(depth)?;
-        let piece = self.lexer.next()?;
-        match piece.markup {
-            Markup::Close(Tag::Value) => Ok(Value::String(piece.text.into_owned())),
+        let token = self.lexer.next()?;
+        match token.markup {
+            Markup::Close(Tag::Value) => Ok(Value::String(token.text.into_owned())),
             Markup::Open(tag) => {
-                self.blank(&piece.text)?;
+                self.require_blank(&token.text)?;
                 let value = self.typed(tag, depth)?;
                 self.require(Markup::Close(Tag::Value), "</value>")?;
                 Ok(value)
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Counts a value before anything is stored for it.
+    /// Counts a value against the limits before memory is used for it.
     fn admit(&mut self, depth: usize) -> Result<(), DecodeError> {
         if depth > MAX_DEPTH {
             return Err(self.lexer.error(DecodeProblem::TooDeep));
@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The content of a type element, its start tag being read.
+    /// Parses the content of a type element, after its start tag.
     fn typed(&mut self, tag: Tag, depth: usize) -> Result<Value, DecodeError> {
         match tag {
             Tag::Int => self.parsed(tag, int),
@@ -162,7 +162,7 @@ impl<'a> Parser<'a> {
         Ok(Value::Array(elements))
     }
 
-    /// Of two members with one name the later counts, as in Python.
+    /// Parses a struct. The later of two members with the same name wins, as in Python.
     fn structure(&mut self, depth: usize) -> Result<Value, DecodeError> {
         let mut members = BTreeMap::new();
         loop {
@@ -186,11 +186,11 @@ impl<'a> Parser<'a> {
         Ok((name, value))
     }
 
-    /// The text of an element that has text alone, its start tag being read.
+    /// Parses the text of an element that holds only text, after its start tag.
     fn leaf(&mut self, tag: Tag) -> Result<String, DecodeError> {
-        let piece = self.lexer.next()?;
-        match piece.markup {
-            Markup::Close(closed) if closed == tag => Ok(piece.text.into_owned()),
+        let token = self.lexer.next()?;
+        match token.markup {
+            Markup::Close(closed) if closed == tag => Ok(token.text.into_owned()),
             other => Err(self.unexpected(other, "text and an end tag")),
         }
     }
@@ -200,11 +200,11 @@ impl<'a> Parser<'a> {
         parse(text.trim()).map_err(|problem| self.lexer.text_error(problem))
     }
 
-    /// The next tag, only white space being before it.
+    /// The next tag, which only white space may precede.
     fn markup(&mut self) -> Result<Markup, DecodeError> {
-        let piece = self.lexer.next()?;
-        self.blank(&piece.text)?;
-        Ok(piece.markup)
+        let token = self.lexer.next()?;
+        self.require_blank(&token.text)?;
+        Ok(token.markup)
     }
 
     fn require(&mut self, wanted: Markup, name: &'static str) -> Result<(), DecodeError> {
@@ -212,14 +212,14 @@ impl<'a> Parser<'a> {
         if found == wanted { Ok(()) } else { Err(self.unexpected(found, name)) }
     }
 
-    fn blank(&self, text: &str) -> Result<(), DecodeError> {
+    fn require_blank(&self, text: &str) -> Result<(), DecodeError> {
         match text.trim_ascii() {
             "" => Ok(()),
             stray => Err(self.lexer.text_error(DecodeProblem::StrayText(quoted(stray)))),
         }
     }
 
-    fn ended<T>(&mut self, document: T) -> Result<T, DecodeError> {
+    fn require_end<T>(&mut self, document: T) -> Result<T, DecodeError> {
         self.require(Markup::End, "the end of the document")?;
         Ok(document)
     }

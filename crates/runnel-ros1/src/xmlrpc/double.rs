@@ -1,11 +1,11 @@
-//! Doubles as C's `printf` writes them.
+//! Formatting of doubles as C's `printf` does it.
 
-/// The digits that `%.16g` keeps.
+/// Significant digits of `%.16g`.
 const SHORT: usize = 16;
 
-/// A double as `%.16g` writes it, or as `%.17g` where 16 digits would read back as another number.
+/// Formats a double as `%.16g` does, or as `%.17g` where 16 digits would read back as another number.
 ///
-/// roscpp reads with `strtod`, Python with `float`: both take either, and `nan`, `inf` and `-inf`.
+/// roscpp reads with `strtod` and Python with `float`; both accept either form, and `nan`, `inf` and `-inf`.
 pub(super) fn format(number: f64) -> String {
     if number.is_nan() {
         return "nan".to_owned();
@@ -20,7 +20,7 @@ pub(super) fn format(number: f64) -> String {
     }
 }
 
-/// `%.{precision}g` of a finite number.
+/// Formats a finite number as `%.{precision}g` does.
 fn general(number: f64, precision: usize) -> String {
     let scientific = format!("{:.*e}", precision - 1, number.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
@@ -37,12 +37,12 @@ fn general(number: f64, precision: usize) -> String {
     format!("{sign}{body}")
 }
 
-/// The zeros between the point and the first digit of a number below 1.
+/// The zeros between the decimal point and the first digit of a number below 1.
 fn leading_zeros(exponent: i32) -> usize {
     usize::try_from(-exponent - 1).unwrap_or(0)
 }
 
-/// Digits with the point after the first `whole` + 1 of them.
+/// Digits with the decimal point after the first `whole` + 1 of them.
 fn fixed(digits: &str, whole: usize) -> String {
     match digits.split_at_checked(whole + 1) {
         Some((before, "")) => before.to_owned(),
@@ -51,7 +51,7 @@ fn fixed(digits: &str, whole: usize) -> String {
     }
 }
 
-/// Digits with the point after the first, and an exponent of at least two digits.
+/// Digits with the decimal point after the first, and an exponent of at least two digits.
 fn exponential(digits: &str, exponent: i32) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{}e{sign}{:02}", fixed(digits, 0), exponent.unsigned_abs())
@@ -62,8 +62,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doubles_are_written_as_c_writes_them() {
-        // Each text is what glibc's printf gives for "%.16g".
+    fn doubles_match_c_printf() {
+        // Each text is the output of glibc's printf for "%.16g".
         let cases: [(f64, &str); 20] = [
             (0.0, "0"),
             (-0.0, "-0"),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seventeenth_digit_is_written_where_sixteen_are_another_number() {
+    fn seventeenth_digit_is_written_where_needed() {
         assert_eq!(format(0.1 + 0.2), "0.30000000000000004");
         assert_eq!(format(f64::MAX), "1.7976931348623157e+308");
         assert_eq!(format(f64::MIN_POSITIVE), "2.2250738585072014e-308");
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_none_have_the_names_that_c_and_python_read() {
+    fn nan_and_infinity_use_names_of_c_and_python() {
         assert_eq!(format(f64::NAN), "nan");
         assert_eq!(format(f64::INFINITY), "inf");
         assert_eq!(format(f64::NEG_INFINITY), "-inf");
@@ -109,7 +109,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn every_double_reads_back_as_itself(bits: u64) {
+        fn every_double_round_trips(bits: u64) {
             let number = f64::from_bits(bits);
             let back: f64 = format(number).parse().expect("a number");
             proptest::prop_assert!(back == number || number.is_nan() && back.is_nan());

@@ -1,4 +1,4 @@
-//! Values to documents.
+//! Encoder of XML-RPC documents.
 
 use super::error::{EncodeError, EncodeProblem};
 use super::tag::Tag;
@@ -6,10 +6,10 @@ use super::{Fault, MAX_DEPTH, MAX_VALUES, Value, base64, double, first_forbidden
 
 const PROLOGUE: &str = "<?xml version=\"1.0\"?>";
 
-/// The document of a call.
+/// Encodes a call.
 ///
 /// # Errors
-/// When a text holds a character that XML cannot, or the values exceed [`MAX_DEPTH`] or [`MAX_VALUES`].
+/// When a text has a character that XML cannot hold, or the values exceed [`MAX_DEPTH`] or [`MAX_VALUES`].
 pub fn encode_call<'a>(
     method: &str,
     params: impl IntoIterator<Item = &'a Value>,
@@ -21,10 +21,10 @@ pub fn encode_call<'a>(
     }
 }
 
-/// The document of an answer: a value, or a fault.
+/// Encodes the response to a call: a value, or a fault.
 ///
 /// # Errors
-/// When a text holds a character that XML cannot, or the values exceed [`MAX_DEPTH`] or [`MAX_VALUES`].
+/// When a text has a character that XML cannot hold, or the values exceed [`MAX_DEPTH`] or [`MAX_VALUES`].
 pub fn encode_response(answer: &Result<Value, Fault>) -> Result<Vec<u8>, EncodeError> {
     let mut writer = Writer::new();
     match writer.response(answer) {
@@ -33,7 +33,7 @@ pub fn encode_response(answer: &Result<Value, Fault>) -> Result<Vec<u8>, EncodeE
     }
 }
 
-/// The document as far as it is written, and how many values it holds.
+/// A document in progress, and the number of its values.
 struct Writer {
     out: String,
     values: usize,
@@ -138,7 +138,7 @@ impl Writer {
         Ok(())
     }
 
-    /// An element of text alone.
+    /// Writes an element that holds only text.
     fn leaf(&mut self, tag: Tag, text: &str) -> Result<(), EncodeProblem> {
         if let Some((offset, ch)) = first_forbidden(text) {
             return Err(EncodeProblem::Character { element: tag.name(), ch, offset });
@@ -149,7 +149,7 @@ impl Writer {
         Ok(())
     }
 
-    /// `>` is escaped too, so that `]]>` never stands in a text.
+    /// Escapes text. `>` is escaped too, so that `]]>` never appears.
     fn escaped(&mut self, text: &str) {
         let mut rest = text;
         while let Some((at, entity)) = first_escape(rest) {
@@ -174,7 +174,7 @@ impl Writer {
     }
 }
 
-/// The first character that must be escaped, and what stands for it.
+/// The first character that must be escaped, and its entity.
 fn first_escape(text: &str) -> Option<(usize, &'static str)> {
     text.bytes().enumerate().find_map(|(at, byte)| match byte {
         b'<' => Some((at, "&lt;")),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_written_without_white_space_between_elements() {
+    fn call_has_no_white_space_between_elements() {
         let call = encode_call("requestTopic", &["/n".into(), 7.into(), true.into()]);
         assert_eq!(
             text(call),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_structs_and_bytes_are_written_as_the_originals_write_them() {
+    fn arrays_structs_and_bytes_match_roscpp() {
         let members = BTreeMap::from([("a".to_owned(), Value::Double(0.5)), ("b".to_owned(), "".into())]);
         let value = Value::Array(vec![Value::Struct(members), Value::Binary(b"abc".to_vec())]);
         assert_eq!(
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_written_as_a_struct_of_code_and_text() {
+    fn fault_is_struct_of_code_and_text() {
         let fault = Fault { code: -1, message: "x: unknown method name".to_owned() };
         assert_eq!(
             text(encode_response(&Err(fault))),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_that_xml_cannot_hold_is_refused_and_named() {
+    fn character_outside_xml_is_refused_and_named() {
         let error = encode_call("setParam", &["ab\u{7}".into()]).expect_err("refused");
         assert_eq!(
             error.to_string(),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn values_nested_too_deep_are_refused() {
+    fn too_deeply_nested_values_are_refused() {
         let nest = |depth| (1..depth).fold(Value::Int(1), |inner, _| Value::Array(vec![inner]));
         assert!(encode_response(&Ok(nest(MAX_DEPTH))).is_ok());
         let error = encode_response(&Ok(nest(MAX_DEPTH + 1))).expect_err("refused");
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn more_values_than_the_bound_are_refused() {
+    fn too_many_values_are_refused() {
         let after = |values: usize| {
             let value = Value::Array(vec![Value::Int(1), Value::Int(2)]);
             Writer { out: String::new(), values }.response(&Ok(value))

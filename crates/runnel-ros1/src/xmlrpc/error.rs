@@ -1,20 +1,20 @@
-//! What can be wrong with a document, or with a value to be written as one.
+//! Errors of decoding and encoding.
 
 use core::fmt;
 
 use super::{MAX_DEPTH, MAX_VALUES};
 
-/// How much of a name or text from a peer an error repeats, in characters.
+/// Longest name or text of a peer that an error repeats, in characters.
 const QUOTED: usize = 48;
 
-/// A document that is no XML-RPC call or response, or that exceeds a bound.
+/// A document that is not an XML-RPC call or response, or that exceeds a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DecodeError {
-    /// The method of the call, where it had been read.
+    /// The method of the call, if it was already decoded.
     pub method: Option<String>,
-    /// The element that it is in; empty outside the root element.
+    /// The element that contains the error; empty outside the root element.
     pub element: &'static str,
-    /// Where in the document, in bytes.
+    /// Byte offset in the document.
     pub offset: usize,
     /// What is wrong.
     pub problem: DecodeProblem,
@@ -27,30 +27,30 @@ pub enum DecodeProblem {
     NotUtf8,
     /// The document declares an encoding other than UTF-8, and has characters outside ASCII.
     Encoding(String),
-    /// It is not well-formed XML: what the XML parser said.
+    /// It is not well-formed XML; holds the parser's error.
     Xml(String),
-    /// It brings a document type definition.
+    /// It has a document type definition.
     DocumentType,
     /// It uses an entity other than the five of XML.
     Entity(String),
-    /// It holds a character that XML forbids.
+    /// It has a character that XML forbids.
     Character(char),
-    /// `<nil/>`, which ROS has no value for.
+    /// `<nil/>`, which is not a value in ROS.
     Nil,
-    /// An element that XML-RPC does not have.
+    /// An element that is not defined in XML-RPC.
     UnknownElement(String),
-    /// Something of XML-RPC in the wrong place.
+    /// An XML-RPC element in the wrong place.
     Unexpected {
-        /// What stands there.
+        /// The element found.
         found: String,
-        /// What would have been right.
+        /// The element expected.
         expected: &'static str,
     },
-    /// Text where only elements may stand.
+    /// Text where only elements are allowed.
     StrayText(String),
-    /// An integer that 32 bits cannot hold.
+    /// An integer that does not fit 32 bits.
     IntegerRange(String),
-    /// Text that is no value of its element's type.
+    /// Text that is not a value of its element's type.
     BadText(String),
     /// Values nested deeper than [`MAX_DEPTH`].
     TooDeep,
@@ -83,11 +83,11 @@ impl fmt::Display for DecodeProblem {
             Self::Entity(name) => write!(f, "unknown entity &{name};"),
             Self::Character(ch) => write!(f, "character U+{:04X} is forbidden in XML", u32::from(*ch)),
             Self::Nil => f.write_str("<nil/> is not a value in ROS"),
-            Self::UnknownElement(name) => write!(f, "<{name}> is no element of XML-RPC"),
+            Self::UnknownElement(name) => write!(f, "<{name}> is not an element of XML-RPC"),
             Self::Unexpected { found, expected } => write!(f, "found {found} instead of {expected}"),
             Self::StrayText(text) => write!(f, "stray text {text:?}"),
             Self::IntegerRange(text) => write!(f, "{text} does not fit a 32-bit integer"),
-            Self::BadText(text) => write!(f, "{text:?} is no value of this type"),
+            Self::BadText(text) => write!(f, "{text:?} is not a value of this type"),
             Self::TooDeep => write!(f, "values nested more than {MAX_DEPTH} deep"),
             Self::TooManyValues => write!(f, "more than {MAX_VALUES} values"),
             Self::BadFault => f.write_str("a fault needs an integer faultCode and a string faultString"),
@@ -106,16 +106,16 @@ pub struct EncodeError {
     pub problem: EncodeProblem,
 }
 
-/// What is wrong with a value that is to be written.
+/// What is wrong with a value to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EncodeProblem {
-    /// A character that XML cannot hold, not even escaped.
+    /// A character that XML cannot hold, even escaped.
     Character {
-        /// The element whose text it is in.
+        /// The element whose text contains it.
         element: &'static str,
         /// The character.
         ch: char,
-        /// Where in that text, in bytes.
+        /// Its byte offset in that text.
         offset: usize,
     },
     /// Values nested deeper than [`MAX_DEPTH`].
@@ -148,7 +148,7 @@ impl fmt::Display for EncodeProblem {
 
 impl core::error::Error for EncodeError {}
 
-/// The beginning of a text from a peer, short enough for a log line.
+/// The beginning of a peer's text, short enough for a log line.
 pub(super) fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),

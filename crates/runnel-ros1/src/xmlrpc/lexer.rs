@@ -1,4 +1,4 @@
-//! Documents as a sequence of tags with the text before each.
+//! Tokens of an XML-RPC document: each tag with the text before it.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::error::{DecodeError, DecodeProblem, quoted};
 use super::first_forbidden;
 use super::tag::Tag;
 
-/// A start or end tag, or the end of the document. `<a/>` comes as a start and an end.
+/// A start tag, an end tag, or the end of the document. `<a/>` counts as a start and an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Markup {
     Open(Tag),
@@ -17,22 +17,22 @@ pub(super) enum Markup {
     End,
 }
 
-/// The text before a tag, entities resolved, and the tag.
-pub(super) struct Piece<'a> {
+/// A tag, and the text before it with entities resolved.
+pub(super) struct Token<'a> {
     pub text: Cow<'a, str>,
     pub markup: Markup,
 }
 
-/// Reads one document piece by piece. Comments and processing instructions are passed over.
+/// Splits one document into tokens. Comments and processing instructions are skipped.
 pub(super) struct Lexer<'a> {
     reader: Reader<&'a [u8]>,
     open: Vec<Tag>,
     ascii: bool,
-    /// The element that the last piece is in.
+    /// The element that contains the last token.
     inside: &'static str,
-    /// Where the text of the last piece began, in bytes.
+    /// Byte offset of the text of the last token.
     text_offset: usize,
-    /// Where the last event began, in bytes.
+    /// Byte offset of the last XML event.
     offset: usize,
 }
 
@@ -49,8 +49,8 @@ impl<'a> Lexer<'a> {
         Ok(Self { reader, open: Vec::new(), ascii: text.is_ascii(), inside: "", text_offset: 0, offset: 0 })
     }
 
-    /// The text up to the next tag, and that tag.
-    pub fn next(&mut self) -> Result<Piece<'a>, DecodeError> {
+    /// The next tag and the text before it.
+    pub fn next(&mut self) -> Result<Token<'a>, DecodeError> {
         let mut text = Cow::Borrowed("");
         self.inside = self.open.last().map_or("", |tag| tag.name());
         self.text_offset = self.position();
@@ -62,9 +62,9 @@ impl<'a> Lexer<'a> {
                     let ch = self.resolve(&reference)?;
                     self.append(&mut text, Cow::Owned(ch.into()))?;
                 }
-                Event::Start(start) => return Ok(Piece { text, markup: self.start(&start)? }),
-                Event::End(_) => return Ok(Piece { text, markup: self.end()? }),
-                Event::Eof => return Ok(Piece { text, markup: Markup::End }),
+                Event::Start(start) => return Ok(Token { text, markup: self.start(&start)? }),
+                Event::End(_) => return Ok(Token { text, markup: self.end()? }),
+                Event::Eof => return Ok(Token { text, markup: Markup::End }),
                 Event::DocType(_) => return Err(self.error(DecodeProblem::DocumentType)),
                 Event::Decl(declaration) => self.check_encoding(&declaration)?,
                 Event::Empty(_) | Event::Comment(_) | Event::PI(_) => {}
@@ -72,12 +72,12 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// An error at the tag of the last piece.
+    /// An error at the tag of the last token.
     pub fn error(&self, problem: DecodeProblem) -> DecodeError {
         DecodeError { method: None, element: self.inside, offset: self.offset, problem }
     }
 
-    /// An error at the text of the last piece.
+    /// An error at the text of the last token.
     pub fn text_error(&self, problem: DecodeProblem) -> DecodeError {
         DecodeError { offset: self.text_offset, ..self.error(problem) }
     }
@@ -115,7 +115,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The parser has checked that the end tag names the innermost open element.
+    /// The XML parser has already checked that the end tag matches the innermost open element.
     fn end(&mut self) -> Result<Markup, DecodeError> {
         match self.open.pop() {
             Some(tag) => Ok(Markup::Close(tag)),
@@ -123,7 +123,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The character of `&lt;`, `&#10;` and the like.
+    /// The character of a reference such as `&lt;` or `&#10;`.
     fn resolve(&self, reference: &BytesRef<'_>) -> Result<char, DecodeError> {
         let unknown = || self.error(DecodeProblem::Entity(quoted(reference)));
         match &**reference {
@@ -136,7 +136,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Only UTF-8 is read; other encodings agree with it where every byte is ASCII.
+    /// Refuses encodings other than UTF-8, unless every byte is ASCII: there they all agree.
     fn check_encoding(&self, declaration: &BytesDecl<'_>) -> Result<(), DecodeError> {
         match declaration.encoding() {
             Some(Ok(name)) if !self.ascii && !name.eq_ignore_ascii_case("UTF-8") => {

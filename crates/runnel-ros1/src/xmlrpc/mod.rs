@@ -1,13 +1,13 @@
-//! XML-RPC as the original ROS 1 programs speak it, bounded.
+//! XML-RPC as the ROS 1 programs use it, with bounds.
 //!
-//! Decoding takes a whole body of any bytes and never panics: it gives a value, or a [`DecodeError`] that names
-//! the element and the byte. What a document can cost is bounded before it is paid: the body by whoever read it
-//! (see [`crate::http`]), nesting by [`MAX_DEPTH`], the number of values by [`MAX_VALUES`]; document type
-//! definitions are refused, so no entity but the five of XML itself exists.
+//! Decoding accepts a whole body of any bytes and never panics. It returns a value, or a [`DecodeError`] that names
+//! the element and the byte offset. Resource use is bounded in advance: the body by the HTTP parser (see
+//! [`crate::http`]), nesting by [`MAX_DEPTH`], the number of values by [`MAX_VALUES`]. Document type definitions are
+//! refused, so that only the five entities of XML itself exist.
 //!
-//! Encoding writes what every original reads: `<i4>`, `<string>`, no white space between elements. Line ends in
-//! strings are written and read as they are, as roscpp does; a conforming XML parser, such as Python's, reads a
-//! carriage return as a line feed.
+//! Encoding writes what every ROS 1 implementation reads: `<i4>`, `<string>`, no white space between elements. Line
+//! ends in strings are kept unchanged, as in roscpp; a conforming XML parser, such as Python's, reads a carriage
+//! return as a line feed.
 
 mod base64;
 mod decode;
@@ -25,18 +25,18 @@ pub use value::Value;
 
 use core::fmt;
 
-/// How deep arrays and structs may stand in one another, in values: the outermost value has depth 1.
+/// Deepest nesting of arrays and structs, in values. The outermost value has depth 1.
 pub const MAX_DEPTH: usize = 64;
 
-/// How many values one call or response may hold, each array, struct and element counted.
+/// Most values in one call or response. Each array, struct and element counts.
 pub const MAX_VALUES: usize = 1 << 20;
 
-/// The answer of a peer that would not carry a call out.
+/// A fault: the server's report that it did not carry out a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The peer's number for what went wrong: roscpp says -1, Python 1.
+    /// The server's error code: roscpp uses -1, Python 1.
     pub code: i32,
-    /// What went wrong, for people.
+    /// The error, as text for people.
     pub message: String,
 }
 

@@ -24,7 +24,7 @@ pub(super) enum Tag {
 }
 
 impl Tag {
-    /// The element of a name. `i4`, `int` and `i8` are one: the text decides whether 32 bits hold it.
+    /// The element with this name. `i4`, `int` and `i8` are one element: the text decides whether it fits 32 bits.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "methodCall" => Tag::MethodCall,
@@ -49,7 +49,7 @@ impl Tag {
         })
     }
 
-    /// The name that is written for the element.
+    /// The name under which the element is written.
     pub(super) fn name(self) -> &'static str {
         match self {
             Tag::MethodCall => "methodCall",

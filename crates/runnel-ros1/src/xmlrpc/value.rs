@@ -1,4 +1,4 @@
-//! The values of XML-RPC.
+//! XML-RPC values.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ impl Value {
         }
     }
 
-    /// What kind of value this is, for error messages.
+    /// The name of the value's type, for error messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Int(_) => "int",

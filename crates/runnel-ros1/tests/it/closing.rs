@@ -1,10 +1,10 @@
-//! A node that ends unregisters what it registered, at once, and does not wait for long.
+//! Shutdown of a node: it unregisters at once, within a bounded time.
 
 use runnel_ros1::node::NodeEvent;
 use runnel_ros1::xmlrpc::Value;
-use runnel_testkit::net::{App, Net, Weather, answer, millis, secs, text_topic};
+use runnel_testkit::net::{App, Conditions, Net, answer, millis, secs, text_topic};
 
-/// A node with these many topics on both sides.
+/// A node that publishes and subscribes to `topics` topics each.
 fn busy_node(net: &mut Net, topics: usize) -> App {
     let node = net.node("/n", "a");
     for number in 0..topics {
@@ -19,7 +19,7 @@ fn closed(net: &Net, app: App) -> usize {
 }
 
 #[test]
-fn everything_is_unregistered_in_one_call() {
+fn closing_unregisters_everything_in_one_call() {
     let mut net = Net::new(1);
     let master = net.fake_master();
     let node = busy_node(&mut net, 20);
@@ -44,10 +44,10 @@ fn everything_is_unregistered_in_one_call() {
 }
 
 #[test]
-fn our_master_knows_nothing_of_a_node_that_closed_whenever_it_closed() {
+fn closed_node_leaves_no_registration() {
     for seed in 0..100 {
         let mut net = Net::new(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         let master = net.master("hub");
         let node = busy_node(&mut net, 12);
         let lives = net.rng.between(millis(0), millis(500));
@@ -61,7 +61,7 @@ fn our_master_knows_nothing_of_a_node_that_closed_whenever_it_closed() {
 }
 
 #[test]
-fn a_node_that_lost_its_master_a_moment_ago_still_unregisters() {
+fn node_unregisters_shortly_after_master_loss() {
     for wait in [0, 1, 2, 3, 4, 600] {
         let mut net = Net::new(1);
         let master = net.master("hub");
@@ -77,7 +77,7 @@ fn a_node_that_lost_its_master_a_moment_ago_still_unregisters() {
 }
 
 #[test]
-fn closing_takes_no_longer_than_a_second_whatever_the_master_does() {
+fn closing_takes_at_most_one_second() {
     for trouble in ["dies", "hangs", "is cut off", "was gone", "was never there"] {
         let mut net = Net::new(1);
         let master = net.master("hub");
@@ -89,7 +89,7 @@ fn closing_takes_no_longer_than_a_second_whatever_the_master_does() {
         match trouble {
             "dies" => net.kill(master),
             "hangs" => net.stall(master),
-            "is cut off" => net.cut("hub"),
+            "is cut off" => net.disconnect_host("hub"),
             "was gone" => {
                 net.kill(master);
                 net.run_for(secs(5));
@@ -102,7 +102,7 @@ fn closing_takes_no_longer_than_a_second_whatever_the_master_does() {
 }
 
 #[test]
-fn a_node_without_topics_is_closed_at_once() {
+fn node_without_topics_closes_at_once() {
     let mut net = Net::new(1);
     let node = net.node("/n", "a");
     net.stop(node);
@@ -110,7 +110,7 @@ fn a_node_without_topics_is_closed_at_once() {
 }
 
 #[test]
-fn closing_twice_closes_once_and_not_early() {
+fn closing_twice_reports_closed_once() {
     let mut net = Net::new(1);
     let master = net.master("hub");
     let node = busy_node(&mut net, 2);
@@ -123,7 +123,7 @@ fn closing_twice_closes_once_and_not_early() {
 }
 
 #[test]
-fn a_node_that_is_told_to_shut_down_says_yes_unregisters_and_ends() {
+fn shutdown_call_is_answered_and_unregisters() {
     for params in [vec!["/rosnode".into()], vec!["/rosnode".into(), "user request".into()]] {
         let mut net = Net::new(1);
         let master = net.master("hub");
@@ -147,7 +147,7 @@ fn a_node_that_is_told_to_shut_down_says_yes_unregisters_and_ends() {
 }
 
 #[test]
-fn nothing_is_registered_while_or_after_a_node_closes() {
+fn closing_node_registers_nothing() {
     let mut net = Net::new(1);
     let master = net.fake_master();
     let node = busy_node(&mut net, 1);

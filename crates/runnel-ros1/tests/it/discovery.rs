@@ -1,12 +1,12 @@
-//! Publishers and subscribers find each other through our master.
+//! Discovery of publishers and subscribers through the master.
 
 use runnel_ros1::node::{NodeEvent, Role, TopicSpec};
-use runnel_testkit::net::{App, Net, Weather, millis, secs, text_topic};
+use runnel_testkit::net::{App, Conditions, Net, millis, secs, text_topic};
 
-/// Seeds of rough weather that each test of an order is run under.
+/// Seeds with random delays under which each order of events is tested.
 const SEEDS: u64 = 40;
 
-/// The moment of a happening is drawn from here, so that orders differ.
+/// A pause of random length, so that the order of events varies.
 fn pause(net: &mut Net) {
     let time = net.rng.between(millis(0), millis(60));
     net.run_for(time);
@@ -14,7 +14,7 @@ fn pause(net: &mut Net) {
 
 fn rough(seed: u64) -> Net {
     let mut net = Net::new(seed);
-    net.weather = Weather::rough();
+    net.conditions = Conditions::rough();
     net
 }
 
@@ -23,8 +23,8 @@ fn linked(net: &Net, talker: App, listener: App) -> bool {
         && net.subscribers(talker, "/chatter") == ["/listener"]
 }
 
-/// Starts both in rough weather, the talker first or not, and checks that a message passes.
-fn meet(seed: u64, talker_first: bool) {
+/// Starts both nodes with random delays, in the given order, and checks that a message arrives.
+fn check_delivery(seed: u64, talker_first: bool) {
     let mut net = rough(seed);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
@@ -40,22 +40,22 @@ fn meet(seed: u64, talker_first: bool) {
     net.run_for(secs(5));
     assert!(linked(&net, talker, listener), "seed {seed}: the link stays, and is one");
     net.publish(talker, "/chatter", "hello");
-    net.run_until("hello arrives", secs(1), |net| net.heard(listener) == ["hello"]);
+    net.run_until("hello arrives", secs(1), |net| net.received_texts(listener) == ["hello"]);
     assert_eq!(net.leaks(), Vec::<String>::new(), "seed {seed}");
 }
 
 #[test]
-fn a_subscriber_finds_a_publisher_that_was_there_before() {
-    (0..SEEDS).for_each(|seed| meet(seed, true));
+fn subscriber_finds_earlier_publisher() {
+    (0..SEEDS).for_each(|seed| check_delivery(seed, true));
 }
 
 #[test]
-fn a_publisher_that_comes_later_is_found() {
-    (0..SEEDS).for_each(|seed| meet(seed, false));
+fn subscriber_finds_later_publisher() {
+    (0..SEEDS).for_each(|seed| check_delivery(seed, false));
 }
 
 #[test]
-fn a_link_stands_within_a_few_round_trips() {
+fn link_is_established_within_few_round_trips() {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
@@ -63,12 +63,13 @@ fn a_link_stands_within_a_few_round_trips() {
     net.publish(talker, "/chatter", "kept");
     net.run_for(secs(1));
     net.subscribe(listener, "/chatter");
-    // Connect and call, the master and the publisher's node; connect and exchange headers: six round trips of 2 ms.
-    net.run_until("the kept message arrives", millis(13), |net| net.heard(listener) == ["kept"]);
+    // Connect to and call the master, then the publisher's node; connect and exchange headers: six round trips of 2
+    // ms.
+    net.run_until("the kept message arrives", millis(13), |net| net.received_texts(listener) == ["kept"]);
 }
 
 #[test]
-fn whoever_is_linked_wakes_for_nothing() {
+fn linked_node_is_idle() {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
@@ -84,7 +85,7 @@ fn whoever_is_linked_wakes_for_nothing() {
 }
 
 #[test]
-fn the_last_message_of_a_latching_topic_reaches_who_comes_later_once() {
+fn late_joiner_gets_latched_message_once() {
     for seed in 0..SEEDS {
         let mut net = rough(seed);
         net.master("hub");
@@ -98,7 +99,7 @@ fn the_last_message_of_a_latching_topic_reaches_who_comes_later_once() {
         }
         net.run_for(secs(2));
         for listener in listeners {
-            assert_eq!(net.heard(listener), ["two"], "seed {seed}");
+            assert_eq!(net.received_texts(listener), ["two"], "seed {seed}");
             let joined = net.events(listener).iter().find_map(|event| match event {
                 NodeEvent::PublisherJoined(link) => Some((link.latching, link.definition.as_str())),
                 _ => None,
@@ -109,7 +110,7 @@ fn the_last_message_of_a_latching_topic_reaches_who_comes_later_once() {
 }
 
 #[test]
-fn a_topic_that_does_not_latch_keeps_nothing() {
+fn unlatched_topic_keeps_no_message() {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
@@ -118,11 +119,11 @@ fn a_topic_that_does_not_latch_keeps_nothing() {
     net.subscribe(listener, "/chatter");
     net.run_until("they are linked", secs(1), |net| linked(net, talker, listener));
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener), Vec::<String>::new());
+    assert_eq!(net.received_texts(listener), Vec::<String>::new());
 }
 
 #[test]
-fn several_publishers_of_a_topic_are_all_heard_each_in_its_order() {
+fn all_publishers_are_received_in_order() {
     for seed in 0..SEEDS {
         let mut net = rough(seed);
         net.master("hub");
@@ -141,7 +142,7 @@ fn several_publishers_of_a_topic_are_all_heard_each_in_its_order() {
         }
         net.run_for(secs(1));
         for name in all {
-            let of_it = net.heard_messages(listener).iter().filter(|heard| heard.publisher == name);
+            let of_it = net.received_messages(listener).iter().filter(|heard| heard.publisher == name);
             let texts: Vec<u8> = of_it.flat_map(|heard| heard.message.clone()).collect();
             assert_eq!(texts, b"01234", "seed {seed}: {name}");
         }
@@ -149,7 +150,7 @@ fn several_publishers_of_a_topic_are_all_heard_each_in_its_order() {
 }
 
 #[test]
-fn topics_of_one_node_are_apart() {
+fn topics_of_one_node_are_separate() {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
@@ -161,11 +162,11 @@ fn topics_of_one_node_are_apart() {
     net.publish(talker, "/a", "not asked for");
     net.publish(talker, "/b", "asked for");
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener), ["asked for"]);
+    assert_eq!(net.received_texts(listener), ["asked for"]);
 }
 
 #[test]
-fn a_topic_that_is_no_longer_published_loses_its_links_and_can_be_published_again() {
+fn unpublished_topic_can_be_published_again() {
     for seed in 0..SEEDS {
         let mut net = rough(seed);
         let master = net.master("hub");
@@ -185,7 +186,7 @@ fn a_topic_that_is_no_longer_published_loses_its_links_and_can_be_published_agai
 }
 
 #[test]
-fn publishing_a_topic_again_at_once_ends_in_one_link() {
+fn republishing_at_once_gives_one_link() {
     for seed in 0..SEEDS {
         let mut net = rough(seed);
         net.master("hub");
@@ -205,7 +206,7 @@ fn publishing_a_topic_again_at_once_ends_in_one_link() {
 }
 
 #[test]
-fn a_topic_that_is_no_longer_subscribed_to_loses_its_links_and_can_be_subscribed_to_again() {
+fn unsubscribed_topic_can_be_subscribed_again() {
     for seed in 0..SEEDS {
         let mut net = rough(seed);
         let master = net.master("hub");
@@ -230,7 +231,7 @@ fn a_topic_that_is_no_longer_subscribed_to_loses_its_links_and_can_be_subscribed
 }
 
 #[test]
-fn a_node_that_has_what_it_wants_wakes_for_nothing() {
+fn registered_node_is_idle() {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
@@ -244,7 +245,7 @@ fn a_node_that_has_what_it_wants_wakes_for_nothing() {
 }
 
 #[test]
-fn registrations_are_told_and_a_second_type_in_one_node_is_refused() {
+fn second_type_in_one_node_is_refused() {
     let mut net = Net::new(1);
     net.master("hub");
     let node = net.node("/n", "a");

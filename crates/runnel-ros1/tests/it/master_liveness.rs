@@ -1,4 +1,4 @@
-//! What our master finds out by itself about nodes that died, moved or were out of reach.
+//! Detection of dead, restarted and unreachable nodes by the master.
 
 use runnel_ros1::node::Port;
 use runnel_testkit::net::{App, Net, secs};
@@ -13,7 +13,7 @@ fn registered(net: &mut Net, name: &str, host: &str) -> App {
 }
 
 #[test]
-fn a_node_that_is_killed_is_dropped() {
+fn killed_node_is_dropped() {
     let mut net = Net::new(1);
     let master = net.master("hub");
     let node = registered(&mut net, "/n", "a");
@@ -22,18 +22,18 @@ fn a_node_that_is_killed_is_dropped() {
 }
 
 #[test]
-fn a_node_that_is_stopped_or_cut_off_is_kept() {
+fn stopped_or_unreachable_node_is_kept() {
     let mut net = Net::new(1);
     let master = net.master("hub");
     let (stopped, _) = (registered(&mut net, "/stopped", "a"), registered(&mut net, "/cut", "b"));
     net.stall(stopped);
-    net.cut("b");
+    net.disconnect_host("b");
     net.run_for(secs(3600));
     assert_eq!(net.master_of(master).node_count(), 2);
 }
 
 #[test]
-fn a_node_that_is_killed_after_it_was_stopped_and_lost_its_connection_is_dropped() {
+fn node_killed_while_stopped_is_dropped() {
     let mut net = Net::new(1);
     let master = net.master("hub");
     let node = registered(&mut net, "/n", "a");
@@ -45,7 +45,7 @@ fn a_node_that_is_killed_after_it_was_stopped_and_lost_its_connection_is_dropped
 }
 
 #[test]
-fn a_process_that_takes_the_place_of_another_does_not_inherit_its_topics() {
+fn process_at_reused_port_inherits_no_topics() {
     let mut net = Net::new(1);
     let master = net.master("hub");
     let mut config = net.node_config("/n", "a");
@@ -61,17 +61,17 @@ fn a_process_that_takes_the_place_of_another_does_not_inherit_its_topics() {
 }
 
 #[test]
-fn a_subscriber_that_was_cut_off_is_told_afterwards_who_came() {
+fn reconnected_subscriber_gets_missed_publishers() {
     let mut net = Net::new(1);
     net.master("hub");
     let listener = net.node("/listener", "b");
     net.subscribe(listener, TOPIC);
     net.run_for(secs(5));
-    net.cut("b");
+    net.disconnect_host("b");
     let late = registered(&mut net, "/late", "c");
     net.run_for(secs(60));
-    net.mend("b");
+    net.reconnect_host("b");
     net.run_until("they are linked", secs(120), |net| net.publishers(listener, TOPIC) == ["/late"]);
     net.publish(late, TOPIC, "hello");
-    net.run_until("it is heard", secs(1), |net| net.heard(listener) == ["hello"]);
+    net.run_until("the message arrives", secs(1), |net| net.received_texts(listener) == ["hello"]);
 }

@@ -1,11 +1,11 @@
-//! A master that dies, hangs, returns or was never there.
+//! A master that dies, hangs, returns, or is missing from the start.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use runnel_ros1::node::{MasterFault, NodeEvent, Port};
 use runnel_ros1::xmlrpc::Value;
-use runnel_testkit::net::{App, Net, Weather, answer, millis, publisher_header, secs, text_topic, texts};
+use runnel_testkit::net::{App, Conditions, Net, answer, millis, publisher_header, secs, text_topic, texts};
 
 const TOPIC: &str = "/chatter";
 
@@ -28,10 +28,10 @@ fn unreachable(event: &NodeEvent) -> bool {
 }
 
 #[test]
-fn registrations_are_back_within_five_seconds_and_links_are_untouched() {
+fn registrations_return_and_links_stay() {
     for seed in 0..40 {
         let (mut net, master, talker, listener) = linked_pair(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         net.advertise(talker, "/other");
         net.run_for(secs(1));
         net.kill(master);
@@ -46,35 +46,32 @@ fn registrations_are_back_within_five_seconds_and_links_are_untouched() {
             net.run_for(millis(100));
         }
         let expected: Vec<String> = (0..150).map(|number| number.to_string()).collect();
-        assert_eq!(net.heard(listener), expected, "seed {seed}");
+        assert_eq!(net.received_texts(listener), expected, "seed {seed}");
         assert_eq!(
             count(&net, listener, |event| matches!(event, NodeEvent::PublisherJoined(_))),
             1,
             "seed {seed}"
         );
         for app in [talker, listener] {
-            let told = [unreachable, |event: &NodeEvent| matches!(event, NodeEvent::MasterBack)];
+            let told = [unreachable, |event: &NodeEvent| matches!(event, NodeEvent::MasterReconnected)];
             let [lost, back] = told.map(|wanted| count(&net, app, wanted));
-            assert!(
-                lost <= 1 && back == 1,
-                "seed {seed}: told {lost} times of the loss, {back} of the return"
-            );
+            assert!(lost <= 1 && back == 1, "seed {seed}: {lost} reports of the loss, {back} of the return");
         }
         assert_eq!(net.leaks(), Vec::<String>::new(), "seed {seed}");
     }
 }
 
 #[test]
-fn a_master_that_comes_back_again_and_again_finds_everything_each_time() {
+fn master_gets_everything_after_each_restart() {
     for seed in 0..20 {
         let (mut net, mut master, talker, listener) = linked_pair(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         for _ in 0..5 {
             net.kill(master);
             let away = net.rng.between(millis(0), millis(700));
             net.run_for(away);
             master = net.master("hub");
-            // Sometimes it dies again before it has heard everything.
+            // Sometimes the master dies again before everything is registered.
             let lives = net.rng.between(millis(10), millis(600));
             net.run_for(lives);
         }
@@ -86,7 +83,7 @@ fn a_master_that_comes_back_again_and_again_finds_everything_each_time() {
     }
 }
 
-/// A listener that is linked to two scripted publishers, after its scripted master has come back.
+/// A listener that is linked to two scripted publishers, after its scripted master has returned.
 fn after_a_return() -> (Net, App, App, [runnel_testkit::net::FakePublisher; 2]) {
     let mut net = Net::new(1);
     let first = net.fake_master();
@@ -112,7 +109,7 @@ fn after_a_return() -> (Net, App, App, [runnel_testkit::net::FakePublisher; 2]) 
 }
 
 #[test]
-fn empty_and_partial_lists_of_a_new_master_end_no_link_for_ten_seconds() {
+fn lists_of_new_master_end_no_link_at_first() {
     let (mut net, master, listener, ps) = after_a_return();
     let both = ["/p0", "/p1"];
     assert_eq!(net.publishers(listener, TOPIC), both, "after the empty answer to the registration");
@@ -126,7 +123,7 @@ fn empty_and_partial_lists_of_a_new_master_end_no_link_for_ten_seconds() {
 }
 
 #[test]
-fn after_ten_seconds_the_lists_of_a_new_master_count_whole_again() {
+fn lists_of_new_master_end_links_later() {
     let (mut net, master, listener, ps) = after_a_return();
     net.run_for(secs(11));
     net.update(master, listener, TOPIC, &[&ps[1].uri]);
@@ -134,7 +131,7 @@ fn after_ten_seconds_the_lists_of_a_new_master_count_whole_again() {
 }
 
 #[test]
-fn a_publisher_that_a_new_master_lists_is_linked_at_once() {
+fn publisher_listed_by_new_master_is_linked() {
     let (mut net, master, listener, _) = after_a_return();
     let third = net.fake_publisher("/p2", "p");
     net.update(master, listener, TOPIC, &[&third.uri]);
@@ -144,7 +141,7 @@ fn a_publisher_that_a_new_master_lists_is_linked_at_once() {
 }
 
 #[test]
-fn a_publisher_that_died_while_the_master_was_away_is_not_tried_for_ever() {
+fn publisher_dead_during_outage_is_given_up() {
     let (mut net, master, talker, listener) = linked_pair(1);
     net.kill(master);
     net.kill(talker);
@@ -157,18 +154,18 @@ fn a_publisher_that_died_while_the_master_was_away_is_not_tried_for_ever() {
 }
 
 #[test]
-fn a_node_that_starts_without_a_master_says_so_once_and_registers_when_it_comes() {
+fn node_without_master_reports_once_then_registers() {
     for hub in ["refuses", "is cut off"] {
         let mut net = Net::new(1);
         let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
         if hub == "is cut off" {
-            net.cut("hub");
+            net.disconnect_host("hub");
         }
         net.advertise(talker, TOPIC);
         net.subscribe(listener, TOPIC);
         net.run_for(secs(95));
         assert_eq!(count(&net, talker, unreachable), 1, "{hub}");
-        net.mend("hub");
+        net.reconnect_host("hub");
         net.master("hub");
         net.run_until("they are linked", secs(5), |net| net.publishers(listener, TOPIC) == ["/talker"]);
         net.run_for(secs(1));
@@ -177,7 +174,7 @@ fn a_node_that_starts_without_a_master_says_so_once_and_registers_when_it_comes(
 }
 
 #[test]
-fn a_master_that_accepts_and_never_answers_is_left_for_one_that_does() {
+fn hanging_master_is_replaced_by_answering_one() {
     let mut net = Net::new(1);
     let hung = net.fake_master();
     net.answer_with(hung, |_, _| None);
@@ -195,10 +192,10 @@ fn a_master_that_accepts_and_never_answers_is_left_for_one_that_does() {
 }
 
 #[test]
-fn a_master_that_is_stopped_for_a_while_goes_on_where_it_was() {
+fn stopped_master_continues_where_it_was() {
     for seed in 0..20 {
         let (mut net, master, talker, listener) = linked_pair(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         net.stall(master);
         net.subscribe(listener, "/late");
         net.advertise(talker, "/late");
@@ -214,10 +211,10 @@ fn a_master_that_is_stopped_for_a_while_goes_on_where_it_was() {
 }
 
 #[test]
-fn what_changes_while_the_connection_to_the_master_is_lost_reaches_it() {
+fn changes_during_outage_reach_master() {
     for seed in 0..20 {
         let (mut net, master, talker, listener) = linked_pair(seed);
-        net.close_door(master, 11311);
+        net.stop_listening(master, 11311);
         net.break_links(talker, master, Port::Rpc);
         net.run_for(millis(300));
         net.with_node(talker, |node, now| node.unadvertise(now, TOPIC));
@@ -225,7 +222,7 @@ fn what_changes_while_the_connection_to_the_master_is_lost_reaches_it() {
         net.subscribe(listener, "/new");
         let away = net.rng.between(millis(0), secs(2));
         net.run_for(away);
-        net.open_door(master, 11311, Port::Rpc);
+        net.listen(master, 11311, Port::Rpc);
         net.run_until("they are linked", secs(5), |net| net.publishers(listener, "/new") == ["/talker"]);
         net.run_for(secs(5));
         // The listener's two subscriptions and the talker's new topic.
@@ -239,7 +236,7 @@ fn what_changes_while_the_connection_to_the_master_is_lost_reaches_it() {
 }
 
 #[test]
-fn a_topic_that_ended_while_the_master_was_away_is_not_registered_with_the_new_one() {
+fn topic_ended_during_outage_is_not_registered() {
     let (mut net, master, talker, listener) = linked_pair(1);
     net.kill(master);
     net.run_for(secs(2));
@@ -251,33 +248,33 @@ fn a_topic_that_ended_while_the_master_was_away_is_not_registered_with_the_new_o
 }
 
 #[test]
-fn a_new_master_is_told_everything_also_when_a_new_topic_reaches_it_first() {
+fn new_master_gets_everything_after_new_topic() {
     let (mut net, master, talker, _) = linked_pair(1);
-    // The talker does not notice that the master was replaced until it registers something.
-    net.cut("a");
+    // The talker does not notice the new master until it registers something.
+    net.disconnect_host("a");
     net.kill(master);
     let master = net.master("hub");
     net.advertise(talker, "/new");
-    net.mend("a");
+    net.reconnect_host("a");
     net.run_until("all is registered", secs(5), |net| net.master_of(master).registration_count() == 3);
 }
 
 #[test]
-fn a_subscriber_that_lost_its_master_for_a_while_learns_who_came_meanwhile() {
+fn subscriber_learns_publishers_after_outage() {
     let (mut net, master, _, listener) = linked_pair(1);
-    net.cut("b");
+    net.disconnect_host("b");
     let late = net.node("/late", "c");
     net.advertise(late, TOPIC);
-    // Long enough for the master to give up telling the listener.
+    // Long enough for the master to give up notifying the listener.
     net.run_for(secs(60));
-    net.mend("b");
+    net.reconnect_host("b");
     net.run_for(secs(1));
     net.break_links(listener, master, Port::Rpc);
     net.run_until("both are linked", secs(5), |net| net.publishers(listener, TOPIC) == ["/late", "/talker"]);
 }
 
 #[test]
-fn a_refusal_of_the_master_is_told_and_not_asked_again_and_again() {
+fn master_refusal_is_reported_and_not_retried() {
     let mut net = Net::new(1);
     let master = net.fake_master();
     net.answer_with(master, |method, _| match method {
@@ -300,7 +297,7 @@ fn a_refusal_of_the_master_is_told_and_not_asked_again_and_again() {
 }
 
 #[test]
-fn answers_of_a_master_that_make_no_sense_are_refusals_and_harm_nothing() {
+fn malformed_master_answers_count_as_refusals() {
     for odd in [Value::Int(1), Value::Array(Vec::new()), answer(1, "", 7), texts(&["1", "2", "3"])] {
         let mut net = Net::new(1);
         let master = net.fake_master();
@@ -312,19 +309,19 @@ fn answers_of_a_master_that_make_no_sense_are_refusals_and_harm_nothing() {
         assert_eq!(net.publishers(node, TOPIC), Vec::<String>::new());
         assert!(net.calls(master).len() < 5, "{odd:?}: {} calls", net.calls(master).len());
         let told = |event: &NodeEvent| {
-            matches!(event, NodeEvent::RegistrationRefused { .. } | NodeEvent::PeerTrouble { .. })
+            matches!(event, NodeEvent::RegistrationRefused { .. } | NodeEvent::PeerFault { .. })
         };
         assert_eq!(count(&net, node, told), 1, "{odd:?}: {:#?}", net.events(node));
     }
 }
 
 #[test]
-fn a_list_that_makes_no_sense_ends_no_link() {
+fn malformed_publisher_list_ends_no_link() {
     let mut net = Net::new(1);
     let master = net.fake_master();
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "a"));
     let uris = [talker, listener].map(|app| net.node_of(app).uri());
-    net.with_node(listener, |node, _| node.set_locals(uris.clone()));
+    net.with_node(listener, |node, _| node.set_local_nodes(uris.clone()));
     let list = Rc::new(RefCell::new(texts(&[&uris[0]])));
     let (answers, own) = (Rc::clone(&list), uris[1].clone());
     net.answer_with(master, move |method, _| {
@@ -338,6 +335,6 @@ fn a_list_that_makes_no_sense_ends_no_link() {
     *list.borrow_mut() = 7.into();
     assert_eq!(net.break_links(listener, master, Port::Rpc), 1);
     net.run_for(secs(60));
-    assert_eq!(count(&net, listener, |event| matches!(event, NodeEvent::MasterBack)), 1);
+    assert_eq!(count(&net, listener, |event| matches!(event, NodeEvent::MasterReconnected)), 1);
     assert_eq!(net.publishers(listener, TOPIC).len(), 1, "{:#?}", net.events(listener));
 }

@@ -1,4 +1,4 @@
-//! Whatever bytes a peer sends, at whatever moment: nothing panics, nothing leaks, and others are served.
+//! Random bytes from peers at any time: no panic, no leak, and other peers are still served.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,8 +13,8 @@ fn cases() -> ProptestConfig {
     ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Bytes that begin as something sensible, were changed here and there, and end anywhere.
-fn nearly(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
+/// Bytes that begin as valid, are changed in places, and end anywhere.
+fn damaged(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let length = good.len();
     let changes = vec((0..length, any::<u8>()), 0..4);
     (Just(good), changes, 0..=length, vec(any::<u8>(), 0..40)).prop_map(|(mut bytes, changes, end, tail)| {
@@ -31,11 +31,11 @@ fn noise() -> impl Strategy<Value = Vec<u8>> {
     let answer = ConnectionHeader::new(publisher_header("/x", &spec)).emit();
     let call = http::request("a:1", "/", b"<?xml version=\"1.0\"?><methodCall><methodName>requestTopic</methodName><params><param><value>/x</value></param><param><value>/chatter</value></param><param><value><array><data><value><array><data><value>TCPROS</value></data></array></value></data></array></value></param></params></methodCall>", true);
     let reply = http::response(b"<?xml version=\"1.0\"?><methodResponse><params><param><value><array><data><value><int>1</int></value><value></value><value><array><data><value>TCPROS</value><value>p</value><value><int>40002</int></value></data></array></value></data></array></value></param></params></methodResponse>", true);
-    prop_oneof![vec(any::<u8>(), 0..200), nearly(header), nearly(answer), nearly(call), nearly(reply)]
+    prop_oneof![vec(any::<u8>(), 0..200), damaged(header), damaged(answer), damaged(call), damaged(reply)]
 }
 
-/// A talker and a listener that are linked.
-fn pair() -> (Net, App, App) {
+/// A linked talker and listener.
+fn linked_nodes() -> (Net, App, App) {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
@@ -48,7 +48,7 @@ fn pair() -> (Net, App, App) {
 fn still_serves(net: &mut Net, talker: App, listener: App) {
     net.publish(talker, TOPIC, "still");
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener).last().map(String::as_str), Some("still"));
+    assert_eq!(net.received_texts(listener).last().map(String::as_str), Some("still"));
     let others: Vec<String> = net.leaks().into_iter().filter(|leak| leak.starts_with("/talker")).collect();
     assert_eq!(others, Vec::<String>::new());
 }
@@ -60,7 +60,7 @@ fn send(net: &mut Net, socket: Socket, pieces: &[Vec<u8>], end: usize) {
         net.run_for(millis(2));
     }
     match end {
-        0 => net.hang_up(socket),
+        0 => net.close_socket(socket),
         1 => net.finish_writing(socket),
         _ => {}
     }
@@ -71,21 +71,21 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn noise_on_either_port_of_a_node_harms_nobody(pieces in vec(noise(), 1..4), tcpros: bool, end in 0..3usize) {
-        let (mut net, talker, listener) = pair();
+    fn noise_on_node_ports_affects_no_other_peer(pieces in vec(noise(), 1..4), tcpros: bool, end in 0..3usize) {
+        let (mut net, talker, listener) = linked_nodes();
         let (port, peer) = (net.node_of(talker).uri(), net.fake("peer", "c"));
         let rpc: u16 = port.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
-        let socket = if tcpros { net.dial_tcpros(peer, talker) } else { net.dial(peer, "a", rpc) };
+        let socket = if tcpros { net.dial_tcpros(peer, talker) } else { net.connect_socket(peer, "a", rpc) };
         send(&mut net, socket, &pieces, end);
         still_serves(&mut net, talker, listener);
     }
 
     #[test]
-    fn noise_from_a_publisher_or_its_slave_api_harms_nobody(pieces in vec(noise(), 1..4), slave: bool, end in 0..3usize) {
-        let (mut net, talker, listener) = pair();
+    fn noise_from_publisher_affects_no_other_peer(pieces in vec(noise(), 1..4), slave: bool, end in 0..3usize) {
+        let (mut net, talker, listener) = linked_nodes();
         let publisher = net.fake_publisher("/odd", "p");
         if slave {
-            net.open_door(publisher.app, publisher.rpc_port, Port::Tcpros);
+            net.listen(publisher.app, publisher.rpc_port, Port::Tcpros);
         }
         let uri = net.node_of(talker).uri();
         net.update(publisher.app, listener, TOPIC, &[&uri, &publisher.uri]);
@@ -95,10 +95,10 @@ proptest! {
     }
 
     #[test]
-    fn noise_from_a_master_harms_no_link(pieces in vec(noise(), 1..4), end in 0..3usize) {
-        let (mut net, talker, listener) = pair();
+    fn noise_from_master_ends_no_link(pieces in vec(noise(), 1..4), end in 0..3usize) {
+        let (mut net, talker, listener) = linked_nodes();
         let noisy = net.fake("noisy", "hub");
-        net.open_door(noisy, 7, Port::Tcpros);
+        net.listen(noisy, 7, Port::Tcpros);
         let mut config = net.node_config("/third", "c");
         config.master.endpoint.port = 7;
         let third = net.start_node(config);
@@ -107,7 +107,7 @@ proptest! {
         send(&mut net, socket, &pieces, end);
         let uri = net.node_of(talker).uri();
         net.update(noisy, third, TOPIC, &[&uri]);
-        net.run_until("it links all the same", secs(30), |net| net.publishers(third, TOPIC) == ["/talker"]);
+        net.run_until("it links nevertheless", secs(30), |net| net.publishers(third, TOPIC) == ["/talker"]);
         still_serves(&mut net, talker, listener);
     }
 }

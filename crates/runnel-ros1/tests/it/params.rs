@@ -1,4 +1,4 @@
-//! Parameters that are set for a node, and those whose changes it hears of.
+//! Parameters that a node sets, and parameter subscriptions.
 
 use runnel_ros1::node::{NodeEvent, Port};
 use runnel_ros1::xmlrpc::Value;
@@ -12,7 +12,7 @@ fn scene() -> (Net, App, App, App) {
     (net, master, node, other)
 }
 
-/// Calls the master; gives the value of its answer.
+/// Calls the master; returns the value of its answer.
 fn ask(net: &mut Net, other: App, method: &str, params: &[Value]) -> Value {
     let params = [&[Value::from("/other")], params].concat();
     let answer = net.call(other, &format!("http://hub:{MASTER_PORT}/"), method, &params).expect("an answer");
@@ -24,8 +24,8 @@ fn set(net: &mut Net, other: App, key: &str, value: impl Into<Value>) {
     net.run_for(secs(1));
 }
 
-/// What the node was told since it was asked last.
-fn told(net: &Net, node: App, seen: &mut usize) -> Vec<(String, Option<Value>)> {
+/// The changes reported to the node since the last request.
+fn reported_changes(net: &Net, node: App, seen: &mut usize) -> Vec<(String, Option<Value>)> {
     let changes = net.events(node).iter().filter_map(|event| match event {
         NodeEvent::ParameterChanged { key, value } => Some((key.clone(), value.clone())),
         _ => None,
@@ -35,7 +35,7 @@ fn told(net: &Net, node: App, seen: &mut usize) -> Vec<(String, Option<Value>)> 
 }
 
 #[test]
-fn a_parameter_is_set_stays_and_is_set_again_with_a_new_master() {
+fn parameter_stays_and_is_set_at_new_master() {
     let (mut net, master, node, other) = scene();
     net.with_node(node, |node, now| node.set_parameter(now, "/node/rate", Value::from(5)));
     net.run_for(secs(1));
@@ -51,7 +51,7 @@ fn a_parameter_is_set_stays_and_is_set_again_with_a_new_master() {
 }
 
 #[test]
-fn what_others_made_of_a_parameter_stays_when_only_the_connection_to_the_master_broke() {
+fn parameter_of_others_survives_reconnect() {
     let (mut net, master, node, other) = scene();
     net.with_node(node, |node, now| node.set_parameter(now, "/node/rate", Value::from(5)));
     net.advertise(node, "/chatter");
@@ -59,46 +59,56 @@ fn what_others_made_of_a_parameter_stays_when_only_the_connection_to_the_master_
     set(&mut net, other, "/node/rate", 7);
     assert!(net.break_links(node, master, Port::Rpc) > 0);
     net.run_for(secs(30));
-    let back = net.events(node).iter().any(|event| matches!(event, NodeEvent::MasterBack));
-    assert!(back, "it has told the master everything anew");
+    let back = net.events(node).iter().any(|event| matches!(event, NodeEvent::MasterReconnected));
+    assert!(back, "it has registered everything again");
     assert_eq!(ask(&mut net, other, "getParam", &["/node/rate".into()]), Value::Int(7));
 }
 
 #[test]
-fn changes_are_told_with_the_present_value_first() {
+fn current_value_is_reported_before_changes() {
     let (mut net, _, node, other) = scene();
     let mut seen = 0;
     set(&mut net, other, "/robot/name", "adam");
     net.with_node(node, |node, now| node.watch_parameter(now, "/robot/name"));
     net.run_for(secs(1));
     let adam = ("/robot/name".to_owned(), Some(Value::from("adam")));
-    assert_eq!(told(&net, node, &mut seen), [adam]);
+    assert_eq!(reported_changes(&net, node, &mut seen), [adam]);
     set(&mut net, other, "/robot/name", "eve");
     let eve = ("/robot/name".to_owned(), Some(Value::from("eve")));
-    assert_eq!(told(&net, node, &mut seen), [eve]);
+    assert_eq!(reported_changes(&net, node, &mut seen), [eve]);
     ask(&mut net, other, "deleteParam", &["/robot/name".into()]);
     net.run_for(secs(1));
-    assert_eq!(told(&net, node, &mut seen), [("/robot/name".to_owned(), None)]);
+    assert_eq!(reported_changes(&net, node, &mut seen), [("/robot/name".to_owned(), None)]);
     net.with_node(node, |node, now| node.unwatch_parameter(now, "/robot/name"));
     net.run_for(secs(1));
     set(&mut net, other, "/robot/name", "cain");
-    assert_eq!(told(&net, node, &mut seen), []);
+    assert_eq!(reported_changes(&net, node, &mut seen), []);
 }
 
 #[test]
-fn a_parameter_without_a_value_is_told_so_and_those_below_by_their_own_names() {
+fn missing_parameter_is_reported_as_none() {
     let (mut net, master, node, other) = scene();
     let mut seen = 0;
     net.with_node(node, |node, now| node.watch_parameter(now, "/robot"));
     net.run_for(secs(1));
-    assert_eq!(told(&net, node, &mut seen), [("/robot".to_owned(), None)]);
+    assert_eq!(reported_changes(&net, node, &mut seen), [("/robot".to_owned(), None)]);
     set(&mut net, other, "/robot/speed", 0.5);
-    assert_eq!(told(&net, node, &mut seen), [("/robot/speed".to_owned(), Some(Value::Double(0.5)))]);
+    assert_eq!(
+        reported_changes(&net, node, &mut seen),
+        [("/robot/speed".to_owned(), Some(Value::Double(0.5)))]
+    );
     net.kill(master);
     net.run_for(secs(2));
     net.master("hub");
     net.run_for(secs(5));
-    assert_eq!(told(&net, node, &mut seen), [("/robot".to_owned(), None)], "the new master knows of none");
+    assert_eq!(
+        reported_changes(&net, node, &mut seen),
+        [("/robot".to_owned(), None)],
+        "the new master knows of none"
+    );
     set(&mut net, other, "/robot/speed", 1.5);
-    assert_eq!(told(&net, node, &mut seen), [("/robot/speed".to_owned(), Some(Value::Double(1.5)))]);
+    assert_eq!(
+        reported_changes(&net, node, &mut seen),
+        [("/robot/speed".to_owned(), Some(Value::Double(1.5)))]
+    );
 }

@@ -1,15 +1,15 @@
-//! What our subscriber does with the headers of publishers.
+//! Publishers' connection headers, as checked by the subscriber.
 
 use runnel_ros1::header::{HeaderError, MAX_HEADER, MAX_VALUE};
 use runnel_ros1::node::{
     HandshakeFault, LinkFault, NextStep, NodeEvent, PeerFault, TopicSpec, TypeSum, TypesDiffer,
 };
 use runnel_ros1::tcpros::frame;
-use runnel_testkit::net::{App, FakePublisher, Net, Weather, publisher_header, secs, text_topic};
+use runnel_testkit::net::{App, Conditions, FakePublisher, Net, publisher_header, secs, text_topic};
 
 const TOPIC: &str = "/chatter";
 
-/// A listener that has been told of two scripted publishers, of which the second has already been linked.
+/// A listener with two scripted publishers, of which the second is already linked.
 fn scene(spec: TopicSpec) -> (Net, App, [FakePublisher; 2], App) {
     let mut net = Net::new(1);
     let master = net.fake_master();
@@ -24,10 +24,10 @@ fn scene(spec: TopicSpec) -> (Net, App, [FakePublisher; 2], App) {
     (net, listener, publishers, master)
 }
 
-/// What is wrong with a publisher that is not tried again.
+/// The fault of a publisher that is not retried.
 fn fault_of(net: &Net, listener: App, publisher: &FakePublisher) -> Option<HandshakeFault> {
     net.events(listener).iter().find_map(|event| match event {
-        NodeEvent::PeerTrouble {
+        NodeEvent::PeerFault {
             why: PeerFault::Publisher { uri, fault: LinkFault::Handshake(fault), next: NextStep::Nothing, .. },
         } => (*uri == publisher.uri).then(|| fault.clone()),
         _ => None,
@@ -40,7 +40,7 @@ fn framed(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// A publisher's header without a field, or with another value for it.
+/// A publisher's header with one field removed or replaced.
 fn with<'a>(spec: &'a TopicSpec, field: &str, value: Option<&'a str>) -> Vec<(&'a str, &'a str)> {
     let fields = publisher_header("/odd", spec).into_iter();
     fields
@@ -49,7 +49,7 @@ fn with<'a>(spec: &'a TopicSpec, field: &str, value: Option<&'a str>) -> Vec<(&'
 }
 
 #[test]
-fn our_header_says_what_roscpp_requires() {
+fn subscriber_header_has_fields_of_roscpp() {
     let (mut net, _, [odd, _], _) = scene(text_topic(TOPIC));
     let socket = net.answer_subscriber(&odd, &publisher_header("/odd", &text_topic(TOPIC)));
     let header = net.header_received(socket).expect("our header");
@@ -57,27 +57,27 @@ fn our_header_says_what_roscpp_requires() {
     let expected =
         [("callerid", "/listener"), ("md5sum", &spec.md5), ("topic", TOPIC), ("type", &spec.type_name)];
     expected.iter().for_each(|(key, value)| assert_eq!(header.get(key), Some(*value), "{key}"));
-    assert_eq!(net.pieces_received(socket).len(), 1, "nothing behind the header");
+    assert_eq!(net.pieces_received(socket).len(), 1, "nothing after the header");
 }
 
 #[test]
-fn an_error_header_closes_the_socket_and_later_messages_are_not_taken() {
+fn error_header_closes_connection() {
     let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
     let socket = net.answer_subscriber(&odd, &[("error", "I do not like you")]);
     net.write(socket, &framed("not for us"));
     net.settle();
     assert!(net.is_over(socket));
-    let refuses = HandshakeFault::RefusesUs("I do not like you".to_owned());
+    let refuses = HandshakeFault::Rejected("I do not like you".to_owned());
     assert_eq!(fault_of(&net, listener, &odd), Some(refuses));
     assert_eq!(
-        (net.publishers(listener, TOPIC), net.heard(listener)),
+        (net.publishers(listener, TOPIC), net.received_texts(listener)),
         (vec!["/good".to_owned()], Vec::new())
     );
     assert_eq!(net.leaks(), Vec::<String>::new());
 }
 
 #[test]
-fn another_type_is_refused_with_both_names_and_the_other_publisher_is_heard() {
+fn type_mismatch_is_refused_with_both_types() {
     let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
     let other = TopicSpec { type_name: "std_msgs/Int16".into(), md5: "8".repeat(32), ..text_topic(TOPIC) };
     let socket = net.answer_subscriber(&odd, &publisher_header("/odd", &other));
@@ -90,7 +90,7 @@ fn another_type_is_refused_with_both_names_and_the_other_publisher_is_heard() {
 }
 
 #[test]
-fn a_publisher_must_say_its_md5_sum_and_type_and_nothing_else() {
+fn publisher_header_requires_only_md5sum_and_type() {
     let spec = text_topic(TOPIC);
     for (field, needed) in [
         ("md5sum", true),
@@ -111,7 +111,7 @@ fn a_publisher_must_say_its_md5_sum_and_type_and_nothing_else() {
 }
 
 #[test]
-fn a_subscriber_to_any_type_takes_what_comes_and_learns_what_it_is() {
+fn subscriber_to_any_type_learns_type() {
     let any =
         TopicSpec { type_name: "*".into(), md5: "*".into(), definition: String::new(), ..text_topic(TOPIC) };
     let (mut net, listener, [odd, _], _) = scene(any);
@@ -134,20 +134,20 @@ fn a_subscriber_to_any_type_takes_what_comes_and_learns_what_it_is() {
 }
 
 #[test]
-fn messages_may_come_in_one_segment_with_the_header_or_byte_by_byte() {
-    for weather in [Weather::calm(), Weather::byte_by_byte(), Weather::rough()] {
+fn messages_may_arrive_with_header_or_bytewise() {
+    for conditions in [Conditions::calm(), Conditions::byte_by_byte(), Conditions::rough()] {
         let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
-        net.weather = weather;
+        net.conditions = conditions;
         let socket = net.accept_socket(odd.app);
         let header = runnel_ros1::header::ConnectionHeader::new(publisher_header("/odd", &text_topic(TOPIC)));
         net.write(socket, &[header.emit(), framed("one"), framed(""), framed("two")].concat());
         net.settle();
-        assert_eq!(net.heard(listener), ["one", "", "two"]);
+        assert_eq!(net.received_texts(listener), ["one", "", "two"]);
     }
 }
 
 #[test]
-fn headers_that_cannot_be_read_close_the_socket() {
+fn malformed_headers_close_connection() {
     let field_beyond = [&8u32.to_le_bytes()[..], &100u32.to_le_bytes(), b"a=bc"].concat();
     let too_long = (MAX_HEADER as u32 + 1).to_le_bytes().to_vec();
     for bytes in
@@ -167,7 +167,7 @@ fn headers_that_cannot_be_read_close_the_socket() {
 }
 
 #[test]
-fn a_publisher_that_sends_no_header_is_left_after_ten_seconds_and_tried_again() {
+fn silent_publisher_is_retried_after_ten_seconds() {
     let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
     let silent = net.accept_socket(odd.app);
     net.write(silent, &[200]);
@@ -180,7 +180,7 @@ fn a_publisher_that_sends_no_header_is_left_after_ten_seconds_and_tried_again() 
 }
 
 #[test]
-fn a_publisher_that_refused_is_asked_again_when_the_master_lists_it_again() {
+fn refusing_publisher_is_retried_when_listed_again() {
     let (mut net, listener, [odd, fine], master) = scene(text_topic(TOPIC));
     net.answer_subscriber(&odd, &[("error", "not yet")]);
     net.run_for(secs(1));
@@ -191,7 +191,7 @@ fn a_publisher_that_refused_is_asked_again_when_the_master_lists_it_again() {
 }
 
 #[test]
-fn a_message_that_announces_too_much_ends_the_link_which_is_made_again() {
+fn too_long_message_ends_link_which_reconnects() {
     let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
     let socket = net.answer_subscriber(&odd, &publisher_header("/odd", &text_topic(TOPIC)));
     net.write(socket, &1_000_000_001u32.to_le_bytes());
@@ -203,7 +203,7 @@ fn a_message_that_announces_too_much_ends_the_link_which_is_made_again() {
 }
 
 #[test]
-fn a_publisher_whose_name_is_longer_than_any_is_refused() {
+fn publisher_with_too_long_name_is_refused() {
     let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
     let name = "/n".repeat(MAX_VALUE);
     let socket = net.answer_subscriber(&odd, &publisher_header(&name, &text_topic(TOPIC)));
@@ -215,13 +215,13 @@ fn a_publisher_whose_name_is_longer_than_any_is_refused() {
 }
 
 #[test]
-fn words_of_a_publisher_stay_on_one_short_line() {
+fn publisher_text_is_logged_on_one_line() {
     let (mut net, listener, [odd, _], _) = scene(text_topic(TOPIC));
     let words = format!("no\n[ERROR] [/other]: forged\u{1b}[2J{}", "x".repeat(100_000));
     net.answer_subscriber(&odd, &[("error", &words)]);
     net.settle();
     let told = net.events(listener).iter().find_map(|event| match event {
-        NodeEvent::PeerTrouble { why: why @ PeerFault::Publisher { .. } } => Some(why.to_string()),
+        NodeEvent::PeerFault { why: why @ PeerFault::Publisher { .. } } => Some(why.to_string()),
         _ => None,
     });
     let told = told.expect("a line");

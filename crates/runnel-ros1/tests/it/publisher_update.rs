@@ -1,4 +1,4 @@
-//! What a list of publishers does to links that stand, are being made, or are not there.
+//! Effects of a publisher list on links that exist, are being made, or are missing.
 
 use runnel_ros1::node::{Limits, NodeConfig, NodeEvent, PeerFault, Port};
 use runnel_testkit::net::{
@@ -7,12 +7,12 @@ use runnel_testkit::net::{
 
 const TOPIC: &str = "/chatter";
 
-/// A scripted master, a listener, and scripted publishers that the master has not told of.
+/// A scripted master, a listener, and scripted publishers that the master has not listed.
 fn scene(publishers: usize) -> (Net, App, App, Vec<FakePublisher>) {
     scene_with(Limits::default(), publishers)
 }
 
-/// The same with a listener of these limits.
+/// The same with these limits for the listener.
 fn scene_with(limits: Limits, publishers: usize) -> (Net, App, App, Vec<FakePublisher>) {
     let mut net = Net::new(1);
     let master = net.fake_master();
@@ -31,7 +31,7 @@ fn welcome(net: &mut Net, publisher: &FakePublisher) -> Socket {
 }
 
 #[test]
-fn a_publisher_that_is_linked_is_not_linked_again() {
+fn linked_publisher_is_not_linked_again() {
     let (mut net, master, listener, ps) = scene(1);
     net.update(master, listener, TOPIC, &[&ps[0].uri]);
     let socket = welcome(&mut net, &ps[0]);
@@ -44,7 +44,7 @@ fn a_publisher_that_is_linked_is_not_linked_again() {
 }
 
 #[test]
-fn a_link_that_is_being_made_is_not_made_twice() {
+fn pending_link_is_not_made_twice() {
     let (mut net, master, listener, ps) = scene(1);
     net.update(master, listener, TOPIC, &[&ps[0].uri]);
     let socket = net.accept_socket(ps[0].app);
@@ -56,7 +56,7 @@ fn a_link_that_is_being_made_is_not_made_twice() {
 }
 
 #[test]
-fn a_publisher_that_is_no_longer_listed_is_left_and_the_others_are_not() {
+fn only_unlisted_publisher_is_unlinked() {
     let (mut net, master, listener, ps) = scene(2);
     net.update(master, listener, TOPIC, &[&ps[0].uri, &ps[1].uri]);
     let (first, second) = (welcome(&mut net, &ps[0]), welcome(&mut net, &ps[1]));
@@ -64,11 +64,11 @@ fn a_publisher_that_is_no_longer_listed_is_left_and_the_others_are_not() {
     net.run_for(secs(30));
     assert_eq!((net.is_over(first), net.is_over(second)), (true, false));
     assert_eq!(net.publishers(listener, TOPIC), ["/p1"]);
-    assert_eq!(net.accepted_count(ps[0].app), 0, "nor is it tried again");
+    assert_eq!(net.accepted_count(ps[0].app), 0, "and it is not retried");
 }
 
 #[test]
-fn an_empty_list_ends_every_link() {
+fn empty_list_ends_every_link() {
     let (mut net, master, listener, ps) = scene(2);
     net.update(master, listener, TOPIC, &[&ps[0].uri, &ps[1].uri]);
     let sockets = [welcome(&mut net, &ps[0]), welcome(&mut net, &ps[1])];
@@ -79,8 +79,8 @@ fn an_empty_list_ends_every_link() {
 }
 
 #[test]
-fn a_publisher_that_is_removed_while_its_link_is_being_made_is_left_at_every_step() {
-    // From the first question until after our header, in steps of a fifth of a segment's way.
+fn pending_link_to_removed_publisher_ends() {
+    // From the first request until after the header, in steps of a fifth of a segment's delay.
     for step in 0..60 {
         let (mut net, master, listener, ps) = scene(1);
         net.update(master, listener, TOPIC, &[&ps[0].uri]);
@@ -97,7 +97,7 @@ fn a_publisher_that_is_removed_while_its_link_is_being_made_is_left_at_every_ste
 }
 
 #[test]
-fn a_publisher_is_known_by_host_and_port_however_its_address_is_written() {
+fn publisher_is_identified_by_host_and_port() {
     let (mut net, master, listener, ps) = scene(1);
     net.update(master, listener, TOPIC, &[&ps[0].uri]);
     let socket = welcome(&mut net, &ps[0]);
@@ -110,7 +110,7 @@ fn a_publisher_is_known_by_host_and_port_however_its_address_is_written() {
 }
 
 #[test]
-fn an_address_that_is_none_is_passed_over_and_the_others_are_linked() {
+fn invalid_uri_is_skipped() {
     let (mut net, master, listener, ps) = scene(1);
     let uris = ["", "http://", "rosrpc://p:1", &ps[0].uri, "http://p:99999/"];
     let reply = net.update_answer(master, listener, TOPIC, &uris);
@@ -118,7 +118,7 @@ fn an_address_that_is_none_is_passed_over_and_the_others_are_linked() {
     welcome(&mut net, &ps[0]);
     assert_eq!(net.publishers(listener, TOPIC), ["/p0"]);
     let told = net.events(listener).iter().filter_map(|event| match event {
-        NodeEvent::PeerTrouble { why: PeerFault::PublisherUris { faults, .. } } => Some(faults),
+        NodeEvent::PeerFault { why: PeerFault::PublisherUris { faults, .. } } => Some(faults),
         _ => None,
     });
     let texts: Vec<Vec<&str>> =
@@ -127,7 +127,7 @@ fn an_address_that_is_none_is_passed_over_and_the_others_are_linked() {
 }
 
 #[test]
-fn a_list_for_a_topic_that_nobody_subscribed_to_does_nothing() {
+fn list_for_unknown_topic_is_ignored() {
     let (mut net, master, listener, ps) = scene(1);
     let reply = net.update_answer(master, listener, "/other", &[&ps[0].uri]);
     assert_eq!(reply, answer(0, "Unknown Error", 0), "as roscpp answers");
@@ -136,9 +136,9 @@ fn a_list_for_a_topic_that_nobody_subscribed_to_does_nothing() {
 }
 
 #[test]
-fn the_answer_to_a_registration_does_not_undo_what_came_after_it() {
+fn late_registration_answer_undoes_no_update() {
     let (mut net, master, listener, ps) = scene(1);
-    // The master answers late: meanwhile the publisher has come, and the master has said so.
+    // The master answers late: an update has listed the publisher meanwhile.
     let late = ps[0].uri.clone();
     net.stall(master);
     net.subscribe(listener, "/late");
@@ -154,13 +154,13 @@ fn the_answer_to_a_registration_does_not_undo_what_came_after_it() {
 }
 
 #[test]
-fn nodes_of_the_same_process_are_joined_without_a_connection() {
+fn nodes_of_one_process_need_no_connection() {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "a"));
     let uris = [talker, listener].map(|app| net.node_of(app).uri());
     for app in [talker, listener] {
-        net.with_node(app, |node, _| node.set_locals(uris.clone()));
+        net.with_node(app, |node, _| node.set_local_nodes(uris.clone()));
     }
     net.advertise(talker, TOPIC);
     net.subscribe(listener, TOPIC);
@@ -169,17 +169,17 @@ fn nodes_of_the_same_process_are_joined_without_a_connection() {
     net.publish(talker, TOPIC, "hello");
     net.run_for(secs(1));
     assert_eq!(
-        (net.heard(listener), net.heard(talker)),
+        (net.received_texts(listener), net.received_texts(talker)),
         (vec!["hello".to_owned()], vec!["hello".to_owned()])
     );
     assert_eq!(net.count_links(talker, listener, Port::Tcpros), 0);
     net.with_node(talker, |node, now| node.unadvertise(now, TOPIC));
     net.run_for(secs(1));
-    assert_eq!(net.publishers(listener, TOPIC), Vec::<String>::new(), "and left when they unregister");
+    assert_eq!(net.publishers(listener, TOPIC), Vec::<String>::new(), "and removed when they unregister");
 }
 
 #[test]
-fn publishers_beyond_the_limit_are_not_linked_until_others_go() {
+fn publishers_beyond_limit_wait_for_free_place() {
     let limits = Limits { publishers_per_topic: 2, ..Limits::default() };
     let (mut net, master, listener, ps) = scene_with(limits, 3);
     net.update(master, listener, TOPIC, &[&ps[0].uri, &ps[1].uri]);
@@ -190,19 +190,19 @@ fn publishers_beyond_the_limit_are_not_linked_until_others_go() {
     net.run_for(secs(5));
     assert_eq!(net.publishers(listener, TOPIC), ["/p0", "/p1"]);
     let told = |event: &NodeEvent| match event {
-        NodeEvent::PeerTrouble { why: PeerFault::TooManyPublishers { first, others: 0, limit: 2, .. } } => {
+        NodeEvent::PeerFault { why: PeerFault::TooManyPublishers { first, others: 0, limit: 2, .. } } => {
             *first == ps[2].uri
         }
         _ => false,
     };
-    assert!(net.events(listener).iter().any(told), "and it is told");
+    assert!(net.events(listener).iter().any(told), "and it is reported");
     net.update(master, listener, TOPIC, &[&ps[1].uri, &ps[2].uri]);
     welcome(&mut net, &ps[2]);
     assert_eq!(net.publishers(listener, TOPIC), ["/p1", "/p2"]);
 }
 
 #[test]
-fn thousands_of_publishers_that_are_not_linked_are_one_line_in_the_log() {
+fn unlinked_publishers_are_one_log_line() {
     let limits = Limits { publishers_per_topic: 2, ..Limits::default() };
     let (mut net, master, listener, _) = scene_with(limits, 0);
     let before = net.events(listener).len();
@@ -213,7 +213,7 @@ fn thousands_of_publishers_that_are_not_linked_are_one_line_in_the_log() {
     assert_eq!(reply, answer(0, "Bad xml-rpc URI: [rosrpc://p:1]", 0), "as roscpp answers");
     net.settle();
     let told = |event: &&NodeEvent| match event {
-        NodeEvent::PeerTrouble { why } => !matches!(why, PeerFault::Publisher { .. }),
+        NodeEvent::PeerFault { why } => !matches!(why, PeerFault::Publisher { .. }),
         _ => false,
     };
     let told: Vec<&NodeEvent> = net.events(listener)[before..].iter().filter(told).collect();
@@ -221,8 +221,8 @@ fn thousands_of_publishers_that_are_not_linked_are_one_line_in_the_log() {
         matches!(
             told[..],
             [
-                NodeEvent::PeerTrouble { why: PeerFault::PublisherUris { .. } },
-                NodeEvent::PeerTrouble { why: PeerFault::TooManyPublishers { others: 4996, .. } },
+                NodeEvent::PeerFault { why: PeerFault::PublisherUris { .. } },
+                NodeEvent::PeerFault { why: PeerFault::TooManyPublishers { others: 4996, .. } },
             ]
         ),
         "{told:#?}"

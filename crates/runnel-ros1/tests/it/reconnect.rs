@@ -1,10 +1,10 @@
-//! Links that end by themselves are made again.
+//! Links that end unexpectedly are made again.
 
 use std::time::Duration;
 
 use runnel_ros1::node::{NextStep, Node, NodeEvent, PeerFault, Port};
 use runnel_testkit::net::{
-    App, FakePublisher, Net, Socket, Weather, millis, publisher_header, secs, text_topic,
+    App, Conditions, FakePublisher, Net, Socket, millis, publisher_header, secs, text_topic,
 };
 
 const TOPIC: &str = "/chatter";
@@ -19,7 +19,7 @@ fn linked_pair(seed: u64) -> (Net, App, App, App) {
     (net, master, talker, listener)
 }
 
-/// A listener that has been told of a scripted publisher, and the listener's first connection to it.
+/// A listener with a scripted publisher, and the listener's first connection to it.
 fn scripted() -> (Net, App, FakePublisher, App) {
     let mut net = Net::new(1);
     let master = net.fake_master();
@@ -37,7 +37,7 @@ fn welcome(net: &mut Net, publisher: &FakePublisher) -> Socket {
     socket
 }
 
-/// How long it takes from now until the publisher is asked for its address once more.
+/// Time until the publisher is asked for its address again.
 fn until_asked(net: &mut Net, publisher: &FakePublisher) -> Duration {
     let (before, app) = (net.calls(publisher.app).len(), publisher.app);
     net.run_until("it is asked again", secs(25), |net| net.calls(app).len() > before)
@@ -48,7 +48,7 @@ fn close_to(time: Duration, expected: Duration) -> bool {
 }
 
 #[test]
-fn a_link_that_broke_is_made_again_after_a_tenth_of_a_second() {
+fn broken_link_reconnects_after_100_ms() {
     let (mut net, _, talker, listener) = linked_pair(1);
     assert_eq!(net.break_links(talker, listener, Port::Tcpros), 1);
     assert_eq!(net.publishers(listener, TOPIC), Vec::<String>::new());
@@ -57,16 +57,16 @@ fn a_link_that_broke_is_made_again_after_a_tenth_of_a_second() {
     assert!(close_to(took, millis(100)), "{took:?}");
     net.publish(talker, TOPIC, "hello");
     net.run_for(secs(1));
-    assert_eq!((net.heard(listener), net.leaks()), (vec!["hello".to_owned()], Vec::new()));
+    assert_eq!((net.received_texts(listener), net.leaks()), (vec!["hello".to_owned()], Vec::new()));
 }
 
 #[test]
-fn a_publisher_that_is_gone_is_tried_ever_more_slowly_up_to_twenty_seconds() {
+fn retry_pauses_grow_to_twenty_seconds() {
     let (mut net, _, publisher, _) = scripted();
     let socket = welcome(&mut net, &publisher);
-    // From now on it tells an address where nobody listens.
-    net.close_door(publisher.app, publisher.tcpros_port);
-    net.hang_up(socket);
+    // From now on it announces an address where no process listens.
+    net.stop_listening(publisher.app, publisher.tcpros_port);
+    net.close_socket(socket);
     let mut pause = millis(100);
     for attempt in 0..12 {
         let took = until_asked(&mut net, &publisher);
@@ -76,14 +76,14 @@ fn a_publisher_that_is_gone_is_tried_ever_more_slowly_up_to_twenty_seconds() {
 }
 
 #[test]
-fn a_publisher_that_left_in_good_order_is_named_when_the_master_lists_it_still_a_second_later() {
+fn closed_link_is_reported_after_one_second() {
     let (mut net, listener, publisher, _) = scripted();
     let socket = welcome(&mut net, &publisher);
-    net.close_door(publisher.app, publisher.tcpros_port);
-    net.hang_up(socket);
+    net.stop_listening(publisher.app, publisher.tcpros_port);
+    net.close_socket(socket);
     let told = |event: &&NodeEvent| {
         let retry = NextStep::Retry;
-        matches!(event, NodeEvent::PeerTrouble { why: PeerFault::Publisher { next, .. } } if *next == retry)
+        matches!(event, NodeEvent::PeerFault { why: PeerFault::Publisher { next, .. } } if *next == retry)
     };
     net.run_for(secs(1));
     assert_eq!((net.calls(publisher.app).len(), net.events(listener).iter().filter(told).count()), (4, 0));
@@ -92,28 +92,28 @@ fn a_publisher_that_left_in_good_order_is_named_when_the_master_lists_it_still_a
 }
 
 #[test]
-fn a_good_header_makes_the_pause_short_again() {
+fn accepted_header_resets_retry_pause() {
     let (mut net, _, publisher, _) = scripted();
     let socket = welcome(&mut net, &publisher);
-    net.close_door(publisher.app, publisher.tcpros_port);
-    net.hang_up(socket);
+    net.stop_listening(publisher.app, publisher.tcpros_port);
+    net.close_socket(socket);
     for _ in 0..5 {
         until_asked(&mut net, &publisher);
     }
-    net.open_door(publisher.app, publisher.tcpros_port, Port::Tcpros);
+    net.listen(publisher.app, publisher.tcpros_port, Port::Tcpros);
     let socket = welcome(&mut net, &publisher);
-    net.hang_up(socket);
+    net.close_socket(socket);
     let took = until_asked(&mut net, &publisher);
     assert!(close_to(took, millis(100)), "{took:?}");
 }
 
 #[test]
-fn a_publisher_that_closes_before_its_header_is_tried_ever_more_slowly() {
+fn closing_publisher_is_retried_with_growing_pauses() {
     let (mut net, listener, publisher, _) = scripted();
     for pause in [100, 200, 400, 800] {
         let socket = net.accept_socket(publisher.app);
         net.write(socket, &[9, 0]);
-        net.hang_up(socket);
+        net.close_socket(socket);
         let took = until_asked(&mut net, &publisher);
         assert!(close_to(took, millis(pause)), "{took:?}");
     }
@@ -122,24 +122,24 @@ fn a_publisher_that_closes_before_its_header_is_tried_ever_more_slowly() {
 }
 
 #[test]
-fn a_publisher_that_moves_to_another_port_is_found_there_when_its_link_ends() {
+fn publisher_at_new_port_is_found() {
     let (mut net, listener, publisher, _) = scripted();
     let socket = welcome(&mut net, &publisher);
     let port = net.free_port("p");
-    net.open_door(publisher.app, port, Port::Tcpros);
-    net.close_door(publisher.app, publisher.tcpros_port);
+    net.listen(publisher.app, port, Port::Tcpros);
+    net.stop_listening(publisher.app, publisher.tcpros_port);
     let address = vec!["TCPROS".into(), "p".into(), i32::from(port).into()];
     net.answer_with(publisher.app, move |_, _| Some(Ok(runnel_testkit::net::answer(1, "", address.clone()))));
-    net.hang_up(socket);
+    net.close_socket(socket);
     welcome(&mut net, &publisher);
     assert_eq!(net.publishers(listener, TOPIC), ["/talker"]);
 }
 
 #[test]
-fn a_publisher_that_starts_again_elsewhere_is_linked_once() {
+fn publisher_restarted_at_new_address_is_linked_once() {
     for seed in 0..40 {
         let (mut net, master, talker, listener) = linked_pair(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         net.kill(talker);
         let away = net.rng.between(millis(0), secs(12));
         net.run_for(away);
@@ -148,16 +148,16 @@ fn a_publisher_that_starts_again_elsewhere_is_linked_once() {
         net.run_until("it is linked", secs(2), |net| net.publishers(listener, TOPIC) == ["/talker"]);
         net.publish(again, TOPIC, "back");
         net.run_for(secs(40));
-        assert_eq!(net.heard(listener), ["back"], "seed {seed}");
+        assert_eq!(net.received_texts(listener), ["back"], "seed {seed}");
         assert_eq!((net.leaks(), net.master_of(master).node_count()), (Vec::new(), 2), "seed {seed}");
     }
 }
 
 #[test]
-fn a_publisher_that_starts_again_at_the_same_ports_is_linked_once() {
+fn publisher_restarted_at_same_ports_is_linked_once() {
     for seed in 0..40 {
         let mut net = Net::new(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         net.master("hub");
         let config = net.node_config("/talker", "a");
         let (mut talker, listener) = (net.start_node(config.clone()), net.node("/listener", "b"));
@@ -178,11 +178,11 @@ fn a_publisher_that_starts_again_at_the_same_ports_is_linked_once() {
 }
 
 #[test]
-fn a_publisher_that_died_is_forgotten_when_the_master_notices() {
+fn dead_publisher_is_dropped_when_unlisted() {
     let (mut net, master, talker, listener) = linked_pair(1);
     net.kill(talker);
     net.run_until("the master notices", secs(30), |net| net.master_of(master).node_count() == 1);
-    // Deadlines of steps that are over may still run out.
+    // Deadlines of steps that have ended may still run out.
     net.run_for(secs(30));
     let wakes = net.wakes(listener);
     net.run_for(secs(3600));
@@ -190,7 +190,7 @@ fn a_publisher_that_died_is_forgotten_when_the_master_notices() {
 }
 
 #[test]
-fn a_publisher_that_is_stopped_is_waited_for_and_heard_when_it_goes_on() {
+fn stopped_publisher_is_received_after_resuming() {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
@@ -209,20 +209,20 @@ fn a_publisher_that_is_stopped_is_waited_for_and_heard_when_it_goes_on() {
 }
 
 #[test]
-fn a_link_survives_a_host_that_is_cut_off_for_a_while() {
+fn link_survives_network_outage() {
     let (mut net, _, talker, listener) = linked_pair(1);
-    net.cut("a");
+    net.disconnect_host("a");
     net.publish(talker, TOPIC, "meanwhile");
     net.run_for(secs(30));
-    assert_eq!(net.heard(listener), Vec::<String>::new());
-    net.mend("a");
+    assert_eq!(net.received_texts(listener), Vec::<String>::new());
+    net.reconnect_host("a");
     net.publish(talker, TOPIC, "after");
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener), ["meanwhile", "after"]);
+    assert_eq!(net.received_texts(listener), ["meanwhile", "after"]);
 }
 
 #[test]
-fn a_link_that_is_being_made_when_its_host_is_cut_off_is_made_when_it_is_back() {
+fn pending_link_completes_after_network_outage() {
     for steps in 0..60 {
         let mut net = Net::new(1);
         net.master("hub");
@@ -232,9 +232,9 @@ fn a_link_that_is_being_made_when_its_host_is_cut_off_is_made_when_it_is_back() 
         for _ in 0..steps {
             net.step();
         }
-        net.cut("b");
+        net.disconnect_host("b");
         net.run_for(secs(60));
-        net.mend("b");
+        net.reconnect_host("b");
         net.run_until("they are linked", secs(25), |net| net.publishers(listener, TOPIC) == ["/talker"]);
         net.run_for(secs(60));
         assert_eq!(net.publishers(listener, TOPIC), ["/talker"], "after {steps} steps");
@@ -243,7 +243,7 @@ fn a_link_that_is_being_made_when_its_host_is_cut_off_is_made_when_it_is_back() 
 }
 
 #[test]
-fn the_end_of_one_link_is_no_other_links_end() {
+fn end_of_one_link_affects_no_other() {
     let mut net = Net::new(1);
     net.master("hub");
     let talkers = ["/a", "/b"].map(|name| net.node(name, "t"));
@@ -255,6 +255,6 @@ fn the_end_of_one_link_is_no_other_links_end() {
     assert_eq!(net.publishers(listener, TOPIC), ["/b"]);
     net.publish(talkers[1], TOPIC, "still");
     net.run_until("both are linked again", secs(1), |net| net.publishers(listener, TOPIC) == ["/a", "/b"]);
-    assert_eq!(net.heard(listener), ["still"]);
+    assert_eq!(net.received_texts(listener), ["still"]);
     assert_eq!(Node::connection_count(net.node_of(listener)), 3, "the master, and two links");
 }

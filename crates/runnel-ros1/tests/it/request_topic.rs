@@ -1,4 +1,4 @@
-//! Where a publisher's messages are: asked of its node, and answered by ours.
+//! `requestTopic`: calls to publishers' nodes, and answers of this node.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,8 +11,8 @@ use runnel_testkit::net::{
 
 const TOPIC: &str = "/chatter";
 
-/// A listener that has been told of a scripted publisher whose answers to `requestTopic` come from the list, the
-/// last one again and again.
+/// A listener with a scripted publisher. The publisher's answers to `requestTopic` come from the list; the last one
+/// repeats.
 fn scene(answers: Vec<Result<Value, Fault>>) -> (Net, App, FakePublisher) {
     let mut net = Net::new(1);
     let master = net.fake_master();
@@ -33,13 +33,13 @@ fn address(publisher_port: u16) -> Value {
     answer(1, "ready", vec!["TCPROS".into(), "p".into(), i32::from(publisher_port).into()])
 }
 
-/// The port that `scene` gives its publisher.
+/// The port that `scene` assigns to its publisher.
 fn port_of_scene() -> u16 {
     scene(vec![Ok(answer(0, "", 0))]).2.tcpros_port
 }
 
 #[test]
-fn the_question_names_the_subscriber_the_topic_and_tcpros() {
+fn request_names_subscriber_topic_and_tcpros() {
     let (mut net, _, publisher) = scene(vec![Ok(address(port_of_scene()))]);
     net.run_for(secs(1));
     let call = &net.calls(publisher.app)[0];
@@ -51,7 +51,7 @@ fn the_question_names_the_subscriber_the_topic_and_tcpros() {
 }
 
 #[test]
-fn a_refusal_is_tried_again_until_the_publisher_is_ready() {
+fn refusal_is_retried_until_publisher_is_ready() {
     let refusals = [
         answer(0, "Unknown Error", 0),
         answer(-1, "Not a publisher of [/chatter]", Vec::new()),
@@ -63,16 +63,16 @@ fn a_refusal_is_tried_again_until_the_publisher_is_ready() {
     net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     assert_eq!(net.calls(publisher.app).len(), 4);
     let told = |event: &NodeEvent| match event {
-        NodeEvent::PeerTrouble { why: PeerFault::Publisher { fault, .. } } => {
+        NodeEvent::PeerFault { why: PeerFault::Publisher { fault, .. } } => {
             *fault == LinkFault::RequestDeclined("Unknown Error".to_owned())
         }
         _ => false,
     };
-    assert!(net.events(listener).iter().any(told), "the reason is told");
+    assert!(net.events(listener).iter().any(told), "the reason is reported");
 }
 
 #[test]
-fn answers_that_are_none_are_told_and_tried_again() {
+fn malformed_answers_are_reported_and_retried() {
     let odd = [
         Value::Int(3),
         Value::Array(Vec::new()),
@@ -91,7 +91,7 @@ fn answers_that_are_none_are_told_and_tried_again() {
         net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
         net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
         let told = |event: &NodeEvent| match event {
-            NodeEvent::PeerTrouble { why: PeerFault::Publisher { uri, next: NextStep::Retry, .. } } => {
+            NodeEvent::PeerFault { why: PeerFault::Publisher { uri, next: NextStep::Retry, .. } } => {
                 *uri == publisher.uri
             }
             _ => false,
@@ -102,7 +102,7 @@ fn answers_that_are_none_are_told_and_tried_again() {
 }
 
 #[test]
-fn a_fault_is_tried_again() {
+fn fault_is_retried() {
     let fault = Fault { code: -1, message: "requestTopic: unknown method name".to_owned() };
     let (mut net, listener, publisher) = scene(vec![Err(fault), Ok(address(port_of_scene()))]);
     net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
@@ -110,7 +110,7 @@ fn a_fault_is_tried_again() {
 }
 
 #[test]
-fn a_publisher_that_does_not_answer_is_asked_again_after_ten_seconds() {
+fn silent_publisher_is_asked_again_after_ten_seconds() {
     let (mut net, listener, publisher) = scene(vec![Ok(address(port_of_scene()))]);
     net.run_for(millis(1));
     let (mut quiet, answers) = (true, address(publisher.tcpros_port));
@@ -123,7 +123,7 @@ fn a_publisher_that_does_not_answer_is_asked_again_after_ten_seconds() {
 }
 
 #[test]
-fn our_node_answers_with_its_address_whatever_else_is_offered_first() {
+fn node_answers_with_tcpros_after_unknown_offers() {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, caller) = (net.node("/talker", "a"), net.fake("caller", "b"));
@@ -152,13 +152,13 @@ fn our_node_answers_with_its_address_whatever_else_is_offered_first() {
     let [Value::String(name), Value::String(host), Value::Int(port)] = protocol.as_slice() else { panic!() };
     assert_eq!((name.as_str(), host.as_str()), ("TCPROS", "a"));
     let spec = text_topic(TOPIC);
-    let socket = net.dial(caller, host, *port as u16);
+    let socket = net.connect_socket(caller, host, *port as u16);
     net.write_header(socket, &subscriber_header("/c", &spec));
     net.run_until("it is a subscriber", secs(1), |net| net.subscribers(talker, TOPIC) == ["/c"]);
 }
 
 #[test]
-fn our_node_refuses_a_topic_it_does_not_publish_and_offers_without_tcpros() {
+fn unknown_topic_and_unknown_protocols_are_refused() {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, caller) = (net.node("/talker", "a"), net.fake("caller", "b"));
@@ -177,7 +177,7 @@ fn our_node_refuses_a_topic_it_does_not_publish_and_offers_without_tcpros() {
 }
 
 #[test]
-fn a_publisher_that_goes_before_it_has_answered_is_asked_no_longer() {
+fn removed_publisher_is_not_asked_again() {
     let (mut net, listener, publisher) = scene(vec![Ok(address(port_of_scene()))]);
     net.answer_with(publisher.app, |_, _| None);
     net.run_until("it is asked", secs(1), |net| net.calls(publisher.app).len() == 1);
@@ -187,7 +187,7 @@ fn a_publisher_that_goes_before_it_has_answered_is_asked_no_longer() {
     net.update(master, listener, TOPIC, &[]);
     net.run_for(millis(100));
     assert_eq!(open(&net), before - 1);
-    // What becomes of the first call says nothing of the second.
+    // The fate of the first call does not affect the second.
     net.update(master, listener, TOPIC, &[&publisher.uri]);
     net.run_for(secs(5));
     net.update(master, listener, TOPIC, &[]);
@@ -195,12 +195,12 @@ fn a_publisher_that_goes_before_it_has_answered_is_asked_no_longer() {
     net.run_for(secs(9));
     let told = |event: &NodeEvent| {
         let retry = NextStep::Retry;
-        matches!(event, NodeEvent::PeerTrouble { why: PeerFault::Publisher { next, .. } } if *next == retry)
+        matches!(event, NodeEvent::PeerFault { why: PeerFault::Publisher { next, .. } } if *next == retry)
     };
     assert!(!net.events(listener).iter().any(told), "{:#?}", net.events(listener));
 }
 
-/// A listener of 20 topics that all come from one scripted publisher, which answers `requestTopic` as `answers` says.
+/// A listener of 20 topics, all of one scripted publisher, which answers `requestTopic` with `answers`.
 fn scene_of_many(answers: Option<Value>) -> (Net, App, FakePublisher, Vec<String>) {
     let mut net = Net::new(1);
     let master = net.fake_master();
@@ -217,14 +217,14 @@ fn scene_of_many(answers: Option<Value>) -> (Net, App, FakePublisher, Vec<String
 }
 
 #[test]
-fn silent_publisher_is_asked_four_things_at_a_time() {
+fn silent_publisher_gets_four_requests_at_a_time() {
     let (mut net, _, publisher, _) = scene_of_many(Some(Value::Int(0)));
     net.run_for(secs(5));
     assert_eq!(net.calls(publisher.app).len(), 4);
 }
 
 #[test]
-fn topics_of_one_publisher_are_linked_four_at_a_time() {
+fn topics_of_one_publisher_connect_four_at_a_time() {
     let (mut net, listener, publisher, topics) = scene_of_many(None);
     net.run_for(secs(5));
     assert_eq!((net.calls(publisher.app).len(), net.accepted_count(publisher.app)), (20, 4));
@@ -238,12 +238,12 @@ fn topics_of_one_publisher_are_linked_four_at_a_time() {
 }
 
 #[test]
-fn links_that_wait_take_the_turn_of_those_that_end() {
+fn waiting_links_use_freed_slots() {
     let (mut net, listener, publisher, topics) = scene_of_many(None);
     net.run_for(secs(1));
-    // Four whose header never comes leave, by their topic's end and by closing.
+    // Four links whose header never arrives end, with their topic or by closing.
     let first: Vec<_> = (0..4).map(|_| net.accept_socket(publisher.app)).collect();
-    net.hang_up(first[0]);
+    net.close_socket(first[0]);
     net.run_until("the next connects", secs(1), |net| net.accepted_count(publisher.app) == 1);
     for topic in &topics {
         net.with_node(listener, |node, now| node.unsubscribe(now, topic));

@@ -1,4 +1,4 @@
-//! What the ends of a link tell each other for the case that both are of one host.
+//! Header fields by which the ends of a link recognize that they are on one host.
 
 use runnel_core::local_peer::{LocalIdentity, LocalPeerId};
 use runnel_ros1::node::{NodeEvent, Port, WantedService};
@@ -8,10 +8,10 @@ use runnel_testkit::net::{
 
 const TOPIC: &str = "/chatter";
 
-/// The fields' names, which the other end of a link may be older than, or no Runnel at all.
+/// Names of the fields. The peer may be an older Runnel, or another implementation.
 const FIELDS: [&str; 2] = ["runnel_process", "runnel_link"];
 
-/// A node of a process with this number, or of one that stays on the network.
+/// A node of a process with this id, or of one that stays on the network.
 fn node(net: &mut Net, name: &str, process: Option<u128>) -> App {
     let mut config = net.node_config(name, "host");
     let secret = name.bytes().map(u128::from).sum();
@@ -19,8 +19,8 @@ fn node(net: &mut Net, name: &str, process: Option<u128>) -> App {
     net.start_node(config)
 }
 
-/// Whom the publisher was asked to meet, link by link.
-fn met_as_publisher(net: &Net, app: App) -> Vec<Option<LocalPeerId>> {
+/// The peers announced to the publisher, link by link.
+fn peers_of_publisher(net: &Net, app: App) -> Vec<Option<LocalPeerId>> {
     let joined = net.events(app).iter().filter_map(|event| match event {
         NodeEvent::SubscriberJoined(link) => Some(link.same_host),
         _ => None,
@@ -28,7 +28,7 @@ fn met_as_publisher(net: &Net, app: App) -> Vec<Option<LocalPeerId>> {
     joined.collect()
 }
 
-fn met_as_subscriber(net: &Net, app: App) -> Vec<Option<LocalPeerId>> {
+fn peers_of_subscriber(net: &Net, app: App) -> Vec<Option<LocalPeerId>> {
     let joined = net.events(app).iter().filter_map(|event| match event {
         NodeEvent::PublisherJoined(link) => Some(link.same_host),
         _ => None,
@@ -54,36 +54,36 @@ fn linked(talker: Option<u128>, listeners: &[Option<u128>]) -> (Net, App, Vec<Ap
 }
 
 #[test]
-fn both_ends_know_each_others_process_and_the_same_token() {
+fn both_ends_know_peer_process_and_token() {
     let (net, talker, listeners) = linked(Some(7), &[Some(8)]);
-    let (asked, answered) = (met_as_publisher(&net, talker)[0], met_as_subscriber(&net, listeners[0])[0]);
-    let (asked, answered) = (asked.expect("a meeting"), answered.expect("a meeting"));
+    let (asked, answered) = (peers_of_publisher(&net, talker)[0], peers_of_subscriber(&net, listeners[0])[0]);
+    let (asked, answered) = (asked.expect("a local peer"), answered.expect("a local peer"));
     assert_eq!((asked.process, answered.process), (8, 7));
     assert_eq!(asked.token, answered.token);
 }
 
 #[test]
-fn who_stays_on_the_network_is_met_by_nobody() {
+fn network_only_node_has_no_local_peer() {
     for (talker, listener) in [(Some(7), None), (None, Some(8)), (None, None)] {
         let (net, talker, listeners) = linked(talker, &[listener]);
-        assert_eq!(met_as_publisher(&net, talker), [None]);
-        assert_eq!(met_as_subscriber(&net, listeners[0]), [None]);
+        assert_eq!(peers_of_publisher(&net, talker), [None]);
+        assert_eq!(peers_of_subscriber(&net, listeners[0]), [None]);
     }
 }
 
 #[test]
-fn each_link_has_a_token_of_its_own_and_a_new_one_when_it_is_made_again() {
+fn each_link_has_its_own_token() {
     let (mut net, talker, listeners) = linked(Some(7), &[Some(8), Some(8), Some(9)]);
     assert_eq!(net.break_links(talker, listeners[0], Port::Tcpros), 1);
     net.run_until("it is linked again", secs(5), |net| net.subscribers(talker, TOPIC).len() == 3);
     let mut tokens: Vec<u128> =
-        met_as_publisher(&net, talker).iter().map(|meeting| meeting.expect("a meeting").token).collect();
+        peers_of_publisher(&net, talker).iter().map(|peer| peer.expect("a local peer").token).collect();
     tokens.sort_unstable();
     tokens.dedup();
     assert_eq!(tokens.len(), 4);
 }
 
-/// A talker, and a scripted subscriber that has sent these fields besides those that it must.
+/// A talker, and a scripted subscriber that has sent these fields in addition to the required ones.
 fn dialed(process: Option<u128>, more: &[(&str, &str)]) -> (Net, App, Socket) {
     let mut net = Net::new(1);
     net.master("hub");
@@ -99,25 +99,25 @@ fn dialed(process: Option<u128>, more: &[(&str, &str)]) -> (Net, App, Socket) {
 }
 
 #[test]
-fn who_does_not_tell_of_its_process_is_told_nothing() {
+fn peer_without_process_gets_no_process() {
     let (net, talker, socket) = dialed(Some(7), &[]);
     let header = net.header_received(socket).expect("an answer");
     assert!(FIELDS.iter().all(|field| header.get(field).is_none()), "{header:?}");
-    assert_eq!(met_as_publisher(&net, talker), [None]);
+    assert_eq!(peers_of_publisher(&net, talker), [None]);
 }
 
 #[test]
-fn who_tells_of_its_process_is_told_ours_and_no_token() {
+fn peer_with_process_gets_process_without_token() {
     let [process, link] = [format!("{:032x}", 8), format!("{:032X}", 0xabc)];
     let (net, talker, socket) = dialed(Some(7), &[("runnel_process", &process), ("runnel_link", &link)]);
     let header = net.header_received(socket).expect("an answer");
     assert_eq!(header.get("runnel_process"), Some(format!("{:032x}", 7).as_str()));
     assert_eq!(header.get("runnel_link"), None);
-    assert_eq!(met_as_publisher(&net, talker), [Some(LocalPeerId { process: 8, token: 0xabc })]);
+    assert_eq!(peers_of_publisher(&net, talker), [Some(LocalPeerId { process: 8, token: 0xabc })]);
 }
 
 #[test]
-fn fields_that_make_no_sense_are_passed_over() {
+fn malformed_fields_are_ignored() {
     let good = format!("{:032x}", 8);
     let long = format!("{good}0");
     for (process, link) in [
@@ -140,14 +140,14 @@ fn fields_that_make_no_sense_are_passed_over() {
         let (mut net, talker, socket) = dialed(Some(7), &fields);
         let header = net.header_received(socket).expect("an answer");
         assert_eq!((header.get("error"), header.get("runnel_process")), (None, None), "{fields:?}");
-        assert_eq!(met_as_publisher(&net, talker), [None], "{fields:?}");
+        assert_eq!(peers_of_publisher(&net, talker), [None], "{fields:?}");
         net.publish(talker, TOPIC, "hello");
         net.settle();
         assert_eq!(net.pieces_received(socket)[1], b"hello");
     }
 }
 
-/// A listener, and the socket of its link to a scripted publisher that has answered with these fields besides.
+/// A listener, and the socket of its link to a scripted publisher that has answered with these additional fields.
 fn answered(process: Option<u128>, more: &[(&str, &str)]) -> (Net, App, FakePublisher, Socket) {
     let mut net = Net::new(1);
     let master = net.fake_master();
@@ -164,7 +164,7 @@ fn answered(process: Option<u128>, more: &[(&str, &str)]) -> (Net, App, FakePubl
 }
 
 #[test]
-fn a_subscriber_tells_every_publisher_unless_it_stays_on_the_network() {
+fn subscriber_announces_process_unless_network_only() {
     let (net, _, _, socket) = answered(Some(8), &[]);
     let header = net.header_received(socket).expect("our header");
     assert_eq!(header.get("runnel_process"), Some(format!("{:032x}", 8).as_str()));
@@ -175,15 +175,15 @@ fn a_subscriber_tells_every_publisher_unless_it_stays_on_the_network() {
 }
 
 #[test]
-fn a_publisher_that_answers_nonsense_is_heard_over_the_network() {
+fn malformed_answer_keeps_link_on_network() {
     for value in ["", "7", "zz000000000000000000000000000000"] {
         let (net, listener, publisher, _) = answered(Some(8), &[("runnel_process", value)]);
-        assert_eq!(met_as_subscriber(&net, listener), [None], "{value}");
+        assert_eq!(peers_of_subscriber(&net, listener), [None], "{value}");
         assert_eq!(net.publishers(listener, TOPIC), [publisher.name]);
     }
 }
 
-/// What a service and its client, of two processes, were told of each other for one call.
+/// The identities that a service and its client, of two processes, got from each other for one call.
 fn called(persistent: bool) -> [Option<LocalPeerId>; 2] {
     let mut net = Net::new(1);
     net.master("hub");
@@ -208,8 +208,8 @@ fn called(persistent: bool) -> [Option<LocalPeerId>; 2] {
 }
 
 #[test]
-fn a_kept_connection_to_a_service_is_met_by_and_one_for_a_single_call_is_not() {
-    let [at_server, at_client] = called(true).map(|meeting| meeting.expect("a meeting"));
+fn only_persistent_service_link_has_local_peer() {
+    let [at_server, at_client] = called(true).map(|peer| peer.expect("a local peer"));
     assert_eq!((at_server.process, at_client.process), (8, 7));
     assert_eq!(at_server.token, at_client.token);
     assert_eq!(called(false), [None, None]);

@@ -1,4 +1,4 @@
-//! Services: found through the master, called once or more often, and all that can go wrong on the way.
+//! Services: lookup, single and persistent calls, and their failures.
 
 use runnel_ros1::node::{
     AskedType, HandshakeFault, NodeEvent, PeerFault, ServiceFailure, TypeSum, TypesDiffer, WantedService,
@@ -46,7 +46,7 @@ fn unharmed(net: &mut Net, client: App) {
 }
 
 #[test]
-fn a_call_is_answered_and_leaves_nothing_behind() {
+fn answered_call_leaves_no_connection() {
     let (mut net, _, client) = scene();
     let link = net.call_service(client, SERVICE, "hello", secs(5));
     net.run_for(secs(1));
@@ -55,7 +55,7 @@ fn a_call_is_answered_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_service_that_fails_says_why() {
+fn failing_service_gives_reason() {
     let (mut net, _, client) = scene();
     let link = net.call_service(client, SERVICE, FAIL, secs(5));
     net.run_for(secs(1));
@@ -64,7 +64,7 @@ fn a_service_that_fails_says_why() {
 }
 
 #[test]
-fn a_persistent_link_carries_many_calls() {
+fn persistent_link_carries_many_calls() {
     let (mut net, server, client) = scene();
     let wanted = WantedService { persistent: true, ..wanted() };
     let link = net.call_service_as(client, wanted, "1", secs(5));
@@ -84,7 +84,7 @@ fn a_persistent_link_carries_many_calls() {
 }
 
 #[test]
-fn a_service_that_nobody_provides_is_told_at_once() {
+fn missing_provider_is_reported_at_once() {
     let (mut net, _, client) = scene();
     let wanted = WantedService { service: "/nothing".into(), ..wanted() };
     assert_eq!(failure(&mut net, client, wanted), ServiceFailure::NotProvided);
@@ -92,7 +92,7 @@ fn a_service_that_nobody_provides_is_told_at_once() {
 }
 
 #[test]
-fn another_type_is_refused_with_both_names_and_sums() {
+fn type_mismatch_is_refused_with_both_types() {
     let (mut net, server, client) = scene();
     let wanted = WantedService { type_name: "test/Other".into(), md5: "8".repeat(32), ..wanted() };
     let ServiceFailure::Refused { why, .. } = failure(&mut net, client, wanted) else { panic!("refused") };
@@ -103,17 +103,17 @@ fn another_type_is_refused_with_both_names_and_sums() {
     };
     let (name, peer, node) = (SERVICE.to_owned(), "/client".to_owned(), "/server".to_owned());
     let expected = HandshakeFault::ClientType(Box::new(AskedType { name, peer, node, types }));
-    assert_eq!(why, HandshakeFault::RefusesUs(expected.to_string()));
+    assert_eq!(why, HandshakeFault::Rejected(expected.to_string()));
     let told = |event: &NodeEvent| match event {
-        NodeEvent::PeerTrouble { why: PeerFault::Incoming { fault, .. } } => *fault == expected,
+        NodeEvent::PeerFault { why: PeerFault::Incoming { fault, .. } } => *fault == expected,
         _ => false,
     };
-    assert!(net.events(server).iter().any(told), "the server tells, too");
+    assert!(net.events(server).iter().any(told), "the server reports it, too");
     unharmed(&mut net, client);
 }
 
 #[test]
-fn any_type_is_taken_by_either_side() {
+fn any_type_is_accepted_by_both_ends() {
     let (mut net, _, client) = scene();
     let link = net.call_service_as(client, WantedService { md5: "*".into(), ..wanted() }, "x", secs(5));
     net.run_for(secs(1));
@@ -121,19 +121,19 @@ fn any_type_is_taken_by_either_side() {
 }
 
 #[test]
-fn a_service_that_is_not_provided_any_more_is_refused_where_the_master_still_knows_it() {
+fn ended_service_is_refused_by_its_node() {
     let (mut net, server, client) = scene();
-    // The master is out of reach when the service goes, and hears of it later.
-    net.cut("hub");
+    // The master is unreachable when the service ends, and is notified later.
+    net.disconnect_host("hub");
     net.with_node(server, |node, now| node.unadvertise_service(now, SERVICE));
     net.run_for(millis(10));
-    net.mend("hub");
+    net.reconnect_host("hub");
     let link = net.call_service(client, SERVICE, "hello", secs(5));
     net.run_for(secs(6));
     let answers = net.answers(client, link);
     let gone = |why: &ServiceFailure| match why {
         ServiceFailure::NotProvided => true,
-        ServiceFailure::Refused { why: HandshakeFault::RefusesUs(why), .. } => {
+        ServiceFailure::Refused { why: HandshakeFault::Rejected(why), .. } => {
             why.contains("not provided by node [/server]")
         }
         _ => false,
@@ -142,7 +142,7 @@ fn a_service_that_is_not_provided_any_more_is_refused_where_the_master_still_kno
 }
 
 #[test]
-fn a_server_that_dies_during_a_call_is_told() {
+fn server_death_during_call_is_reported() {
     let (mut net, server, client) = scene();
     let link = net.call_service(client, SERVICE, SILENCE, secs(60));
     net.run_for(secs(1));
@@ -158,7 +158,7 @@ fn a_server_that_dies_during_a_call_is_told() {
 }
 
 #[test]
-fn a_server_that_does_not_listen_any_more_is_unreachable() {
+fn closed_server_port_is_unreachable() {
     let (mut net, server, client) = scene();
     net.kill(server);
     let why = failure(&mut net, client, wanted());
@@ -166,7 +166,7 @@ fn a_server_that_does_not_listen_any_more_is_unreachable() {
 }
 
 #[test]
-fn what_takes_too_long_says_what_was_waited_for() {
+fn timeout_names_the_pending_step() {
     let (mut net, server, client) = scene();
     let link = net.call_service(client, SERVICE, SILENCE, secs(2));
     net.run_for(millis(1900));
@@ -186,7 +186,7 @@ fn what_takes_too_long_says_what_was_waited_for() {
 }
 
 #[test]
-fn a_master_that_is_away_is_named() {
+fn missing_master_is_named() {
     let mut net = Net::new(1);
     let client = net.node("/client", "b");
     let why = failure(&mut net, client, wanted());
@@ -194,7 +194,7 @@ fn a_master_that_is_away_is_named() {
 }
 
 #[test]
-fn services_are_registered_again_with_a_master_that_returns_and_unregistered_at_the_end() {
+fn services_are_registered_at_returned_master() {
     let mut net = Net::new(1);
     let master = net.master("hub");
     let (server, client) = (net.node("/server", "a"), net.node("/client", "b"));
@@ -210,7 +210,7 @@ fn services_are_registered_again_with_a_master_that_returns_and_unregistered_at_
     assert_eq!(failure(&mut net, client, wanted()), ServiceFailure::NotProvided);
 }
 
-/// A scripted client that connects to the server and sends this header and more.
+/// A scripted client that connects to the server and sends this header.
 fn dial(net: &mut Net, server: App, fields: &[(&str, &str)]) -> Socket {
     let peer = net.fake("peer", "c");
     let socket = net.dial_node(peer, server, fields);
@@ -219,7 +219,7 @@ fn dial(net: &mut Net, server: App, fields: &[(&str, &str)]) -> Socket {
 }
 
 #[test]
-fn a_probe_is_answered_with_the_type() {
+fn probe_is_answered_with_type() {
     let (mut net, server, client) = scene();
     let probe = [("callerid", "/rosservice"), ("md5sum", "*"), ("probe", "1"), ("service", SERVICE)];
     let socket = dial(&mut net, server, &probe);
@@ -234,13 +234,13 @@ fn a_probe_is_answered_with_the_type() {
         ("type", "test/Echo"),
     ];
     expected.iter().for_each(|(key, value)| assert_eq!(header.get(key), Some(*value), "{key}"));
-    net.hang_up(socket);
+    net.close_socket(socket);
     net.settle();
     unharmed(&mut net, client);
 }
 
 #[test]
-fn a_probe_tells_of_a_service_without_calling_it() {
+fn probe_gets_type_without_call() {
     let (mut net, _, client) = scene();
     let wanted = WantedService { type_name: "*".into(), md5: "*".into(), probe: true, ..wanted() };
     let until = net.now() + secs(5);
@@ -262,7 +262,7 @@ fn a_probe_tells_of_a_service_without_calling_it() {
 }
 
 #[test]
-fn what_a_client_must_say_is_asked_for_by_name() {
+fn missing_client_fields_are_named() {
     let (mut net, server, client) = scene();
     let spec = text_service(SERVICE);
     let whole = [("callerid", "/peer"), ("md5sum", spec.md5.as_str()), ("service", SERVICE)];
@@ -278,7 +278,7 @@ fn what_a_client_must_say_is_asked_for_by_name() {
 }
 
 #[test]
-fn a_request_may_come_with_the_header() {
+fn request_may_follow_header_at_once() {
     let (mut net, server, client) = scene();
     let peer = net.fake("peer", "c");
     let socket = net.dial_tcpros(peer, server);
@@ -298,7 +298,7 @@ fn a_request_may_come_with_the_header() {
 }
 
 #[test]
-fn a_link_that_is_given_up_at_any_moment_leaves_nothing_behind() {
+fn closed_link_leaves_nothing_at_any_step() {
     for wait in 0..40 {
         let (mut net, _, client) = scene();
         let link = net.call_service(client, SERVICE, "hello", secs(5));
@@ -310,7 +310,7 @@ fn a_link_that_is_given_up_at_any_moment_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_service_of_a_name_that_the_node_provides_already_is_refused() {
+fn second_service_of_same_name_is_refused() {
     let (mut net, server, _) = scene();
     let again = net.with_node(server, |node, now| node.advertise_service(now, text_service(SERVICE)));
     assert!(again.expect_err("refused").to_string().contains(SERVICE));

@@ -1,11 +1,11 @@
-//! The calls that masters, other nodes and the original tools make to a node.
+//! Slave API: calls that masters, other nodes and the ROS tools make to a node.
 
 use runnel_ros1::node::NodeEvent;
 use runnel_ros1::rpc::CallError;
 use runnel_ros1::xmlrpc::Value;
 use runnel_testkit::net::{App, Net, answer, secs, texts};
 
-/// A talker and two listeners that are linked, and a tool that calls.
+/// A talker and two listeners that are linked, and a tool that calls them.
 struct Scene {
     net: Net,
     tool: App,
@@ -26,7 +26,7 @@ fn scene() -> Scene {
 }
 
 impl Scene {
-    /// Calls a node; the status, text and value of its answer.
+    /// Calls a node; returns status, text and value of its answer.
     fn call(&mut self, node: App, method: &str, params: &[Value]) -> (i32, String, Value) {
         let uri = self.net.node_of(node).uri();
         let reply = self.net.call(self.tool, &uri, method, params).expect("an answer");
@@ -36,7 +36,7 @@ impl Scene {
         }
     }
 
-    /// The value of an answer to `method('/tool')` that must be a success.
+    /// The value of a successful answer to `method('/tool')`.
     fn ask(&mut self, node: App, method: &str) -> Value {
         let (status, text, value) = self.call(node, method, &["/tool".into()]);
         assert_eq!(status, 1, "{method}: {text}");
@@ -49,7 +49,7 @@ fn array(value: &Value) -> &[Value] {
 }
 
 #[test]
-fn a_node_says_who_and_where_it_is() {
+fn node_reports_name_uri_and_pid() {
     let mut scene = scene();
     let talker = scene.talker;
     let Value::Int(pid) = scene.ask(talker, "getPid") else { panic!() };
@@ -60,7 +60,7 @@ fn a_node_says_who_and_where_it_is() {
 }
 
 #[test]
-fn publications_and_subscriptions_are_listed_with_their_types() {
+fn topics_are_listed_with_types() {
     let mut scene = scene();
     let (talker, listener) = (scene.talker, scene.listeners[0]);
     let row = || Value::Array(vec![texts(&["/chatter", "std_msgs/String"])]);
@@ -75,7 +75,7 @@ fn publications_and_subscriptions_are_listed_with_their_types() {
     );
 }
 
-/// What rosnode reads in the last column: `\w+ connection on port (\d+) to \[(.*) on socket (\d+)\]`.
+/// The pattern that rosnode expects in the last column: `\w+ connection on port (\d+) to \[(.*) on socket (\d+)\]`.
 fn reads_as_rosnode_does(text: &str) -> bool {
     let Some(rest) = text.strip_prefix("TCPROS connection on port ") else { return false };
     let Some((port, rest)) = rest.split_once(" to [") else { return false };
@@ -86,7 +86,7 @@ fn reads_as_rosnode_does(text: &str) -> bool {
 }
 
 #[test]
-fn bus_info_has_a_row_for_every_link_as_rosnode_reads_it() {
+fn bus_info_has_row_for_every_link() {
     let mut scene = scene();
     let (talker, listener) = (scene.talker, scene.listeners[0]);
     let talker_uri = scene.net.node_of(talker).uri();
@@ -112,12 +112,12 @@ fn bus_info_has_a_row_for_every_link_as_rosnode_reads_it() {
 }
 
 #[test]
-fn bus_stats_count_what_each_link_carried_topic_by_topic() {
+fn bus_stats_count_per_link_and_topic() {
     let mut scene = scene();
     let (talker, listener) = (scene.talker, scene.listeners[0]);
     ["one", "three"].iter().for_each(|text| scene.net.publish(talker, "/chatter", text));
     scene.net.run_for(secs(1));
-    // Two messages of 3 and 5 bytes, each behind its length.
+    // Two messages of 3 and 5 bytes, each with its length.
     let stats = scene.ask(talker, "getBusStats");
     let [publications, subscriptions, services] = array(&stats) else { panic!("{stats:?}") };
     assert_eq!((array(subscriptions).len(), array(services).len()), (0, 0));
@@ -146,7 +146,7 @@ fn bus_stats_count_what_each_link_carried_topic_by_topic() {
 }
 
 #[test]
-fn links_that_ended_leave_the_rows() {
+fn ended_links_are_not_listed() {
     let mut scene = scene();
     scene.net.kill(scene.listeners[0]);
     scene.net.run_for(secs(1));
@@ -155,7 +155,7 @@ fn links_that_ended_leave_the_rows() {
 }
 
 #[test]
-fn a_wrong_number_of_arguments_is_an_error_of_status_minus_one() {
+fn wrong_number_of_arguments_gives_status_minus_one() {
     let right: [(&str, &[usize]); 10] = [
         ("getPid", &[1]),
         ("getName", &[1]),
@@ -182,7 +182,7 @@ fn a_wrong_number_of_arguments_is_an_error_of_status_minus_one() {
 }
 
 #[test]
-fn arguments_of_a_wrong_kind_are_errors_too() {
+fn wrong_argument_types_are_errors() {
     let mut scene = scene();
     let talker = scene.talker;
     let wrong: [(&str, Vec<Value>); 2] = [
@@ -195,7 +195,7 @@ fn arguments_of_a_wrong_kind_are_errors_too() {
 }
 
 #[test]
-fn an_unknown_method_is_a_fault_of_code_minus_one() {
+fn unknown_method_is_fault_minus_one() {
     let mut scene = scene();
     let uri = scene.net.node_of(scene.talker).uri();
     for method in ["getpid", "system.multicall", "registerPublisher", ""] {
@@ -206,7 +206,7 @@ fn an_unknown_method_is_a_fault_of_code_minus_one() {
 }
 
 #[test]
-fn updates_are_answered_and_parameters_are_told() {
+fn updates_are_answered_and_parameters_reported() {
     let mut scene = scene();
     let talker = scene.talker;
     let (status, _, _) = scene.call(talker, "paramUpdate", &["/master".into(), "/x/".into(), 7.into()]);
@@ -219,9 +219,9 @@ fn updates_are_answered_and_parameters_are_told() {
     assert_eq!(reply, Ok(answer(0, "Unknown Error", 0)), "it is not subscribed to");
 }
 
-/// Each as roscpp 1.15 was seen to answer.
+/// Answers recorded from roscpp 1.15.
 #[test]
-fn updates_with_bad_arguments_are_answered_as_roscpp_does() {
+fn bad_updates_are_answered_as_in_roscpp() {
     let mut scene = scene();
     let listener = scene.listeners[0];
     let uri = scene.net.node_of(listener).uri();

@@ -1,11 +1,11 @@
-//! Everything goes wrong at random, and in the end every subscriber has every living publisher exactly once.
+//! Random faults; at the end every subscriber is linked to every living publisher exactly once.
 
 use runnel_ros1::node::{NodeConfig, TopicSpec};
-use runnel_testkit::net::{App, Net, Weather, millis, secs, text_topic};
+use runnel_testkit::net::{App, Conditions, Net, millis, secs, text_topic};
 
 const TOPICS: [&str; 2] = ["/x", "/y"];
 
-/// A node that dies and comes back, and what it has at the moment.
+/// A node that dies and restarts, and its current topics.
 struct Place {
     config: NodeConfig,
     app: App,
@@ -24,7 +24,7 @@ struct Storm {
 impl Storm {
     fn new(seed: u64) -> Self {
         let mut net = Net::new(seed);
-        net.weather = Weather::rough();
+        net.conditions = Conditions::rough();
         let master = Some(net.master("hub"));
         let mut places = Vec::new();
         for (name, host) in [("/a", "h1"), ("/b", "h2"), ("/c", "h3"), ("/d", "h3")] {
@@ -61,7 +61,7 @@ impl Storm {
         }
     }
 
-    /// Starts a node again, at ports that the system chose, with nothing on it.
+    /// Restarts a node, at ports chosen by the system, without topics.
     fn restart(&mut self, index: usize) {
         self.kill(index);
         let place = &mut self.places[index];
@@ -117,22 +117,22 @@ impl Storm {
             self.net.with_node(place.app, |node, now| node.unsubscribe(now, topic));
         } else {
             place.subscribes.push(topic);
-            // Of one topic, datagrams are wanted.
+            // One of the topics uses UDPROS.
             let spec = TopicSpec { udpros: topic == TOPICS[1], ..text_topic(topic) };
             self.net.subscribe_as(place.app, spec);
         }
     }
 
-    /// A host is out of reach for less than the master waits for an answer.
+    /// A host is unreachable for less than the master waits for an answer.
     fn blackout(&mut self, index: usize) {
         let host = self.places[index].config.host.clone();
         let time = self.net.rng.between(millis(0), secs(5));
-        self.net.cut(&host);
+        self.net.disconnect_host(&host);
         self.net.run_for(time);
-        self.net.mend(&host);
+        self.net.reconnect_host(&host);
     }
 
-    /// All that was stopped goes on, the master is there, and there is time.
+    /// Resumes everything that was stopped, starts the master, and lets time pass.
     fn calm_down(&mut self) {
         for index in 0..self.places.len() {
             if self.places[index].stalled {
@@ -145,7 +145,7 @@ impl Storm {
         self.net.run_for(secs(90));
     }
 
-    /// Who publishes a topic and lives: others by name, a node itself by its URI.
+    /// The living publishers of a topic: other nodes by name, the node itself by its URI.
     fn expected(&self, subscriber: &Place, topic: &str) -> Vec<String> {
         let living = self.places.iter().filter(|place| place.alive && place.publishes.contains(&topic));
         let name = |place: &Place| {
@@ -172,7 +172,7 @@ impl Storm {
     fn check_messages(&mut self, seed: u64) {
         let living: Vec<usize> = (0..self.places.len()).filter(|index| self.places[*index].alive).collect();
         let before: Vec<usize> =
-            living.iter().map(|index| self.net.heard(self.places[*index].app).len()).collect();
+            living.iter().map(|index| self.net.received_texts(self.places[*index].app).len()).collect();
         for index in &living {
             let place = &self.places[*index];
             place.publishes.iter().for_each(|topic| self.net.publish(place.app, topic, &place.config.name));
@@ -182,7 +182,7 @@ impl Storm {
             let place = &self.places[*index];
             let expected: usize =
                 place.subscribes.iter().map(|topic| self.expected(place, topic).len()).sum();
-            let heard = self.net.heard(place.app).len() - before;
+            let heard = self.net.received_texts(place.app).len() - before;
             assert_eq!(heard, expected, "seed {seed}: {}", place.config.name);
         }
     }
@@ -196,7 +196,7 @@ impl Storm {
     }
 }
 
-fn weather_a_storm(seed: u64) {
+fn run_storm(seed: u64) {
     let mut storm = Storm::new(seed);
     for index in 0..4 {
         storm.toggle_publisher(index);
@@ -211,24 +211,24 @@ fn weather_a_storm(seed: u64) {
     storm.check_messages(seed);
 }
 
-// In every storm's wake all living publishers are heard once; in parts, to use more than one processor.
+// After every storm, all living publishers are received once. Split into parts that run on several processors.
 
 #[test]
-fn storms_of_the_first_seeds_end_well() {
-    (0..50).for_each(weather_a_storm);
+fn storms_of_first_seeds_recover() {
+    (0..50).for_each(run_storm);
 }
 
 #[test]
-fn storms_of_the_second_seeds_end_well() {
-    (50..100).for_each(weather_a_storm);
+fn storms_of_second_seeds_recover() {
+    (50..100).for_each(run_storm);
 }
 
 #[test]
-fn storms_of_the_third_seeds_end_well() {
-    (100..150).for_each(weather_a_storm);
+fn storms_of_third_seeds_recover() {
+    (100..150).for_each(run_storm);
 }
 
 #[test]
-fn storms_of_the_last_seeds_end_well() {
-    (150..200).for_each(weather_a_storm);
+fn storms_of_last_seeds_recover() {
+    (150..200).for_each(run_storm);
 }

@@ -1,9 +1,9 @@
-//! What our publisher does with the headers of those that connect to it.
+//! Subscribers' connection headers, as checked by the publisher.
 
 use runnel_core::time::Instant;
 use runnel_ros1::header::{ConnectionHeader, MAX_HEADER, MAX_VALUE};
 use runnel_ros1::node::{HandshakeFault, Limits, Node, NodeEvent, PeerFault, Port, TopicSpec};
-use runnel_testkit::net::{App, Net, Socket, Weather, millis, secs, subscriber_header, text_topic};
+use runnel_testkit::net::{App, Conditions, Net, Socket, millis, secs, subscriber_header, text_topic};
 
 const TOPIC: &str = "/chatter";
 
@@ -24,7 +24,7 @@ fn scene_with(limits: Limits) -> (Net, App, App) {
     (net, talker, peer)
 }
 
-/// Sends a good header with this field replaced, added or left out, and gives the socket.
+/// Sends a valid header with this field replaced, added or removed; returns the socket.
 fn dial_with(net: &mut Net, peer: App, talker: App, field: &str, value: Option<&str>) -> Socket {
     let spec = text_topic(TOPIC);
     let mut fields = subscriber_header("/peer", &spec);
@@ -35,17 +35,17 @@ fn dial_with(net: &mut Net, peer: App, talker: App, field: &str, value: Option<&
     socket
 }
 
-/// The text of the error header that came, after which the connection was closed and nobody joined.
+/// The text of the error header, after which the connection was closed and no subscriber joined.
 fn refusal(net: &Net, talker: App, socket: Socket) -> String {
     let header = net.header_received(socket).expect("an answer");
     assert!(net.is_over(socket), "closed after the error");
-    assert_eq!(net.pieces_received(socket).len(), 1, "nothing behind the error");
+    assert_eq!(net.pieces_received(socket).len(), 1, "nothing after the error");
     assert_eq!(net.subscribers(talker, TOPIC), Vec::<String>::new());
     header.get("error").unwrap_or_else(|| panic!("no error in {header:?}")).to_owned()
 }
 
 #[test]
-fn a_good_header_is_answered_with_all_that_subscribers_and_recorders_need() {
+fn valid_header_gets_all_required_fields() {
     let (mut net, talker, peer) = scene();
     let socket = dial_with(&mut net, peer, talker, "", None);
     let header = net.header_received(socket).expect("an answer");
@@ -65,7 +65,7 @@ fn a_good_header_is_answered_with_all_that_subscribers_and_recorders_need() {
 }
 
 #[test]
-fn what_a_subscriber_must_say_is_asked_for_by_name() {
+fn missing_subscriber_fields_are_named() {
     for field in ["topic", "md5sum", "callerid"] {
         for value in [None, Some("")] {
             let (mut net, talker, peer) = scene();
@@ -77,7 +77,7 @@ fn what_a_subscriber_must_say_is_asked_for_by_name() {
 }
 
 #[test]
-fn the_type_may_be_missing_or_any() {
+fn type_may_be_missing_or_any() {
     for value in [None, Some("*"), Some("what/Ever")] {
         let (mut net, talker, peer) = scene();
         dial_with(&mut net, peer, talker, "type", value);
@@ -86,14 +86,14 @@ fn the_type_may_be_missing_or_any() {
 }
 
 #[test]
-fn a_subscriber_to_any_md5_sum_is_taken() {
+fn subscriber_to_any_md5sum_is_accepted() {
     let (mut net, talker, peer) = scene();
     dial_with(&mut net, peer, talker, "md5sum", Some("*"));
     assert_eq!(net.subscribers(talker, TOPIC), ["/peer"]);
 }
 
 #[test]
-fn another_type_is_refused_with_both_names_and_sums() {
+fn type_mismatch_is_refused_with_both_types() {
     let (mut net, talker, peer) = scene();
     let other = TopicSpec { type_name: "std_msgs/Int16".into(), md5: "8".repeat(32), ..text_topic(TOPIC) };
     let socket = net.dial_node(peer, talker, &subscriber_header("/peer", &other));
@@ -107,7 +107,7 @@ fn another_type_is_refused_with_both_names_and_sums() {
 }
 
 #[test]
-fn who_is_refused_disturbs_no_other() {
+fn refused_subscriber_affects_no_other() {
     let (mut net, talker, peer) = scene();
     let listener = net.node("/listener", "c");
     net.subscribe(listener, TOPIC);
@@ -118,12 +118,12 @@ fn who_is_refused_disturbs_no_other() {
     }
     net.publish(talker, TOPIC, "hello");
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener), ["hello"]);
+    assert_eq!(net.received_texts(listener), ["hello"]);
     assert_eq!(net.leaks(), Vec::<String>::new());
 }
 
 #[test]
-fn a_topic_that_is_not_published_and_a_service_are_refused_by_name() {
+fn unknown_topic_and_service_are_refused() {
     let (mut net, talker, peer) = scene();
     let socket = dial_with(&mut net, peer, talker, "topic", Some("/none"));
     assert!(refusal(&net, talker, socket).contains("/none"));
@@ -136,7 +136,7 @@ fn a_topic_that_is_not_published_and_a_service_are_refused_by_name() {
 }
 
 #[test]
-fn malformed_headers_are_refused_and_the_peer_is_named() {
+fn malformed_header_is_refused_and_peer_named() {
     let field_beyond = [&8u32.to_le_bytes()[..], &100u32.to_le_bytes(), b"a=bc"].concat();
     let no_equals = [&7u32.to_le_bytes()[..], &3u32.to_le_bytes(), b"abc"].concat();
     let many = ConnectionHeader::new((0..200).map(|_| ("k", "v"))).emit();
@@ -147,9 +147,9 @@ fn malformed_headers_are_refused_and_the_peer_is_named() {
         net.settle();
         refusal(&net, talker, socket);
         let told = |event: &NodeEvent| match event {
-            NodeEvent::PeerTrouble {
-                why: PeerFault::Incoming { peer, fault: HandshakeFault::Header(_) },
-            } => peer.to_string().starts_with("10.0.0."),
+            NodeEvent::PeerFault { why: PeerFault::Incoming { peer, fault: HandshakeFault::Header(_) } } => {
+                peer.to_string().starts_with("10.0.0.")
+            }
             _ => false,
         };
         assert!(net.events(talker).iter().any(told), "{bytes:?}");
@@ -157,9 +157,9 @@ fn malformed_headers_are_refused_and_the_peer_is_named() {
 }
 
 #[test]
-fn a_header_may_come_byte_by_byte() {
+fn header_may_arrive_bytewise() {
     let (mut net, talker, peer) = scene();
-    net.weather = Weather::byte_by_byte();
+    net.conditions = Conditions::byte_by_byte();
     let socket = dial_with(&mut net, peer, talker, "", None);
     net.publish(talker, TOPIC, "hello");
     net.settle();
@@ -167,7 +167,7 @@ fn a_header_may_come_byte_by_byte() {
 }
 
 #[test]
-fn a_header_that_announces_too_much_is_closed_before_it_comes() {
+fn too_long_header_is_closed_at_once() {
     for claimed in [MAX_HEADER as u32 + 1, u32::MAX] {
         let (mut net, talker, peer) = scene();
         let socket = net.dial_tcpros(peer, talker);
@@ -179,7 +179,7 @@ fn a_header_that_announces_too_much_is_closed_before_it_comes() {
 }
 
 #[test]
-fn a_header_that_comes_a_byte_a_minute_or_not_at_all_is_closed_after_ten_seconds() {
+fn slow_header_is_closed_after_ten_seconds() {
     for writes in [false, true] {
         let (mut net, talker, peer) = scene();
         let socket = net.dial_tcpros(peer, talker);
@@ -196,7 +196,7 @@ fn a_header_that_comes_a_byte_a_minute_or_not_at_all_is_closed_after_ten_seconds
 }
 
 #[test]
-fn a_thousand_silent_connections_are_bounded_and_a_good_subscriber_is_served() {
+fn silent_connections_do_not_block_subscriber() {
     let (mut net, talker, peer) = scene();
     let listener = net.node("/listener", "c");
     for number in 0..1000 {
@@ -213,20 +213,20 @@ fn a_thousand_silent_connections_are_bounded_and_a_good_subscriber_is_served() {
     );
     net.publish(talker, TOPIC, "hello");
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener), ["hello"]);
+    assert_eq!(net.received_texts(listener), ["hello"]);
     net.run_for(secs(10));
     assert!(net.node_of(talker).connection_count() < 10);
     assert_eq!(net.leaks(), Vec::<String>::new());
 }
 
 #[test]
-fn a_thousand_silent_callers_are_bounded_and_the_slave_api_is_served() {
+fn silent_callers_do_not_block_slave_api() {
     let (mut net, talker, peer) = scene();
     let uri = net.node_of(talker).uri();
     let port: u16 =
         uri.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
     for _ in 0..1000 {
-        net.dial(peer, "a", port);
+        net.connect_socket(peer, "a", port);
     }
     assert!(net.node_of(talker).connection_count() <= 520, "{}", net.node_of(talker).connection_count());
     net.call(peer, &uri, "getPid", &["/c".into()]).expect("an answer");
@@ -236,7 +236,7 @@ fn a_thousand_silent_callers_are_bounded_and_the_slave_api_is_served() {
 }
 
 #[test]
-fn no_more_subscribers_join_than_the_limit_says_also_when_their_headers_come_at_once() {
+fn subscriber_limit_holds_for_simultaneous_headers() {
     let (mut net, talker, peer) = scene_with(Limits { subscribers: 2, ..Limits::default() });
     let sockets: Vec<Socket> = (0..5).map(|_| net.dial_tcpros(peer, talker)).collect();
     let spec = text_topic(TOPIC);
@@ -244,7 +244,7 @@ fn no_more_subscribers_join_than_the_limit_says_also_when_their_headers_come_at_
     net.run_for(millis(100));
     assert_eq!(net.subscribers(talker, TOPIC), ["/peer", "/peer"]);
     assert_eq!(sockets.iter().filter(|socket| net.is_over(**socket)).count(), 3);
-    net.hang_up(sockets[0]);
+    net.close_socket(sockets[0]);
     net.run_for(millis(100));
     net.dial_node(peer, talker, &subscriber_header("/next", &spec));
     net.run_for(millis(100));
@@ -252,33 +252,38 @@ fn no_more_subscribers_join_than_the_limit_says_also_when_their_headers_come_at_
 }
 
 #[test]
-fn a_subscriber_that_sends_only_its_own_end_leaves_nothing_behind() {
+fn half_closed_subscriber_leaves_nothing() {
     let (mut net, talker, peer) = scene();
     let half = net.dial_tcpros(peer, talker);
     net.finish_writing(half);
     let whole = dial_with(&mut net, peer, talker, "", None);
-    net.hang_up(whole);
+    net.close_socket(whole);
     net.run_for(secs(1));
     assert!(net.is_over(half));
     assert_eq!((net.subscribers(talker, TOPIC).len(), net.leaks()), (0, Vec::new()));
 }
 
 #[test]
-fn a_subscriber_whose_name_is_longer_than_any_is_refused() {
+fn subscriber_with_too_long_name_is_refused() {
     let (mut net, talker, peer) = scene();
     let socket = dial_with(&mut net, peer, talker, "callerid", Some(&"/n".repeat(MAX_VALUE)));
     assert!(refusal(&net, talker, socket).contains("callerid"));
 }
 
 #[test]
-fn who_connects_again_and_again_without_a_word_leaves_nothing_behind() {
+fn repeated_silent_connections_leave_nothing() {
     let config = Net::new(1).node_config("/n", "a");
     let (mut node, now) = (Node::new(config), Instant(0));
     let mut told = 0;
     for _ in 0..10_000 {
-        node.handle_accepted(now, Port::Rpc, "10.0.0.9:1000".parse().unwrap()).expect("room is made");
+        node.handle_accepted(now, Port::Rpc, "10.0.0.9:1000".parse().unwrap())
+            .expect("an older connection is evicted");
         told += std::iter::from_fn(|| node.poll_event()).count();
         while node.poll_transmit().is_some() {}
     }
-    assert_eq!((node.connection_count(), told), (512, 10_000 - 512), "each that gave way is told at once");
+    assert_eq!(
+        (node.connection_count(), told),
+        (512, 10_000 - 512),
+        "each evicted connection is reported at once"
+    );
 }

@@ -1,7 +1,7 @@
 //! Two nodes of one name: the newer one stays.
 
 use runnel_ros1::node::{NodeEvent, Port};
-use runnel_testkit::net::{App, Net, Weather, millis, secs};
+use runnel_testkit::net::{App, Conditions, Net, millis, secs};
 
 const TOPIC: &str = "/chatter";
 
@@ -12,10 +12,10 @@ struct Scene {
     older: App,
 }
 
-/// A listener and a talker that are linked.
+/// A linked listener and talker.
 fn scene(seed: u64) -> Scene {
     let mut net = Net::new(seed);
-    net.weather = Weather::rough();
+    net.conditions = Conditions::rough();
     let (master, listener, older) = (net.master("hub"), net.node("/listener", "l"), net.node("/talker", "a"));
     net.subscribe(listener, TOPIC);
     net.advertise(older, TOPIC);
@@ -31,7 +31,7 @@ fn stopped(net: &Net, app: App) -> Vec<&str> {
     reasons.collect()
 }
 
-/// Checks that only the newer one is left, and heard.
+/// Checks that only the newer node is left and received.
 fn newer_won(scene: &mut Scene, newer: App, seed: u64) {
     let net = &mut scene.net;
     assert_eq!((net.is_running(scene.older), net.is_running(newer)), (false, true), "seed {seed}");
@@ -40,13 +40,13 @@ fn newer_won(scene: &mut Scene, newer: App, seed: u64) {
     assert_eq!(net.publishers(scene.listener, TOPIC), ["/talker"], "seed {seed}");
     net.publish(newer, TOPIC, "mine");
     net.run_for(secs(60));
-    assert_eq!(net.heard(scene.listener), ["mine"], "seed {seed}");
+    assert_eq!(net.received_texts(scene.listener), ["mine"], "seed {seed}");
     assert_eq!(net.master_of(scene.master).registration_count(), 2, "seed {seed}");
     assert_eq!(net.leaks(), Vec::<String>::new(), "seed {seed}");
 }
 
 #[test]
-fn a_newer_node_of_the_same_name_stops_the_older_one() {
+fn newer_node_stops_older_of_same_name() {
     for seed in 0..40 {
         let mut scene = scene(seed);
         let newer = scene.net.node("/talker", "b");
@@ -59,12 +59,12 @@ fn a_newer_node_of_the_same_name_stops_the_older_one() {
 }
 
 #[test]
-fn a_name_that_was_taken_while_the_connection_to_the_master_was_lost_is_left_to_the_newer_one() {
+fn newer_node_keeps_name_taken_during_disconnect() {
     for seed in 0..40 {
         let mut scene = scene(seed);
         let (master, older) = (scene.master, scene.older);
         let newer = scene.net.node("/talker", "b");
-        // The master cannot tell the older one, and the older one cannot ask.
+        // Neither can the master notify the older node, nor can that node ask the master.
         scene.net.stall(older);
         scene.net.advertise(newer, TOPIC);
         scene.net.run_for(secs(90));
@@ -76,7 +76,7 @@ fn a_name_that_was_taken_while_the_connection_to_the_master_was_lost_is_left_to_
 }
 
 #[test]
-fn a_name_that_was_taken_while_the_master_was_away_is_left_to_the_newer_one() {
+fn newer_node_keeps_name_taken_during_outage() {
     for seed in 0..100 {
         let mut scene = scene(seed);
         scene.net.kill(scene.master);
@@ -84,7 +84,7 @@ fn a_name_that_was_taken_while_the_master_was_away_is_left_to_the_newer_one() {
         scene.net.run_for(before);
         let newer = scene.net.node("/talker", "b");
         scene.net.advertise(newer, TOPIC);
-        // Long enough for it to find that the master is away.
+        // Long enough for the node to notice that the master is gone.
         let away = scene.net.rng.between(millis(100), secs(3));
         scene.net.run_for(away);
         scene.master = scene.net.master("hub");
@@ -94,7 +94,7 @@ fn a_name_that_was_taken_while_the_master_was_away_is_left_to_the_newer_one() {
 }
 
 #[test]
-fn a_stopped_node_registers_nothing_more_also_when_the_master_starts_again() {
+fn stopped_node_registers_nothing_at_new_master() {
     let mut scene = scene(1);
     let newer = scene.net.node("/talker", "b");
     scene.net.advertise(newer, TOPIC);
@@ -107,7 +107,7 @@ fn a_stopped_node_registers_nothing_more_also_when_the_master_starts_again() {
 }
 
 #[test]
-fn other_names_are_left_alone() {
+fn other_names_are_not_affected() {
     let mut scene = scene(1);
     let newer = scene.net.node("/talker", "b");
     scene.net.advertise(newer, TOPIC);

@@ -1,12 +1,12 @@
-//! Two of our nodes agree on links of UDPROS, keep them and end them.
+//! UDPROS links between two Runnel nodes.
 
 use runnel_ros1::node::{LinkFault, NextStep, NodeEvent, PeerFault, TopicSpec};
 use runnel_ros1::xmlrpc::Value;
 use runnel_testkit::net::{App, Net, millis, secs, text_topic};
 
-use crate::udpros_common::{TOPIC, has_reported, wished};
+use crate::udpros_common::{TOPIC, has_reported, udpros_topic};
 
-/// The transport, direction and peer of each row of a node's getBusInfo.
+/// Transport, direction and peer of each row of a node's `getBusInfo`.
 fn bus(net: &mut Net, asking: App, node: App) -> Vec<(String, String, String)> {
     let uri = net.node_of(node).uri();
     let reply = net.call(asking, &uri, "getBusInfo", &["/tool".into()]).unwrap();
@@ -15,26 +15,26 @@ fn bus(net: &mut Net, asking: App, node: App) -> Vec<(String, String, String)> {
     rows.iter().map(|row| (text(row, 3), text(row, 2), text(row, 1))).collect()
 }
 
-/// A talker and a listener that wants datagrams, who have met.
-fn pair() -> (Net, App, App) {
+/// A talker and a listener that are linked by UDPROS.
+fn linked_nodes() -> (Net, App, App) {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "t"), net.node("/listener", "l"));
     net.advertise(talker, TOPIC);
-    net.subscribe_as(listener, wished());
-    net.run_until("they meet", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    net.subscribe_as(listener, udpros_topic());
+    net.run_until("they are linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     (net, talker, listener)
 }
 
 #[test]
-fn two_nodes_agree_on_datagrams() {
-    let (mut net, talker, listener) = pair();
+fn two_nodes_agree_on_udpros() {
+    let (mut net, talker, listener) = linked_nodes();
     assert_eq!((net.datagram_sockets(talker), net.datagram_sockets(listener)), (1, 1));
     let long = "long ".repeat(2000);
     for message in ["a", "", &long] {
         net.publish(talker, TOPIC, message);
     }
-    net.run_until("all is heard", secs(1), |net| net.heard(listener) == ["a", "", &long]);
+    net.run_until("all messages arrive", secs(1), |net| net.received_texts(listener) == ["a", "", &long]);
     let tool = net.fake("tool", "x");
     let uri = net.node_of(talker).uri();
     assert_eq!(bus(&mut net, tool, talker), [("UDPROS".into(), "o".into(), "/listener".into())]);
@@ -43,17 +43,19 @@ fn two_nodes_agree_on_datagrams() {
 }
 
 #[test]
-fn rows_of_the_slave_api_count_what_datagrams_carried_and_lost() {
-    let (mut net, talker, listener) = pair();
+fn slave_api_counts_udpros_messages_and_losses() {
+    let (mut net, talker, listener) = linked_nodes();
     let tool = net.fake("tool", "x");
     net.publish(talker, TOPIC, "one");
-    net.run_until("the first is heard", secs(1), |net| net.heard(listener) == ["one"]);
-    net.cut("l");
+    net.run_until("the first message arrives", secs(1), |net| net.received_texts(listener) == ["one"]);
+    net.disconnect_host("l");
     net.publish(talker, TOPIC, "lost");
     net.run_for(millis(10));
-    net.mend("l");
+    net.reconnect_host("l");
     net.publish(talker, TOPIC, "three");
-    net.run_until("the third is heard", secs(1), |net| net.heard(listener) == ["one", "three"]);
+    net.run_until("the third message arrives", secs(1), |net| {
+        net.received_texts(listener) == ["one", "three"]
+    });
     let uri = net.node_of(listener).uri();
     let reply = net.call(tool, &uri, "getBusStats", &["/tool".into()]).unwrap();
     let subscriptions = &reply.as_array().unwrap()[2].as_array().unwrap()[1];
@@ -66,19 +68,19 @@ fn rows_of_the_slave_api_count_what_datagrams_carried_and_lost() {
 }
 
 #[test]
-fn a_latched_message_follows_the_answer() {
+fn latched_message_follows_answer() {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "t"), net.node("/listener", "l"));
     net.advertise_as(talker, TopicSpec { latching: true, ..text_topic(TOPIC) });
     net.publish(talker, TOPIC, "kept");
-    net.subscribe_as(listener, wished());
-    net.run_until("it is heard", secs(1), |net| net.heard(listener) == ["kept"]);
+    net.subscribe_as(listener, udpros_topic());
+    net.run_until("the message arrives", secs(1), |net| net.received_texts(listener) == ["kept"]);
     assert_eq!(net.datagram_sockets(listener), 1);
 }
 
 #[test]
-fn links_end_with_the_subscription_the_publication_and_their_nodes() {
+fn udpros_link_ends_with_either_end() {
     type End = fn(&mut Net, App, App);
     let ends: [(&str, End); 4] = [
         ("unsubscribe", |net, _, listener| net.with_node(listener, |node, now| node.unsubscribe(now, TOPIC))),
@@ -87,11 +89,11 @@ fn links_end_with_the_subscription_the_publication_and_their_nodes() {
         ("stop the talker", |net, talker, _| net.stop(talker)),
     ];
     for (what, end) in ends {
-        let (mut net, talker, listener) = pair();
+        let (mut net, talker, listener) = linked_nodes();
         end(&mut net, talker, listener);
         net.run_for(secs(2));
         if net.is_running(talker) {
-            // The publisher learns of it when nobody takes what it sends.
+            // The publisher notices only when its datagrams are refused.
             net.publish(talker, TOPIC, "x");
             net.run_for(secs(1));
             assert_eq!(
@@ -112,42 +114,42 @@ fn links_end_with_the_subscription_the_publication_and_their_nodes() {
 }
 
 #[test]
-fn a_listener_that_wants_every_message_as_well_brings_the_link_to_a_connection() {
-    let (mut net, talker, listener) = pair();
+fn reliable_subscription_switches_link_to_tcpros() {
+    let (mut net, talker, listener) = linked_nodes();
     net.subscribe(listener, TOPIC);
     net.run_until("the new link stands", secs(1), |net| {
         net.datagram_sockets(listener) == 0 && net.publishers(listener, TOPIC) == ["/talker"]
     });
     net.publish(talker, TOPIC, "x");
-    net.run_until("it is heard", secs(1), |net| net.heard(listener) == ["x"]);
+    net.run_until("the message arrives", secs(1), |net| net.received_texts(listener) == ["x"]);
     net.run_for(secs(1));
     assert_eq!((net.subscribers(talker, TOPIC).len(), net.datagram_sockets(talker)), (1, 0));
-    net.subscribe_as(listener, wished());
+    net.subscribe_as(listener, udpros_topic());
     net.run_for(secs(1));
     assert_eq!(net.datagram_sockets(listener), 0, "and there it stays");
     assert_eq!(net.leaks(), Vec::<String>::new());
 }
 
 #[test]
-fn a_publisher_whose_host_was_away_sends_datagrams_again() {
+fn udpros_link_returns_after_outage() {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "t"), net.node("/listener", "l"));
     net.advertise(talker, TOPIC);
     net.run_for(secs(1));
-    net.cut("t");
-    net.subscribe_as(listener, wished());
+    net.disconnect_host("t");
+    net.subscribe_as(listener, udpros_topic());
     let is_tried_again =
         |fault: &PeerFault| matches!(fault, PeerFault::Publisher { next: NextStep::Retry, .. });
     net.run_until("it fails", secs(60), |net| has_reported(net, listener, is_tried_again));
-    net.mend("t");
-    net.run_until("they meet", secs(60), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    net.reconnect_host("t");
+    net.run_until("they are linked", secs(60), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     assert_eq!((net.datagram_sockets(talker), net.datagram_sockets(listener)), (1, 1));
 }
 
 #[test]
-fn a_publisher_that_is_listed_again_and_silent_is_asked_again_and_one_that_speaks_is_not() {
-    let (mut net, talker, listener) = pair();
+fn only_silent_listed_publisher_is_asked_again() {
+    let (mut net, talker, listener) = linked_nodes();
     let (master, uri) = (net.fake("other master", "m"), net.node_of(talker).uri());
     let sockets = |net: &Net| {
         net.events(listener).iter().filter(|event| matches!(event, NodeEvent::PublisherJoined(_))).count()
@@ -162,14 +164,14 @@ fn a_publisher_that_is_listed_again_and_silent_is_asked_again_and_one_that_speak
     assert_eq!(sockets(&net), 2);
     net.publish(talker, TOPIC, "once");
     net.run_for(secs(1));
-    assert_eq!(net.heard(listener), ["speaks", "once"]);
+    assert_eq!(net.received_texts(listener), ["speaks", "once"]);
     assert_eq!((net.subscribers(talker, TOPIC).len(), net.leaks()), (1, Vec::new()));
 }
 
 #[test]
-fn without_a_socket_for_datagrams_a_publisher_offers_a_connection() {
+fn publisher_without_socket_offers_tcpros() {
     let (mut net, talker, listener) = without_sockets("t");
-    net.run_until("they meet", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    net.run_until("they are linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     assert_eq!(net.datagram_sockets(listener) + net.datagram_sockets(talker), 0);
     assert!(has_reported(&net, talker, |fault| {
         matches!(fault, PeerFault::NoDatagramSocket { why, .. } if why.contains("Too many open files"))
@@ -179,9 +181,9 @@ fn without_a_socket_for_datagrams_a_publisher_offers_a_connection() {
 }
 
 #[test]
-fn without_a_socket_for_datagrams_a_subscriber_tries_again() {
+fn subscriber_without_socket_retries() {
     let (mut net, talker, listener) = without_sockets("l");
-    net.run_until("it is told", secs(1), |net| {
+    net.run_until("it is reported", secs(1), |net| {
         has_reported(net, listener, |fault| match fault {
             PeerFault::Publisher {
                 fault: LinkFault::NoDatagramSocket(why), next: NextStep::Retry, ..
@@ -190,19 +192,19 @@ fn without_a_socket_for_datagrams_a_subscriber_tries_again() {
         })
     });
     net.refuse_datagram_sockets("l", false);
-    net.run_until("they meet", secs(5), |net| net.publishers(listener, TOPIC) == ["/talker"]);
+    net.run_until("they are linked", secs(5), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     assert_eq!((net.datagram_sockets(listener), net.datagram_sockets(talker)), (1, 1));
     net.run_for(secs(1));
     assert_eq!(net.leaks(), Vec::<String>::new());
 }
 
-/// A talker and a listener that wants datagrams, one of whose hosts has no sockets for them.
+/// A talker and a listener with UDPROS, one of whose hosts has no datagram sockets.
 fn without_sockets(host: &str) -> (Net, App, App) {
     let mut net = Net::new(1);
     net.master("hub");
     let (talker, listener) = (net.node("/talker", "t"), net.node("/listener", "l"));
     net.refuse_datagram_sockets(host, true);
     net.advertise(talker, TOPIC);
-    net.subscribe_as(listener, wished());
+    net.subscribe_as(listener, udpros_topic());
     (net, talker, listener)
 }

@@ -1,4 +1,4 @@
-//! How our publisher answers subscribers that ask for UDPROS.
+//! UDPROS offers of subscribers, and the publisher's answers.
 
 use runnel_core::time::Instant;
 use runnel_ros1::header::{ConnectionHeader, HeaderError};
@@ -13,7 +13,7 @@ use runnel_testkit::net::{
 
 use crate::udpros_common::{TOPIC, framed, has_reported, header, sent};
 
-/// A talker that takes so many subscribers, and somebody who asks it.
+/// A talker with this subscriber limit, and a scripted caller.
 fn talker_and_caller(subscribers: usize) -> (Net, App, App) {
     talker_with(Limits { subscribers, ..Limits::default() })
 }
@@ -37,7 +37,7 @@ fn offer_of(name: &str, port: u16) -> Value {
     offer(header(&subscriber_header(name, &text_topic(TOPIC))), port.into(), 1500)
 }
 
-/// The status and value of the answer to these offers.
+/// Status and value of the answer to these offers.
 fn request(net: &mut Net, caller: App, talker: App, offers: Vec<Value>) -> (i32, Value) {
     let uri = net.node_of(talker).uri();
     let reply = net.call(caller, &uri, "requestTopic", &["/c".into(), TOPIC.into(), offers.into()]).unwrap();
@@ -50,7 +50,7 @@ fn protocol(value: &Value) -> Option<&str> {
 }
 
 #[test]
-fn a_subscriber_gets_what_it_offers_first() {
+fn subscriber_gets_its_first_offer() {
     let (mut net, talker, caller) = talker_and_caller(10);
     let (_, port) = net.open_datagrams(caller);
     let unknown = || texts(&["RUNNEL", "x"]);
@@ -67,7 +67,7 @@ fn a_subscriber_gets_what_it_offers_first() {
 }
 
 #[test]
-fn datagrams_go_to_the_callers_address_and_the_port_that_it_offers() {
+fn datagrams_go_to_caller_address_and_offered_port() {
     let (mut net, talker, caller) = talker_and_caller(10);
     let (socket, port) = net.open_datagrams(caller);
     let (_, value) = request(&mut net, caller, talker, vec![offer_of("/c", port)]);
@@ -88,7 +88,7 @@ fn datagrams_go_to_the_callers_address_and_the_port_that_it_offers() {
 }
 
 #[test]
-fn what_a_subscriber_takes_at_most_is_kept_to() {
+fn datagram_limit_of_subscriber_is_respected() {
     let table = [
         (512, 512),
         (1000, 1000),
@@ -110,11 +110,11 @@ fn what_a_subscriber_takes_at_most_is_kept_to() {
     }
 }
 
-/// Whether a fault is the one that is expected.
+/// Whether a fault is the expected one.
 type Check = Box<dyn Fn(&OfferFault) -> bool>;
 
 #[test]
-fn offers_that_are_not_sound_are_refused_or_passed_over_for_a_connection() {
+fn invalid_offers_are_refused_or_fall_back() {
     let spec = text_topic(TOPIC);
     let sound = || header(&subscriber_header("/c", &spec));
     let other = TopicSpec { md5: "8".repeat(32), ..text_topic(TOPIC) };
@@ -155,7 +155,7 @@ fn offers_that_are_not_sound_are_refused_or_passed_over_for_a_connection() {
     }
 }
 
-/// Offers of so many names, each with a socket of its own that takes what comes.
+/// Sends an offer for each name, each with its own socket.
 fn ask_as(net: &mut Net, caller: App, talker: App, names: &[&str]) -> Vec<(i32, Socket)> {
     let mut ask = |name: &&str| {
         let (socket, port) = net.open_datagrams(caller);
@@ -165,7 +165,7 @@ fn ask_as(net: &mut Net, caller: App, talker: App, names: &[&str]) -> Vec<(i32, 
 }
 
 #[test]
-fn subscribers_that_get_datagrams_count_with_the_others() {
+fn udpros_subscribers_count_towards_limit() {
     let (mut net, talker, caller) = talker_and_caller(3);
     net.dial_node(caller, talker, &subscriber_header("/tcp", &text_topic(TOPIC)));
     net.run_for(millis(10));
@@ -176,8 +176,8 @@ fn subscribers_that_get_datagrams_count_with_the_others() {
     assert!(has_reported(&net, talker, |fault| {
         matches!(fault, PeerFault::DatagramOffer { fault, .. } if *fault == is_full)
     }));
-    // One that is gone makes room.
-    net.hang_up(asked[0].1);
+    // A link that ended frees its place.
+    net.close_socket(asked[0].1);
     net.publish(talker, TOPIC, "x");
     net.run_for(millis(10));
     assert_eq!(net.subscribers(talker, TOPIC), ["/b", "/tcp"]);
@@ -186,14 +186,14 @@ fn subscribers_that_get_datagrams_count_with_the_others() {
 }
 
 #[test]
-fn the_oldest_link_of_datagrams_gives_way_to_a_newer_one_and_connections_stay() {
+fn oldest_udpros_link_is_evicted_first() {
     let limits = Limits { datagram_subscribers: 3, datagram_subscribers_per_ip: 2, ..Limits::default() };
     let (mut net, talker, caller) = talker_with(limits);
     net.dial_node(caller, talker, &subscriber_header("/tcp", &text_topic(TOPIC)));
     net.run_for(millis(10));
     let other = net.fake("other", "o");
     let third = net.fake("third", "x");
-    // Who stays, after each that asks.
+    // The remaining subscribers after each request.
     let steps: [(App, &str, &[&str]); 6] = [
         (other, "/o", &["/o", "/tcp"]),
         (caller, "/a", &["/a", "/o", "/tcp"]),
@@ -218,7 +218,7 @@ fn the_oldest_link_of_datagrams_gives_way_to_a_newer_one_and_connections_stay() 
 }
 
 #[test]
-fn over_ipv6_datagrams_go_to_the_callers_link_and_fit_into_one_packet() {
+fn ipv6_datagrams_fit_one_packet() {
     let mut net = Net::new(1);
     let config = net.node_config("/talker", "t");
     let (mut node, now) = (Node::new(config), Instant(0));
@@ -240,16 +240,16 @@ fn over_ipv6_datagrams_go_to_the_callers_link_and_fit_into_one_packet() {
 }
 
 #[test]
-fn who_asks_again_and_again_has_one_link() {
+fn repeated_request_keeps_one_link() {
     let (mut net, talker, caller) = talker_and_caller(2);
     let asked = ask_as(&mut net, caller, talker, &["/same"; 20]);
     assert!(asked.iter().all(|(status, _)| *status == 1));
     assert_eq!((net.subscribers(talker, TOPIC).len(), net.datagram_sockets(talker)), (1, 1));
-    // Another host's node of that name is not the same.
+    // A node of that name on another host is a different subscriber.
     let other = net.fake("other", "o");
     assert_eq!(ask_as(&mut net, other, talker, &["/same"])[0].0, 1);
     assert_eq!(net.subscribers(talker, TOPIC), ["/same", "/same"]);
-    // There is no room for more, but for who asks again there is.
+    // The limit is reached, but a repeated request is still accepted.
     assert_eq!(ask_as(&mut net, caller, talker, &["/more"])[0].0, 0);
     let last = ask_as(&mut net, caller, talker, &["/same"])[0];
     assert_eq!((last.0, net.datagram_sockets(talker)), (1, 2));
@@ -260,7 +260,7 @@ fn who_asks_again_and_again_has_one_link() {
 }
 
 #[test]
-fn a_topic_that_ends_while_a_socket_is_opened_leaves_nobody_waiting() {
+fn topic_end_answers_pending_udpros_request() {
     for also_tcpros in [false, true] {
         let (mut net, talker, caller) = talker_and_caller(3);
         let (_, port) = net.open_datagrams(caller);
@@ -268,13 +268,13 @@ fn a_topic_that_ends_while_a_socket_is_opened_leaves_nobody_waiting() {
         let offers = [Some(offer_of("/c", port)), also_tcpros.then(|| texts(&["TCPROS"]))];
         let offers: Value = offers.into_iter().flatten().collect::<Vec<_>>().into();
         let call = encode_call("requestTopic", &["/c".into(), TOPIC.into(), offers]).unwrap();
-        let socket = net.dial(caller, "t", uri.endpoint.port);
+        let socket = net.connect_socket(caller, "t", uri.endpoint.port);
         net.write(socket, &http::request("t", "/", &call, false));
         net.run_until("a socket is asked for", secs(1), |net| net.datagram_sockets(talker) == 1);
         net.with_node(talker, |node, now| node.unadvertise(now, TOPIC));
         net.run_until("the call is answered", secs(1), |net| net.is_over(socket));
         let answer = String::from_utf8_lossy(net.received(socket)).into_owned();
-        assert!(answer.contains("published no longer"), "{answer}");
+        assert!(answer.contains("no longer published"), "{answer}");
         assert_eq!(net.datagram_sockets(talker), 0);
         assert_eq!(net.leaks(), Vec::<String>::new());
     }

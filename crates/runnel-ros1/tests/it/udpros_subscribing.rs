@@ -1,4 +1,4 @@
-//! How our subscriber asks publishers for UDPROS, and does without where they decline.
+//! UDPROS requests of the subscriber, and fallback to TCPROS.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,15 +14,15 @@ use runnel_testkit::net::{
     App, FakePublisher, Net, answer, millis, publisher_header, secs, subscriber_header, text_topic, texts,
 };
 
-use crate::udpros_common::{TOPIC, framed, has_reported, header, sent, wished};
+use crate::udpros_common::{TOPIC, framed, has_reported, header, sent, udpros_topic};
 
-/// A listener that wants datagrams and has been told of a scripted publisher. Its answers come from the list, the last one
-/// again and again; without any it answers with its TCPROS port.
+/// A listener that wants UDPROS, with a scripted publisher. Its answers come from the list, the last one repeats;
+/// without any it answers with its TCPROS port.
 fn scene(answers: Vec<Value>) -> (Net, App, FakePublisher) {
     let mut net = Net::new(1);
     let master = net.fake_master();
     let listener = net.node("/listener", "l");
-    net.subscribe_as(listener, wished());
+    net.subscribe_as(listener, udpros_topic());
     let publisher = net.fake_publisher("/talker", "p");
     let tcpros: Value = vec!["TCPROS".into(), "p".into(), i32::from(publisher.tcpros_port).into()].into();
     let left = Rc::new(RefCell::new(answers));
@@ -36,12 +36,12 @@ fn scene(answers: Vec<Value>) -> (Net, App, FakePublisher) {
     (net, listener, publisher)
 }
 
-/// The answer of a publisher that will send datagrams with this number.
+/// The answer of a publisher that agrees to send datagrams with this connection id.
 fn udpros_answer(number: i32, header: Value) -> Value {
     answer(1, "ready", vec!["UDPROS".into(), "p".into(), 9.into(), number.into(), 1500.into(), header])
 }
 
-/// As roscpp answers: without `latching`.
+/// A header as roscpp answers it: without `latching`.
 fn sound_header() -> Value {
     let spec = text_topic(TOPIC);
     let fields = [("callerid", "/talker"), ("md5sum", spec.md5.as_str()), ("type", spec.type_name.as_str())];
@@ -49,7 +49,7 @@ fn sound_header() -> Value {
 }
 
 #[test]
-fn the_question_offers_datagrams_first_with_our_header_and_port() {
+fn request_offers_udpros_before_tcpros() {
     let (mut net, _, publisher) = scene(vec![]);
     net.run_for(millis(100));
     let [_, _, Value::Array(offers)] = net.calls(publisher.app)[0].params.as_slice() else { panic!() };
@@ -68,7 +68,7 @@ fn the_question_offers_datagrams_first_with_our_header_and_port() {
 }
 
 #[test]
-fn a_publisher_that_knows_only_connections_gets_one() {
+fn tcpros_only_publisher_is_linked_by_tcpros() {
     let (mut net, listener, publisher) = scene(vec![]);
     net.answer_subscriber(&publisher, &publisher_header("/talker", &text_topic(TOPIC)));
     net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
@@ -77,7 +77,7 @@ fn a_publisher_that_knows_only_connections_gets_one() {
 }
 
 #[test]
-fn datagrams_may_come_from_any_port_and_count_by_their_number() {
+fn datagrams_are_accepted_by_connection_id() {
     let (mut net, listener, publisher) = scene(vec![udpros_answer(-2, sound_header())]);
     net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     let [_, _, Value::Array(offers)] = net.calls(publisher.app)[0].params.as_slice() else { panic!() };
@@ -88,14 +88,14 @@ fn datagrams_may_come_from_any_port_and_count_by_their_number() {
     {
         net.send_datagram(socket, "l", port, &datagram);
     }
-    net.run_until("both are heard", secs(1), |net| net.heard(listener) == ["a", "b"]);
+    net.run_until("both messages arrive", secs(1), |net| net.received_texts(listener) == ["a", "b"]);
 }
 
-/// Whether a fault is the one that is expected.
+/// Whether a fault is the expected one.
 type Check = fn(&LinkFault) -> bool;
 
 #[test]
-fn whatever_is_wrong_with_an_answer_the_publisher_is_asked_for_a_connection_at_once() {
+fn invalid_udpros_answer_falls_back_at_once() {
     let other_type = [("callerid", "/t"), ("md5sum", "8"), ("type", "a/B")];
     let number: Value = 5.into();
     let row = |fields: Vec<Value>| answer(1, "", fields);
@@ -106,7 +106,7 @@ fn whatever_is_wrong_with_an_answer_the_publisher_is_asked_for_a_connection_at_o
     };
     let no_sum: Check =
         |fault| *fault == LinkFault::Handshake(HandshakeFault::Header(HeaderError::Missing("md5sum")));
-    let refuses: Check = |fault| *fault == LinkFault::Handshake(HandshakeFault::RefusesUs("no".into()));
+    let refuses: Check = |fault| *fault == LinkFault::Handshake(HandshakeFault::Rejected("no".into()));
     let malformed: Check = |fault| {
         matches!(fault, LinkFault::Handshake(HandshakeFault::Header(HeaderError::FieldBeyondHeader { .. })))
     };
@@ -144,7 +144,7 @@ fn whatever_is_wrong_with_an_answer_the_publisher_is_asked_for_a_connection_at_o
 }
 
 #[test]
-fn a_publisher_that_does_not_answer_the_wish_is_asked_again() {
+fn unanswered_udpros_request_is_repeated() {
     let (mut net, listener, publisher) = scene(vec![]);
     let mut quiet = true;
     net.answer_with(publisher.app, move |_, _| {
@@ -163,11 +163,11 @@ fn a_publisher_that_does_not_answer_the_wish_is_asked_again() {
 }
 
 #[test]
-fn an_answer_to_a_wish_that_was_given_up_is_passed_over() {
+fn late_answer_to_cancelled_request_is_ignored() {
     let mut net = Net::new(1);
     let master = net.fake_master();
     let listener = net.node("/listener", "l");
-    net.subscribe_as(listener, wished());
+    net.subscribe_as(listener, udpros_topic());
     let publisher = net.fake_publisher("/talker", "p");
     let mut number = 0;
     net.answer_with(publisher.app, move |_, _| {
@@ -183,22 +183,22 @@ fn an_answer_to_a_wish_that_was_given_up_is_passed_over() {
     net.resume(publisher.app);
     net.run_until("it is linked", secs(1), |net| net.publishers(listener, TOPIC) == ["/talker"]);
     net.run_for(millis(20));
-    let [_, second] = net.calls(publisher.app) else { panic!("two questions") };
+    let [_, second] = net.calls(publisher.app) else { panic!("two requests") };
     let offers = second.params[2].as_array().unwrap();
     let port = offers[0].as_array().unwrap()[3].as_int().unwrap() as u16;
     let (socket, _) = net.open_datagrams(publisher.app);
     net.send_datagram(socket, "l", port, &framed(2, 1, "a"));
-    net.run_until("it is heard", secs(1), |net| net.heard(listener) == ["a"]);
+    net.run_until("the message arrives", secs(1), |net| net.received_texts(listener) == ["a"]);
     assert_eq!(net.leaks(), Vec::<String>::new());
 }
 
 #[test]
-fn a_subscriber_asks_for_one_packet_in_each_datagram() {
+fn requested_datagram_fits_one_packet() {
     for (host, longest) in [("t", 1472), ("10.0.0.1", 1472), ("fe80::1", 1452)] {
         let mut net = Net::new(1);
         let config = NodeConfig { host: host.to_owned(), ..net.node_config("/listener", "l") };
         let (mut node, now) = (Node::new(config), Instant(0));
-        node.subscribe(now, wished()).unwrap();
+        node.subscribe(now, udpros_topic()).unwrap();
         let call = node.handle_accepted(now, Port::Rpc, "10.0.0.9:1000".parse().unwrap()).unwrap();
         let update: [Value; 3] = ["/master".into(), TOPIC.into(), texts(&["http://t:1/"])];
         let request = http::request("l", "/", &encode_call("publisherUpdate", &update).unwrap(), false);

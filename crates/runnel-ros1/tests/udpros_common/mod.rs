@@ -1,4 +1,4 @@
-//! What the tests of UDPROS share.
+//! Helpers of the UDPROS tests.
 #![allow(dead_code, reason = "no file of tests uses all of it")]
 
 use runnel_ros1::header::ConnectionHeader;
@@ -9,14 +9,14 @@ use runnel_testkit::net::{App, Net, text_topic};
 
 pub const TOPIC: &str = "/chatter";
 
-/// A topic whose subscriber wants datagrams.
-pub fn wished() -> TopicSpec {
+/// A topic whose subscription wants UDPROS.
+pub fn udpros_topic() -> TopicSpec {
     TopicSpec { udpros: true, ..text_topic(TOPIC) }
 }
 
-/// Whether a node has reported such a fault of a peer.
+/// Whether a node has reported this fault of a peer.
 pub fn has_reported(net: &Net, app: App, is_it: impl Fn(&PeerFault) -> bool) -> bool {
-    net.events(app).iter().any(|event| matches!(event, NodeEvent::PeerTrouble { why } if is_it(why)))
+    net.events(app).iter().any(|event| matches!(event, NodeEvent::PeerFault { why } if is_it(why)))
 }
 
 pub fn header(fields: &[(&str, &str)]) -> Value {
@@ -28,7 +28,7 @@ pub fn framed(number: u32, id: u8, text: &str) -> Vec<u8> {
     [&number.to_le_bytes()[..], &[0, id, 1, 0], &length, text.as_bytes()].concat()
 }
 
-/// What a node wants to send, all connections together.
+/// All bytes that a node wants to send, on all connections.
 pub fn sent(node: &mut Node) -> String {
     let bytes = std::iter::from_fn(|| node.poll_transmit()).flat_map(|transmit| match transmit {
         Transmit::Send { bytes, .. } => bytes,

@@ -88,7 +88,7 @@ fn matched_board(net: &mut Net) -> (Board, EntityId, EntityId) {
     let mut board = Board::new(net, Ipv4Addr::new(10, 0, 0, 99));
     let (writer, reader) = ends(net, 0);
     board.run_until(net, "the endpoints match", |net, peer| {
-        peer.has_met() && net.is_matched(0, writer) && net.is_matched(0, reader)
+        peer.has_matched() && net.is_matched(0, writer) && net.is_matched(0, reader)
     });
     (board, writer, reader)
 }
@@ -109,7 +109,7 @@ fn embedded_peer_is_matched_and_exchanges_samples_both_ways() {
         assert_eq!(board.peer.received.last().unwrap(), &(TO_BOARD.to_owned(), bytes.clone()));
         assert_eq!(net.texts(0, reader).last().unwrap(), &bytes);
     }
-    assert_eq!((board.peer.truncated, board.peer.passed_over), (0, 0));
+    assert_eq!((board.peer.truncated, board.peer.ignored), (0, 0));
 }
 
 /// With a vendor that gets random numbers, it would request number 1 for ever.
@@ -170,7 +170,7 @@ fn announcement_of_eight_interfaces_fits_embedded_peer() {
     net.nodes[0].addresses.rotate_right(1);
     let (writer, reader) = ends(&mut net, 0);
     board.run_until(&mut net, "the endpoints match", |net, peer| {
-        peer.has_met() && net.is_matched(0, writer) && net.is_matched(0, reader)
+        peer.has_matched() && net.is_matched(0, writer) && net.is_matched(0, reader)
     });
     net.write(0, writer, &sample(1, 300)).unwrap();
     board.run_until(&mut net, "it arrives", |_, peer| peer.received.len() == 1);
@@ -212,7 +212,7 @@ fn embedded_peer_skips_fragmented_long_sample() {
     net.write(0, writer, &sample(2, 20)).unwrap();
     board.run_until(&mut net, "the next arrives", |_, peer| !peer.received.is_empty());
     assert_eq!(board.peer.received.len(), 1);
-    assert!(board.peer.truncated == 0 && board.peer.passed_over > 0);
+    assert!(board.peer.truncated == 0 && board.peer.ignored > 0);
 }
 
 #[test]

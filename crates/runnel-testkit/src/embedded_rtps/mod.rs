@@ -1,17 +1,19 @@
-//! A peer that behaves as embeddedRTPS does, the RTPS library of mROS 2: small, and strict where others are lenient.
+//! A peer that behaves like embeddedRTPS, the RTPS library of mROS 2: small, and strict where other implementations
+//! are lenient.
 //!
-//! It is written against RTPS alone, with nothing of Runnel's own in it, and does no I/O. What it has from embeddedRTPS:
-//! - a participant announcement of more than 400 bytes, or with a parameter that it does not list, is dropped as a whole,
-//!   and so is endpoint data of more than 400 bytes;
-//! - it holds the addresses of its own subnet, five of them, and sends to the first;
-//! - it takes samples of discovery in the order of their numbers, from 1 on, and knows no GAP;
-//! - it never says by INFO_DST whom it means, acknowledges each heartbeat, and asks for one sample at a time;
-//! - it reads no fragments, and nothing behind the first buffer of a datagram;
-//! - what it publishes beyond 100 bytes goes in fragments of 64, of which the last says that all are as short as itself;
-//! - its GUID prefix may be the same after each start.
+//! It is written against RTPS only, without Runnel's engine, and does no I/O. Behaviour taken from embeddedRTPS:
+//! - It drops a participant announcement of more than 400 bytes, or with a parameter that it does not know, and
+//!   endpoint data of more than 400 bytes.
+//! - It stores up to five addresses of its own subnet, and sends to the first.
+//! - It accepts discovery samples in order of their sequence numbers, from 1 on, and does not know GAP.
+//! - It never sends INFO_DST, acknowledges each heartbeat, and requests one sample at a time.
+//! - It reads neither fragments nor anything after the first buffer of a datagram.
+//! - It publishes messages of more than 100 bytes in fragments of 64, of which the last announces its own size as
+//!   that of all.
+//! - Its GUID prefix may be the same after each start.
 
 mod parse;
-mod say;
+mod send;
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -19,20 +21,20 @@ use std::time::Duration;
 
 use parse::{Submessage, endpoint_of, participant_of, submessages};
 
-/// Where it and everybody announces itself in domain 0.
+/// Multicast address of participant discovery in domain 0.
 pub const GROUP: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 255, 0, 1), 7400);
 
-/// What an announcement may have at most, in bytes.
+/// Longest announcement, in bytes.
 pub const INPUT_BUFFER: usize = 400;
 
-/// What it reads of a datagram at most: one buffer of lwIP, less the headers.
+/// Bytes that it reads of a datagram at most: one buffer of lwIP, without the headers.
 pub const FIRST_BUFFER: usize = 982;
 
 const ANNOUNCE_EVERY: Duration = Duration::from_secs(1);
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(4);
 const MOST_PARTICIPANTS: usize = 5;
 
-/// The number of its participant among those of its host: it counts from 4 on.
+/// The number of its participant on its host; it counts from 4.
 const PARTICIPANT: u16 = 4;
 
 type Prefix = [u8; 12];
@@ -44,29 +46,29 @@ const SUBSCRIPTIONS_WRITER: Entity = [0, 0, 4, 0xc2];
 const SUBSCRIPTIONS_READER: Entity = [0, 0, 4, 0xc7];
 const PARTICIPANT_WRITER: Entity = [0, 1, 0, 0xc2];
 
-/// A datagram that it sends: from which of its ports, to whom.
+/// A datagram to be sent.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// The port it leaves by.
+    /// The source port.
     pub from: u16,
-    /// Where it goes.
+    /// The destination.
     pub to: SocketAddrV4,
     /// The bytes.
     pub bytes: Vec<u8>,
 }
 
-/// A writer or reader of its user.
+/// A user writer or reader.
 struct Endpoint {
     entity: Entity,
     topic: String,
     type_name: String,
-    /// The writers or readers of others that it has met, and where they are reached.
-    met: Vec<(Prefix, Entity, SocketAddrV4)>,
+    /// Matched writers or readers of other participants, and their addresses.
+    matched: Vec<(Prefix, Entity, SocketAddrV4)>,
     last: u64,
 }
 
-/// A writer of another that tells of endpoints.
-struct Teller {
+/// A discovery writer of another participant.
+struct DiscoveryWriter {
     prefix: Prefix,
     entity: Entity,
     address: SocketAddrV4,
@@ -75,23 +77,23 @@ struct Teller {
     acknowledgements: u32,
 }
 
-/// A reader of another that is told of endpoints.
-struct Told {
+/// A discovery reader of another participant.
+struct DiscoveryReader {
     prefix: Prefix,
     entity: Entity,
     address: SocketAddrV4,
     acknowledgements: u32,
 }
 
-/// See the module's documentation.
+/// The emulated participant.
 pub struct EmbeddedRtps {
     prefix: Prefix,
     ip: Ipv4Addr,
     mask: u32,
     participants: Vec<Prefix>,
-    tellers: Vec<Teller>,
-    told: Vec<Told>,
-    /// What it tells of its own endpoints, by the writer that tells it.
+    discovery_writers: Vec<DiscoveryWriter>,
+    discovery_readers: Vec<DiscoveryReader>,
+    /// The discovery data of its endpoints, by discovery writer.
     publications: Vec<Vec<u8>>,
     subscriptions: Vec<Vec<u8>>,
     writers: Vec<Endpoint>,
@@ -101,26 +103,26 @@ pub struct EmbeddedRtps {
     announce_at: Duration,
     heartbeat_at: Duration,
     out: VecDeque<Sent>,
-    /// Announcements that it dropped, and why.
+    /// Dropped announcements, with reasons.
     pub dropped: Vec<String>,
-    /// Messages that it received: topic and payload, encapsulation header first.
+    /// Received messages: topic and payload, encapsulation header first.
     pub received: Vec<(String, Vec<u8>)>,
-    /// Fragments and other submessages that it passed over.
-    pub passed_over: usize,
-    /// Datagrams that it could not hold whole.
+    /// Ignored fragments and other submessages.
+    pub ignored: usize,
+    /// Truncated datagrams.
     pub truncated: usize,
 }
 
 impl EmbeddedRtps {
-    /// One with a fixed prefix, at an address in a subnet of so many bits.
+    /// A participant with a fixed prefix, at an address in a subnet with a prefix of `bits` bits.
     pub fn new(ip: Ipv4Addr, bits: u32) -> Self {
         Self {
             prefix: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 4],
             ip,
             mask: u32::MAX << (32 - bits),
             participants: Vec::new(),
-            tellers: Vec::new(),
-            told: Vec::new(),
+            discovery_writers: Vec::new(),
+            discovery_readers: Vec::new(),
             publications: Vec::new(),
             subscriptions: Vec::new(),
             writers: Vec::new(),
@@ -132,17 +134,17 @@ impl EmbeddedRtps {
             out: VecDeque::new(),
             dropped: Vec::new(),
             received: Vec::new(),
-            passed_over: 0,
+            ignored: 0,
             truncated: 0,
         }
     }
 
-    /// Its ports: for discovery, and for its user.
+    /// Its ports: for discovery, and for user data.
     pub fn ports() -> [u16; 2] {
         [7410 + 2 * PARTICIPANT, 7411 + 2 * PARTICIPANT]
     }
 
-    /// Makes a best-effort writer, as `create_publisher` of mROS 2 does; its index.
+    /// Creates a best-effort writer, as `create_publisher` of mROS 2 does; returns its index.
     pub fn create_writer(&mut self, topic: &str, type_name: &str) -> usize {
         let entity = [0, 0, self.next_key(), 0x03];
         self.publications.push(self.endpoint_data(entity, topic, type_name, true));
@@ -150,7 +152,7 @@ impl EmbeddedRtps {
         self.writers.len() - 1
     }
 
-    /// Makes a best-effort reader.
+    /// Creates a best-effort reader.
     pub fn create_reader(&mut self, topic: &str, type_name: &str) {
         let entity = [0, 0, self.next_key(), 0x04];
         self.subscriptions.push(self.endpoint_data(entity, topic, type_name, false));
@@ -161,22 +163,22 @@ impl EmbeddedRtps {
         (self.writers.len() + self.readers.len() + 1) as u8
     }
 
-    /// True if a writer has met a reader, and a reader each topic's writer.
-    pub fn has_met(&self) -> bool {
-        self.writers.iter().chain(&self.readers).all(|endpoint| !endpoint.met.is_empty())
+    /// True if every writer has matched a reader, and every reader the writer of its topic.
+    pub fn has_matched(&self) -> bool {
+        self.writers.iter().chain(&self.readers).all(|endpoint| !endpoint.matched.is_empty())
     }
 
-    /// How many participants it knows.
+    /// Number of known participants.
     pub fn participants(&self) -> usize {
         self.participants.len()
     }
 
-    /// When [`EmbeddedRtps::handle_timeout`] is due, since it was started.
+    /// When [`EmbeddedRtps::handle_timeout`] is due, since the start.
     pub fn timeout(&self) -> Duration {
         self.announce_at.min(self.heartbeat_at)
     }
 
-    /// Announces itself and tells what it has, if that is due.
+    /// Announces itself and sends heartbeats, if that is due.
     pub fn handle_timeout(&mut self, now: Duration) {
         self.now = now;
         if self.announce_at <= now {
@@ -186,19 +188,19 @@ impl EmbeddedRtps {
         }
         if self.heartbeat_at <= now {
             self.heartbeat_at = now + HEARTBEAT_EVERY;
-            for index in 0..self.told.len() {
+            for index in 0..self.discovery_readers.len() {
                 self.send_heartbeat(index);
             }
             self.heartbeats += 1;
         }
     }
 
-    /// The next datagram to be sent.
+    /// The next datagram to send.
     pub fn poll_transmit(&mut self) -> Option<Sent> {
         self.out.pop_front()
     }
 
-    /// A datagram has come to one of its ports, or to the group.
+    /// Handles a datagram that arrived at one of its ports or at the group.
     pub fn handle_datagram(&mut self, datagram: &[u8]) {
         self.truncated += usize::from(datagram.len() > FIRST_BUFFER);
         let held = &datagram[..datagram.len().min(FIRST_BUFFER)];
@@ -217,7 +219,7 @@ impl EmbeddedRtps {
                     self.send_asked(prefix, (reader, writer), (base, asked), count);
                 }
                 Submessage::Passed => {}
-                Submessage::Unsupported => self.passed_over += 1,
+                Submessage::Unsupported => self.ignored += 1,
             }
         }
     }
@@ -226,15 +228,17 @@ impl EmbeddedRtps {
         if writer == PARTICIPANT_WRITER {
             return self.take_participant(payload);
         }
-        if let Some(teller) = self.tellers.iter_mut().find(|it| (it.prefix, it.entity) == (prefix, writer)) {
-            if teller.expected == number {
-                teller.expected += 1;
+        if let Some(found) =
+            self.discovery_writers.iter_mut().find(|it| (it.prefix, it.entity) == (prefix, writer))
+        {
+            if found.expected == number {
+                found.expected += 1;
                 self.take_endpoint(prefix, writer == PUBLICATIONS_WRITER, payload);
             }
             return;
         }
         let concerned = |of: &&Endpoint| match reader {
-            [0, 0, 0, 0] => of.met.iter().any(|met| (met.0, met.1) == (prefix, writer)),
+            [0, 0, 0, 0] => of.matched.iter().any(|matched| (matched.0, matched.1) == (prefix, writer)),
             reader => of.entity == reader,
         };
         if let Some(of) = self.readers.iter().find(concerned) {
@@ -252,14 +256,14 @@ impl EmbeddedRtps {
             Ok(None) => return,
             Err(why) => return self.dropped.push(why),
         };
-        // The original never comes out of a loop that it enters then.
+        // The original would loop forever.
         assert!(self.participants.len() < MOST_PARTICIPANTS, "one participant more than it can hold");
         self.participants.push(found.prefix);
         let Some(address) = found.address else { return };
         for (entity, bit) in [(PUBLICATIONS_WRITER, 2), (SUBSCRIPTIONS_WRITER, 4)] {
             if found.builtin & (1 << bit) != 0 {
                 let (prefix, expected, heartbeats) = (found.prefix, 1, 0);
-                self.tellers.push(Teller {
+                self.discovery_writers.push(DiscoveryWriter {
                     prefix,
                     entity,
                     address,
@@ -271,7 +275,12 @@ impl EmbeddedRtps {
         }
         for (entity, bit) in [(PUBLICATIONS_READER, 3), (SUBSCRIPTIONS_READER, 5)] {
             if found.builtin & (1 << bit) != 0 {
-                self.told.push(Told { prefix: found.prefix, entity, address, acknowledgements: 0 });
+                self.discovery_readers.push(DiscoveryReader {
+                    prefix: found.prefix,
+                    entity,
+                    address,
+                    acknowledgements: 0,
+                });
             }
         }
     }
@@ -287,16 +296,16 @@ impl EmbeddedRtps {
         let own = if is_writer { &mut self.readers } else { &mut self.writers };
         let matches = |own: &&mut Endpoint| (&own.topic, &own.type_name) == (&found.topic, &found.type_name);
         if let Some(own) = own.iter_mut().find(matches) {
-            // Where there is none it sends to an address of its own invention.
+            // Without one, the original uses this hard-coded address.
             let address = found.address.unwrap_or(SocketAddrV4::new(Ipv4Addr::new(192, 168, 0, 42), 7411));
-            own.met.push((prefix, found.entity, address));
+            own.matched.push((prefix, found.entity, address));
         }
     }
 
     /// Publishes a payload, encapsulation header first.
     pub fn publish(&mut self, writer: usize, payload: &[u8]) {
         self.writers[writer].last += 1;
-        for (_, reader, address) in self.writers[writer].met.clone() {
+        for (_, reader, address) in self.writers[writer].matched.clone() {
             let of = &self.writers[writer];
             let datagrams = self.sample((reader, of.entity), of.last, payload);
             let from = Self::ports()[1];
@@ -307,6 +316,6 @@ impl EmbeddedRtps {
 
 impl Endpoint {
     fn new(entity: Entity, topic: &str, type_name: &str) -> Self {
-        Self { entity, topic: topic.into(), type_name: type_name.into(), met: Vec::new(), last: 0 }
+        Self { entity, topic: topic.into(), type_name: type_name.into(), matched: Vec::new(), last: 0 }
     }
 }

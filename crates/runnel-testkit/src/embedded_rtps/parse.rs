@@ -1,10 +1,10 @@
-//! What it reads.
+//! Parsing of received submessages and parameter lists.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use super::{Entity, Prefix};
 
-/// A submessage that it knows.
+/// A submessage that it handles.
 pub(super) enum Submessage<'a> {
     Data {
         reader: Entity,
@@ -25,16 +25,16 @@ pub(super) enum Submessage<'a> {
         asked: Vec<u64>,
         count: u32,
     },
-    /// INFO_DST and INFO_TS.
+    /// INFO_DST and INFO_TS, which it ignores.
     Passed,
     Unsupported,
 }
 
-/// A participant as it announces itself.
+/// The announcement of a participant.
 pub(super) struct Participant {
     pub(super) prefix: Prefix,
     pub(super) builtin: u32,
-    /// The first of its addresses for discovery that is near.
+    /// The first discovery address in its subnet.
     pub(super) address: Option<SocketAddrV4>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Found {
     pub(super) address: Option<SocketAddrV4>,
 }
 
-/// Whose message it is, and its submessages.
+/// The sender's prefix, and the submessages.
 pub(super) fn header(datagram: &[u8]) -> Option<(Prefix, &[u8])> {
     let rest = datagram.strip_prefix(b"RTPS\x02")?;
     Some((rest.get(3..15)?.try_into().ok()?, &rest[15..]))
@@ -69,7 +69,7 @@ fn submessage(kind: u8, body: &[u8]) -> Option<Submessage<'_>> {
     let word = |at: usize| Some(u32::from_le_bytes(body.get(at..at + 4)?.try_into().ok()?));
     let number = |at: usize| Some((u64::from(word(at)?) << 32) | u64::from(word(at + 4)?));
     Some(match kind {
-        // It passes over inline QoS nowhere: what there is stands where it takes the payload to begin.
+        // It does not skip inline QoS, and takes it for the payload.
         0x15 => Submessage::Data {
             reader: entity(4)?,
             writer: entity(8)?,
@@ -116,7 +116,7 @@ fn parameters(payload: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// Reads an announcement: nothing if it is of somebody known, which it notices halfway.
+/// Parses an announcement; `None` for a known participant, which it notices halfway.
 pub(super) fn participant_of(
     payload: &[u8],
     known: &[Prefix],
@@ -140,7 +140,7 @@ pub(super) fn participant_of(
     Ok(Some(found))
 }
 
-/// Reads endpoint data; what it does not know it passes over.
+/// Parses endpoint data, ignoring unknown parameters.
 pub(super) fn endpoint_of(payload: &[u8], is_near: impl Fn(Ipv4Addr) -> bool) -> Option<Found> {
     let mut found = Found {
         prefix: [0; 12],

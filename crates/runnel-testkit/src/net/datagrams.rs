@@ -1,18 +1,18 @@
-//! Datagram sockets: what is sent arrives once and alone, or is lost where a host is cut off. Where nobody takes it,
-//! the sender is told, as ICMP does.
+//! Datagram sockets. A datagram arrives once, or is lost where a host is disconnected. Without a receiver, the sender
+//! gets an error, as by ICMP.
 
 use std::net::{IpAddr, SocketAddr};
 
 use runnel_ros1::net::ConnId;
 
-use super::notice::Notice;
-use super::wire::Happening;
+use super::connection_event::ConnectionEvent;
+use super::wire::NetEvent;
 use super::{App, Net, Socket};
 
-/// What a system says when nobody takes a datagram.
+/// The system's error when no socket receives a datagram.
 const UNREACHABLE: &str = "Connection refused (os error 111)";
 
-/// What a system says when there are no sockets to be had.
+/// The system's error when no socket can be opened.
 const EXHAUSTED: &str = "Too many open files (os error 24)";
 
 /// One socket.
@@ -23,17 +23,17 @@ pub(super) struct DatagramSocket {
 }
 
 impl Net {
-    /// Lets programs of a host open no datagram sockets from now on, or again.
+    /// Sets whether programs of a host can open datagram sockets.
     pub fn refuse_datagram_sockets(&mut self, host: &str, refuse: bool) {
         self.host(host).no_datagrams = refuse;
     }
 
-    /// How many datagram sockets a program has.
+    /// Number of datagram sockets of a program.
     pub fn datagram_sockets(&self, app: App) -> usize {
         self.datagrams.keys().filter(|(owner, _)| *owner == app).count()
     }
 
-    /// Opens a datagram socket for a scripted peer, that receives from anybody; and its port.
+    /// Opens an unconnected datagram socket for a scripted peer; returns it with its port.
     pub fn open_datagrams(&mut self, app: App) -> (Socket, u16) {
         let socket = self.raw_socket(app);
         let address = self.address(app);
@@ -47,49 +47,49 @@ impl Net {
         let (app, conn, bytes) = (from.app, from.conn, bytes.to_vec());
         let to = SocketAddr::new(ip, port);
         let at = self.now + self.latency();
-        self.schedule(at, Happening::Datagram { app, conn, to, bytes });
+        self.schedule(at, NetEvent::Datagram { app, conn, to, bytes });
     }
 
     pub(super) fn open_datagram(&mut self, app: App, conn: ConnId, to: Option<SocketAddr>) {
         let host = self.running[app.0].host.clone();
         if self.host(&host).no_datagrams {
             self.opening.insert((app, conn));
-            return self.schedule(self.now, Happening::NotOpened { app, conn, why: EXHAUSTED });
+            return self.schedule(self.now, NetEvent::NotOpened { app, conn, why: EXHAUSTED });
         }
         let address = self.address(app);
         self.note(format!("{} has a datagram socket at {address}", self.running[app.0].name));
         self.datagrams.insert((app, conn), DatagramSocket { address, to });
-        self.schedule(self.now, Happening::Bound { app, conn, port: address.port() });
+        self.schedule(self.now, NetEvent::Bound { app, conn, port: address.port() });
     }
 
-    /// Sends on a connected datagram socket; false if it is none.
+    /// Sends on a connected datagram socket; false if it is not one.
     pub(super) fn send_on_datagrams(&mut self, app: App, conn: ConnId, bytes: &[u8]) -> bool {
         let Some(to) = self.datagrams.get(&(app, conn)).and_then(|socket| socket.to) else { return false };
         let at = self.now + self.latency();
-        self.schedule(at, Happening::Datagram { app, conn, to, bytes: bytes.to_vec() });
+        self.schedule(at, NetEvent::Datagram { app, conn, to, bytes: bytes.to_vec() });
         true
     }
 
     pub(super) fn bound(&mut self, app: App, conn: ConnId, port: u16) {
         if self.datagrams.contains_key(&(app, conn)) {
-            self.notify(app, Notice::Bound { conn, port });
+            self.notify(app, ConnectionEvent::Bound { conn, port });
         }
     }
 
-    /// A datagram reaches the host that it goes to.
+    /// Delivers a datagram at its destination host.
     pub(super) fn datagram_arrives(&mut self, app: App, conn: ConnId, to: SocketAddr, bytes: Vec<u8>) {
         let taker = self.datagrams.iter().find(|(_, socket)| socket.address == to).map(|(key, _)| *key);
         match taker {
-            Some((app, conn)) => self.notify(app, Notice::Data { conn, bytes }),
+            Some((app, conn)) => self.notify(app, ConnectionEvent::Data { conn, bytes }),
             None if self.datagrams.contains_key(&(app, conn)) => {
-                self.notify(app, Notice::Closed { conn, why: Some(UNREACHABLE.to_owned()) });
+                self.notify(app, ConnectionEvent::Closed { conn, why: Some(UNREACHABLE.to_owned()) });
                 self.datagrams.remove(&(app, conn));
             }
             None => {}
         }
     }
 
-    /// The host that has an address.
+    /// The host with this address.
     pub(super) fn host_at(&self, ip: IpAddr) -> Option<&str> {
         let is_it = |(_, host): &(&String, &super::Host)| IpAddr::from([10, 0, 0, host.number]) == ip;
         self.hosts.iter().find(is_it).map(|(name, _)| name.as_str())

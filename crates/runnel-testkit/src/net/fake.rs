@@ -1,4 +1,4 @@
-//! Scripted peers: they call, answer calls as the test says, and send and take raw bytes.
+//! Scripted peers: they make calls, answer calls as the test specifies, and exchange raw bytes.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,18 +14,18 @@ use runnel_ros1::xmlrpc::{Fault, Value};
 use super::program::Program;
 use super::{App, Net, secs};
 
-/// A call that a scripted peer got.
+/// A call that a scripted peer received.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FakeCall {
-    /// When.
+    /// The time of arrival.
     pub at: Instant,
     /// The method.
     pub method: String,
-    /// What with.
+    /// Its parameters.
     pub params: Vec<Value>,
 }
 
-/// A scripted peer's end of a connection of raw bytes.
+/// A scripted peer's end of a raw connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Socket {
     pub(super) app: App,
@@ -41,7 +41,7 @@ pub(super) struct Fake {
     calls: Vec<FakeCall>,
     replies: BTreeMap<CallId, Result<Value, CallError>>,
     raw: BTreeMap<ConnId, Raw>,
-    /// Raw connections that others opened, oldest first.
+    /// Raw connections opened by other programs, oldest first.
     accepted: Vec<ConnId>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Fake {
 struct Raw {
     connected: bool,
     received: Vec<u8>,
-    /// The other side sends nothing more, or the connection is broken.
+    /// The peer sends nothing more, or the connection is broken.
     over: bool,
 }
 
@@ -112,20 +112,20 @@ impl Fake {
             RpcEvent::Answered { call, result } => {
                 self.replies.insert(call, result);
             }
-            RpcEvent::KeptLost | RpcEvent::Refused { .. } => {}
+            RpcEvent::KeptConnectionLost | RpcEvent::Refused { .. } => {}
         }
         true
     }
 }
 
 impl Net {
-    /// Starts a scripted peer on a host. It listens nowhere ([`Net::open_door`]: [`Port::Rpc`] for calls,
+    /// Starts a scripted peer on a host. It listens on no port (see [`Net::listen`]: [`Port::Rpc`] for calls,
     /// [`Port::Tcpros`] for raw bytes), and answers every call with `[1, '', 0]`.
     pub fn fake(&mut self, name: &str, host: &str) -> App {
         self.start(name, host, &[], Program::Fake(Box::new(Fake::new())))
     }
 
-    /// Says how a scripted peer answers calls of these methods with these parameters: `None` is silence.
+    /// Sets how a scripted peer answers a call of this method with these parameters; `None` is no answer.
     pub fn answer_with(
         &mut self,
         app: App,
@@ -134,15 +134,15 @@ impl Net {
         self.fake_mut(app).answers = Box::new(answers);
     }
 
-    /// The calls that a scripted peer got, from the first.
+    /// The calls that a scripted peer received, oldest first.
     pub fn calls(&self, app: App) -> &[FakeCall] {
         &self.fake_of(app).calls
     }
 
-    /// Lets a scripted peer call a method of a server, and waits for what comes of it, at most a minute.
+    /// Makes a scripted peer call a server, and waits for the result, at most a minute.
     ///
     /// # Errors
-    /// As the call failed.
+    /// When the call fails.
     pub fn call(&mut self, app: App, to: &str, method: &str, params: &[Value]) -> Result<Value, CallError> {
         let to = Uri::parse(to).expect("an address");
         let (now, options) =
@@ -153,20 +153,20 @@ impl Net {
         self.fake_mut(app).replies.remove(&call).expect("the reply that was waited for")
     }
 
-    /// Lets a scripted peer connect, and waits until it is.
+    /// Connects a scripted peer, and waits until the connection is open.
     ///
     /// # Panics
-    /// When it is not within 10 s.
-    pub fn dial(&mut self, app: App, host: &str, port: u16) -> Socket {
-        let socket = self.begin_dial(app, host, port);
+    /// When it is not open within 10 s.
+    pub fn connect_socket(&mut self, app: App, host: &str, port: u16) -> Socket {
+        let socket = self.begin_connect(app, host, port);
         self.run_until("the socket is connected", secs(10), |net| {
             net.raw(socket).is_some_and(|raw| raw.connected)
         });
         socket
     }
 
-    /// Lets a scripted peer begin to connect.
-    pub fn begin_dial(&mut self, app: App, host: &str, port: u16) -> Socket {
+    /// Starts to connect a scripted peer.
+    pub fn begin_connect(&mut self, app: App, host: &str, port: u16) -> Socket {
         let fake = self.fake_mut(app);
         let conn = fake.rpc.new_conn_id();
         fake.raw.insert(conn, Raw::default());
@@ -174,7 +174,7 @@ impl Net {
         Socket { app, conn }
     }
 
-    /// A raw end of a scripted peer that needs no opening.
+    /// A raw connection of a scripted peer that is not yet opened.
     pub(super) fn raw_socket(&mut self, app: App) -> Socket {
         let fake = self.fake_mut(app);
         let conn = fake.rpc.new_conn_id();
@@ -182,14 +182,14 @@ impl Net {
         Socket { app, conn }
     }
 
-    /// Waits for the next raw connection to a scripted peer that was not waited for yet, at most a minute.
+    /// Waits for the next raw connection to a scripted peer, at most a minute.
     pub fn accept_socket(&mut self, app: App) -> Socket {
         self.run_until("somebody connects", secs(60), |net| !net.fake_of(app).accepted.is_empty());
         let conn = self.fake_mut(app).accepted.remove(0);
         Socket { app, conn }
     }
 
-    /// How many raw connections to a scripted peer were not waited for yet.
+    /// Number of raw connections to a scripted peer that were not accepted yet.
     pub fn accepted_count(&self, app: App) -> usize {
         self.fake_of(app).accepted.len()
     }
@@ -205,7 +205,7 @@ impl Net {
         self.write(socket, &header.emit());
     }
 
-    /// Sends nothing more, but still reads.
+    /// Ends sending, but still receives.
     pub fn finish_writing(&mut self, socket: Socket) {
         if let Some(&(wire, side)) = self.ends.get(&(socket.app, socket.conn)) {
             self.finish(wire, side);
@@ -213,24 +213,24 @@ impl Net {
     }
 
     /// Closes a socket.
-    pub fn hang_up(&mut self, socket: Socket) {
+    pub fn close_socket(&mut self, socket: Socket) {
         self.close(socket.app, socket.conn);
         if let Some(raw) = self.fake_mut(socket.app).raw.get_mut(&socket.conn) {
             raw.over = true;
         }
     }
 
-    /// All that has come in on a socket.
+    /// All bytes received on a socket.
     pub fn received(&self, socket: Socket) -> &[u8] {
         self.raw(socket).map_or(&[], |raw| &raw.received)
     }
 
-    /// Whether the other side has closed a socket or broken it off.
+    /// Whether the peer has closed or broken the connection.
     pub fn is_over(&self, socket: Socket) -> bool {
         self.raw(socket).is_none_or(|raw| raw.over)
     }
 
-    /// The length-led pieces that have come in whole on a socket: a header, then messages.
+    /// The complete length-prefixed frames received on a socket: a header, then messages.
     pub fn pieces_received(&self, socket: Socket) -> Vec<Vec<u8>> {
         let (mut reader, mut bytes) = (FrameReader::new(1 << 24), self.received(socket));
         let mut pieces = Vec::new();
@@ -240,7 +240,7 @@ impl Net {
         pieces
     }
 
-    /// The connection header that has come in on a socket, if it is whole.
+    /// The connection header received on a socket, if it is complete.
     pub fn header_received(&self, socket: Socket) -> Option<ConnectionHeader> {
         let pieces = self.pieces_received(socket);
         pieces.first().map(|bytes| ConnectionHeader::parse(bytes).expect("a connection header"))

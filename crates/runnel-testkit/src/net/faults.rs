@@ -1,4 +1,4 @@
-//! What can go wrong: programs that die or stop, connections that break, hosts that cannot be reached.
+//! Faults: programs that die or stop, connections that break, hosts that are unreachable.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::wire::{RESET, Wire, WireId};
 use super::{App, Net};
 
 impl Net {
-    /// Kills a program, as SIGKILL does: its system closes its connections.
+    /// Kills a program, as SIGKILL does: the system closes its connections.
     pub fn kill(&mut self, app: App) {
         self.end_program(app, "is killed");
     }
@@ -28,41 +28,41 @@ impl Net {
         conns.into_iter().for_each(|(_, conn)| self.close(app, conn));
     }
 
-    /// Stops a program, as SIGSTOP does: its connections stand, and it does nothing.
+    /// Stops a program, as SIGSTOP does: its connections stay open.
     pub fn stall(&mut self, app: App) {
         self.note(format!("{} stalls", self.running[app.0].name));
         self.running[app.0].stalled = true;
     }
 
-    /// Lets a stopped program go on.
+    /// Resumes a stopped program.
     pub fn resume(&mut self, app: App) {
         self.note(format!("{} goes on", self.running[app.0].name));
         self.running[app.0].stalled = false;
-        self.tell_backlog(app);
+        self.deliver_backlog(app);
         self.pump(app);
     }
 
-    /// Cuts a host off: what is sent to it or from it is under way until the host is mended.
-    pub fn cut(&mut self, host: &str) {
+    /// Disconnects a host: segments from and to it are held until [`Net::reconnect_host`].
+    pub fn disconnect_host(&mut self, host: &str) {
         self.note(format!("{host} is cut off"));
-        self.host(host).dark = true;
+        self.host(host).is_disconnected = true;
     }
 
-    /// Joins a host again: what was held up arrives soon, in order on each connection.
-    pub fn mend(&mut self, host: &str) {
+    /// Reconnects a host. Held segments arrive soon, in order on each connection.
+    pub fn reconnect_host(&mut self, host: &str) {
         self.note(format!("{host} is joined again"));
-        self.host(host).dark = false;
+        self.host(host).is_disconnected = false;
         let mut at = self.now;
         for happening in std::mem::take(&mut self.held) {
-            // One order for all keeps that of each connection.
+            // One order for all segments preserves that of each connection.
             at += Duration::from_nanos(self.rng.below(1_000_000) as u64);
             self.schedule(at, happening);
         }
-        // What is sent meanwhile comes behind.
+        // Later segments must follow.
         self.wires.values_mut().for_each(|line| line.nothing_before(at));
     }
 
-    /// Breaks every connection between two programs that goes to such a port; how many those were.
+    /// Breaks all connections between two programs to a port of this kind; returns their number.
     pub fn break_links(&mut self, a: App, b: App, kind: Port) -> usize {
         let between = |apps: [App; 2]| apps == [a, b] || apps == [b, a];
         let wires = self.wires_where(|line, apps| line.kind == kind && between(apps));
@@ -70,7 +70,7 @@ impl Net {
         wires.len()
     }
 
-    /// Breaks one connection, whichever; false if there is none.
+    /// Breaks a random connection; false if there is none.
     pub fn break_any(&mut self) -> bool {
         let wires = self.wires_where(|_, _| true);
         let Some(wire) = self.rng.pick(&wires).copied() else { return false };
@@ -79,14 +79,14 @@ impl Net {
         true
     }
 
-    /// How many connections between two programs go to such a port.
+    /// Number of connections between two programs to a port of this kind.
     pub fn count_links(&self, a: App, b: App, kind: Port) -> usize {
         let between = |apps: [App; 2]| apps == [a, b] || apps == [b, a];
         self.wires_where(|line, apps| line.kind == kind && between(apps)).len()
     }
 
-    /// Says of every program that runs where its connections and those of the network differ: a connection that
-    /// the engine has forgotten without closing it, or one that it thinks open and is not.
+    /// Lists, for every running program, differences between its connections and those of the network: connections
+    /// that the engine forgot without closing, or takes for open.
     pub fn leaks(&self) -> Vec<String> {
         let mut leaks = Vec::new();
         for (index, running) in self.running.iter().enumerate().filter(|(_, running)| running.alive) {

@@ -1,9 +1,8 @@
-//! A virtual network: hosts, listeners and connections between engines, on a clock that only the test turns.
+//! Virtual network: hosts, listeners and connections between engines, on a clock that the test advances.
 //!
-//! Programs run on named hosts: ROS 1 nodes with the data plane that a driver would give them ([`Net::node`]),
-//! masters ([`Net::master`]), and scripted peers that send and answer what a test says ([`Net::fake`]). What they
-//! send arrives after the time, and in the pieces, that the [`Weather`] says. Nothing reads a real clock; equal
-//! seeds give equal runs. When a test fails, the last happenings are printed.
+//! Programs run on named hosts: ROS 1 nodes with the data plane of a driver ([`Net::node`]), masters
+//! ([`Net::master`]), and scripted peers ([`Net::fake`]). Bytes arrive after the delay, and in the pieces, that
+//! [`Conditions`] specifies. No real clock is read; equal seeds give equal runs. A failed test prints the last events.
 //!
 //! ```
 //! use runnel_testkit::net::{Net, secs};
@@ -12,25 +11,25 @@
 //! let (talker, listener) = (net.node("/talker", "a"), net.node("/listener", "b"));
 //! net.advertise(talker, "/chatter");
 //! net.subscribe(listener, "/chatter");
-//! net.run_until("they meet", secs(1), |net| net.publishers(listener, "/chatter") == ["/talker"]);
+//! net.run_until("they are linked", secs(1), |net| net.publishers(listener, "/chatter") == ["/talker"]);
 //! net.publish(talker, "/chatter", "hello");
-//! net.run_until("it is heard", secs(1), |net| net.heard(listener) == ["hello"]);
+//! net.run_until("the message arrives", secs(1), |net| net.received_texts(listener) == ["hello"]);
 //! ```
 //!
-//! What is left out of TCP: windows (a stopped program's peers send on without end), time-outs of the kernel
-//! (what a host that is cut off was sent arrives when it is mended, however late), and lost names of hosts.
+//! Not modelled: TCP windows (the peers of a stopped program can send without end), kernel time-outs (bytes to a
+//! disconnected host arrive after any time), and lost host names.
 
+mod conditions;
+mod connection_event;
 mod datagrams;
 mod fake;
 mod faults;
 mod node;
-mod notice;
 mod peers;
 mod program;
 mod rng;
 mod service;
 mod trace;
-mod weather;
 mod wire;
 
 #[cfg(test)]
@@ -44,65 +43,65 @@ use runnel_core::time::Instant;
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::Port;
 
+pub use conditions::{Conditions, Split};
 pub use fake::{FakeCall, Socket};
-pub use node::{Heard, text_topic};
+pub use node::{ReceivedMessage, text_topic};
 pub use peers::{FakePublisher, answer, publisher_header, subscriber_header, texts};
 pub use rng::Rng;
 pub use service::{Answer, CallFailure, FAIL, SILENCE, text_service};
-pub use weather::{Split, Weather};
 
 use datagrams::DatagramSocket;
 use program::{Program, Running};
 use trace::Trace;
-use wire::{Happening, Side, Wire, WireId};
+use wire::{NetEvent, Side, Wire, WireId};
 
 /// The port of masters.
 pub const MASTER_PORT: u16 = 11311;
 
-/// The first port that programs are given on a host.
+/// The first port assigned on a host.
 const FIRST_PORT: u16 = 40_000;
 
-/// How often programs may be woken at one moment before that is called an endless loop.
+/// Wake-ups at one moment after which the network reports an endless loop.
 const WAKES_AT_ONCE: u32 = 10_000;
 
-/// One program, running or ended.
+/// A program, running or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct App(usize);
 
-/// That many seconds.
+/// A duration in seconds.
 pub fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// That many milliseconds.
+/// A duration in milliseconds.
 pub fn millis(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// That many microseconds.
+/// A duration in microseconds.
 pub fn micros(microseconds: u64) -> Duration {
     Duration::from_micros(microseconds)
 }
 
-/// The network and all that runs in it.
+/// The network and all its programs.
 pub struct Net {
     now: Instant,
-    /// What the network, and the test, draw from.
+    /// Random numbers of the network and the test.
     pub rng: Rng,
-    /// How segments are carried from now on.
-    pub weather: Weather,
+    /// Conditions for later segments.
+    pub conditions: Conditions,
     hosts: BTreeMap<String, Host>,
     running: Vec<Running>,
     doors: BTreeMap<(String, u16), (App, Port)>,
     wires: BTreeMap<WireId, Wire>,
     ends: BTreeMap<(App, ConnId), (WireId, Side)>,
     datagrams: BTreeMap<(App, ConnId), DatagramSocket>,
-    /// Connections that are being opened.
+    /// Connections being opened.
     opening: BTreeSet<(App, ConnId)>,
-    agenda: BTreeMap<(Instant, u64), Happening>,
-    /// What waits until a host is mended.
-    held: Vec<Happening>,
-    happenings: u64,
+    agenda: BTreeMap<(Instant, u64), NetEvent>,
+    /// Events held for disconnected hosts.
+    held: Vec<NetEvent>,
+    event_count: u64,
     wakes_at_once: u32,
     trace: Trace,
 }
@@ -112,18 +111,18 @@ pub struct Net {
 struct Host {
     number: u8,
     next_port: u16,
-    dark: bool,
-    /// Datagram sockets are not to be had.
+    is_disconnected: bool,
+    /// Datagram sockets cannot be opened.
     no_datagrams: bool,
 }
 
 impl Net {
-    /// A calm network without hosts.
+    /// A network with calm conditions and without hosts.
     pub fn new(seed: u64) -> Self {
         Self {
             now: Instant(1_000_000_000),
             rng: Rng::new(seed),
-            weather: Weather::calm(),
+            conditions: Conditions::calm(),
             hosts: BTreeMap::new(),
             running: Vec::new(),
             doors: BTreeMap::new(),
@@ -133,32 +132,32 @@ impl Net {
             opening: BTreeSet::new(),
             agenda: BTreeMap::new(),
             held: Vec::new(),
-            happenings: 0,
+            event_count: 0,
             wakes_at_once: 0,
             trace: Trace::default(),
         }
     }
 
-    /// The time in the network.
+    /// The current time of the network.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// Lets the next thing happen, and time pass up to it. False if nothing is awaited.
+    /// Processes the next event, and advances the clock to it. False if there is none.
     pub fn step(&mut self) -> bool {
         let Some(at) = self.next_time() else { return false };
         self.turn_clock(at);
         match self.agenda.first_entry().filter(|entry| entry.key().0 <= at) {
             Some(entry) => {
                 let happening = entry.remove();
-                self.happen(happening);
+                self.process_event(happening);
             }
             None => self.wake_programs(),
         }
         true
     }
 
-    /// Lets everything happen that does until `time` has passed.
+    /// Processes all events until `time` has passed.
     pub fn run_for(&mut self, time: Duration) {
         let end = self.now + time;
         while self.next_time().is_some_and(|at| at <= end) {
@@ -167,10 +166,10 @@ impl Net {
         self.turn_clock(end);
     }
 
-    /// Lets things happen until a condition is met; how long that took.
+    /// Processes events until a condition is met; returns the time that this took.
     ///
     /// # Panics
-    /// When it is not met within that time of the network.
+    /// When it is not met within that time.
     #[track_caller]
     pub fn run_until(&mut self, what: &str, within: Duration, mut met: impl FnMut(&Net) -> bool) -> Duration {
         let (start, end) = (self.now, self.now + within);
@@ -182,32 +181,32 @@ impl Net {
         self.now.since(start)
     }
 
-    /// Lets everything arrive that is under way, and what follows from it, but no timer run out.
+    /// Processes everything in transit and its consequences, but no timer.
     pub fn settle(&mut self) {
         while let Some(entry) = self.agenda.first_entry() {
             let at = entry.key().0;
             let happening = entry.remove();
             self.turn_clock(at);
-            self.happen(happening);
+            self.process_event(happening);
         }
     }
 
-    /// How often a program was woken by a timer of its own.
+    /// Timer wake-ups of a program.
     pub fn wakes(&self, app: App) -> u64 {
         self.running[app.0].wakes
     }
 
-    /// Whether a program runs.
+    /// Whether a program is running.
     pub fn is_running(&self, app: App) -> bool {
         self.running[app.0].alive
     }
 
-    /// Adds a line to what is printed when the test fails.
+    /// Adds a line to the trace that a failed test prints.
     pub fn note(&mut self, line: impl Into<String>) {
         self.trace.note(self.now, line.into());
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     fn next_time(&self) -> Option<Instant> {
         let arrival = self.agenda.first_key_value().map(|((at, _), _)| *at);
         let due = self.running.iter().filter_map(Running::poll_timeout);
@@ -236,7 +235,7 @@ impl Net {
         }
     }
 
-    /// Does what a program wants done with its connections, and takes what it tells, until it rests.
+    /// Carries out a program's socket operations and takes its events, until it has none.
     fn pump(&mut self, app: App) {
         loop {
             while let Some(transmit) = self.running[app.0].program.poll_transmit() {
@@ -256,7 +255,7 @@ impl Net {
         self.host(host);
         let app = App(self.running.len());
         self.running.push(Running::new(name, host, program));
-        doors.iter().for_each(|(port, kind)| self.open_door(app, *port, *kind));
+        doors.iter().for_each(|(port, kind)| self.listen(app, *port, *kind));
         self.note(format!("{name} starts on {host}"));
         self.pump(app);
         app
@@ -265,19 +264,19 @@ impl Net {
     /// Lets a program listen at a port of its host.
     ///
     /// # Panics
-    /// When another listens there.
-    pub fn open_door(&mut self, app: App, port: u16, kind: Port) {
+    /// When another program listens there.
+    pub fn listen(&mut self, app: App, port: u16, kind: Port) {
         let host = self.running[app.0].host.clone();
         let before = self.doors.insert((host, port), (app, kind));
         assert!(before.is_none_or(|(owner, _)| owner == app), "port {port} is taken");
     }
 
-    /// Lets nobody listen at a port of a program's host any more: who connects is refused.
-    pub fn close_door(&mut self, app: App, port: u16) {
+    /// Stops listening at a port of a program's host: connections are refused.
+    pub fn stop_listening(&mut self, app: App, port: u16) {
         self.doors.remove(&(self.running[app.0].host.clone(), port));
     }
 
-    /// A port of a host that nobody was given before.
+    /// An unused port of a host.
     pub fn free_port(&mut self, host: &str) -> u16 {
         let host = self.host(host);
         host.next_port += 1;
@@ -286,7 +285,7 @@ impl Net {
 
     fn host(&mut self, name: &str) -> &mut Host {
         let number = self.hosts.len() as u8 + 1;
-        let new = || Host { number, next_port: FIRST_PORT, dark: false, no_datagrams: false };
+        let new = || Host { number, next_port: FIRST_PORT, is_disconnected: false, no_datagrams: false };
         self.hosts.entry(name.to_owned()).or_insert_with(new)
     }
 
@@ -297,8 +296,8 @@ impl Net {
         SocketAddr::from(([10, 0, 0, self.host(&host).number], port))
     }
 
-    fn is_dark(&self, host: &str) -> bool {
-        self.hosts.get(host).is_some_and(|host| host.dark)
+    fn is_host_disconnected(&self, host: &str) -> bool {
+        self.hosts.get(host).is_some_and(|host| host.is_disconnected)
     }
 }
 

@@ -1,5 +1,4 @@
-//! Nodes in a network, with the data plane that a driver gives them: once both headers are good, the messages of a
-//! link pass here.
+//! ROS 1 nodes in a network, with a driver's data plane: after the handshake, this module transfers the messages.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -18,12 +17,12 @@ use super::program::Program;
 use super::service::Services;
 use super::{App, MASTER_PORT, Net};
 
-/// A message that a node got.
+/// A message that a node received.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct ReceivedMessage {
     /// The topic.
     pub topic: String,
-    /// The publisher's node.
+    /// The publisher's node name.
     pub publisher: String,
     /// The message, without its length.
     pub message: Vec<u8>,
@@ -34,12 +33,12 @@ pub(super) struct NodeProgram {
     pub(super) node: Node,
     inputs: BTreeMap<ConnId, Input>,
     outputs: BTreeMap<ConnId, Output>,
-    /// Publishers of this process, by topic and URI.
+    /// Publishers of the same process, by topic and URI.
     locals: BTreeSet<(String, String)>,
     latching: BTreeSet<String>,
-    /// The last message of latching topics.
+    /// The last message of each latched topic.
     latched: BTreeMap<String, Vec<u8>>,
-    heard: Vec<Heard>,
+    heard: Vec<ReceivedMessage>,
     events: Vec<NodeEvent>,
     services: Services,
     outbox: VecDeque<Transmit>,
@@ -53,7 +52,7 @@ struct Input {
     stats: Arc<LinkStats>,
 }
 
-/// What cuts messages from what comes.
+/// Splits received bytes into messages.
 enum Reader {
     Stream(FrameReader),
     Datagrams(Reassembler),
@@ -66,7 +65,7 @@ struct Output {
     stats: Arc<LinkStats>,
 }
 
-/// A topic of `std_msgs/String`, not latching.
+/// A topic of `std_msgs/String`, not latched.
 pub fn text_topic(topic: &str) -> TopicSpec {
     TopicSpec {
         topic: topic.to_owned(),
@@ -143,7 +142,7 @@ impl NodeProgram {
         true
     }
 
-    /// Does what the services want done, and tells the engine of the connections and links that end with it.
+    /// Carries out the operations of the services, and reports ended connections and links to the engine.
     fn follow_services(&mut self, now: Instant, transmits: Vec<Transmit>) {
         for transmit in transmits {
             let closed = match transmit {
@@ -184,13 +183,13 @@ impl NodeProgram {
         }
     }
 
-    /// Cuts messages from what came from a publisher; one that announces too much is left.
+    /// Splits bytes from a publisher into messages; a publisher of too long ones is disconnected.
     fn read(&mut self, now: Instant, conn: ConnId, mut bytes: &[u8]) {
         let Some(input) = self.inputs.get_mut(&conn) else { return };
         let Input { topic, publisher, reader, stats } = input;
         let mut hear = |message: Vec<u8>| {
             stats.count(1, message.len() as u64 + 4);
-            self.heard.push(Heard { topic: topic.clone(), publisher: publisher.clone(), message });
+            self.heard.push(ReceivedMessage { topic: topic.clone(), publisher: publisher.clone(), message });
         };
         let reader = match reader {
             Reader::Stream(reader) => reader,
@@ -226,7 +225,7 @@ impl NodeProgram {
         if let Some(output) = self.outputs.get_mut(&conn) {
             output.stats.count(1, bytes.len() as u64);
             if let Some(fragmenter) = &mut output.datagrams {
-                let cut = fragmenter.cut(message).expect("messages of tests are short");
+                let cut = fragmenter.fragment(message).expect("messages of tests are short");
                 let datagrams = cut.map(|(head, part)| [head.as_ref(), part].concat());
                 let send = |bytes| Transmit::Send { conn, bytes };
                 return self.outbox.extend(datagrams.map(send));
@@ -237,13 +236,13 @@ impl NodeProgram {
 }
 
 impl Net {
-    /// Starts a node on a host, for the master on the host `hub`.
+    /// Starts a node on a host, with the master on host `hub`.
     pub fn node(&mut self, name: &str, host: &str) -> App {
         let config = self.node_config(name, host);
         self.start_node(config)
     }
 
-    /// What [`Net::node`] would start: ports of its own, the master on the host `hub`, default limits.
+    /// The configuration that [`Net::node`] uses: its own ports, the master on host `hub`, default limits.
     pub fn node_config(&mut self, name: &str, host: &str) -> NodeConfig {
         let master = Uri::parse(&format!("http://hub:{MASTER_PORT}/")).expect("an address");
         NodeConfig {
@@ -259,8 +258,7 @@ impl Net {
         }
     }
 
-    /// Starts a node that listens where its configuration says. Its name in traces carries a number when it is not
-    /// the first of its name.
+    /// Starts a node with this configuration. Its name in the trace has a number if it is not the first of its name.
     pub fn start_node(&mut self, config: NodeConfig) -> App {
         self.host("hub");
         let twins = self
@@ -277,12 +275,12 @@ impl Net {
     /// The engine of a node.
     ///
     /// # Panics
-    /// When the program is none.
+    /// When the program is not a node.
     pub fn node_of(&self, app: App) -> &Node {
         &self.node_program(app).node
     }
 
-    /// Does something with the engine of a node, and what follows from it.
+    /// Runs `act` on the engine of a node, and processes the consequences.
     pub fn with_node<T>(&mut self, app: App, act: impl FnOnce(&mut Node, Instant) -> T) -> T {
         let now = self.now;
         let result = act(&mut self.node_program_mut(app).node, now);
@@ -290,12 +288,12 @@ impl Net {
         result
     }
 
-    /// Lets a node publish texts on a topic.
+    /// Makes a node publish a topic of texts.
     pub fn advertise(&mut self, app: App, topic: &str) {
         self.advertise_as(app, text_topic(topic));
     }
 
-    /// Lets a node publish a topic.
+    /// Makes a node publish a topic.
     ///
     /// # Panics
     /// When it publishes the topic with another type.
@@ -306,12 +304,12 @@ impl Net {
         self.with_node(app, |node, now| node.advertise(now, spec)).expect("one type for the topic");
     }
 
-    /// Lets a node subscribe to texts on a topic.
+    /// Makes a node subscribe to a topic of texts.
     pub fn subscribe(&mut self, app: App, topic: &str) {
         self.subscribe_as(app, text_topic(topic));
     }
 
-    /// Lets a node subscribe to a topic.
+    /// Makes a node subscribe to a topic.
     ///
     /// # Panics
     /// When it subscribes to the topic with another type.
@@ -319,20 +317,19 @@ impl Net {
         self.with_node(app, |node, now| node.subscribe(now, spec)).expect("one type for the topic");
     }
 
-    /// Lets a node unregister everything and end.
+    /// Makes a node unregister everything and end.
     pub fn stop(&mut self, app: App) {
         self.with_node(app, |node, now| node.begin_close(now));
     }
 
-    /// Sends a message on all links of a topic of a node, and hands it to nodes that have joined it as of their own
-    /// process.
+    /// Publishes a message on all links of a node's topic, and to nodes of the same process.
     pub fn publish(&mut self, app: App, topic: &str, message: &str) {
         self.note(format!("{} publishes {message} on {topic}", self.running[app.0].name));
         self.node_program_mut(app).publish(topic, message.as_bytes());
         self.pump(app);
         let (publisher, uri) = (self.node_of(app).name().to_owned(), self.node_of(app).uri());
         let key = (topic.to_owned(), uri);
-        let heard = Heard { topic: topic.to_owned(), publisher, message: message.into() };
+        let heard = ReceivedMessage { topic: topic.to_owned(), publisher, message: message.into() };
         for running in &mut self.running {
             if let Program::Node(program) = &mut running.program
                 && program.locals.contains(&key)
@@ -342,26 +339,26 @@ impl Net {
         }
     }
 
-    /// The texts that a node got, on all topics, in the order of their arrival.
-    pub fn heard(&self, app: App) -> Vec<String> {
-        self.heard_messages(app)
+    /// The texts that a node received, on all topics, in order of arrival.
+    pub fn received_texts(&self, app: App) -> Vec<String> {
+        self.received_messages(app)
             .iter()
             .map(|heard| String::from_utf8_lossy(&heard.message).into_owned())
             .collect()
     }
 
-    /// The messages that a node got, with their topics and publishers.
-    pub fn heard_messages(&self, app: App) -> &[Heard] {
+    /// The messages that a node received, with topics and publishers.
+    pub fn received_messages(&self, app: App) -> &[ReceivedMessage] {
         &self.node_program(app).heard
     }
 
-    /// What the engine of a node has told, from the first.
+    /// All events of a node's engine.
     pub fn events(&self, app: App) -> &[NodeEvent] {
         &self.node_program(app).events
     }
 
-    /// The names of the nodes that a node is linked to as a subscriber of a topic, sorted, one for each link; a node
-    /// of its own process by its URI.
+    /// The publishers linked to a node's subscription, sorted, one entry per link; nodes of the same process by their
+    /// URI.
     pub fn publishers(&self, app: App, topic: &str) -> Vec<String> {
         let program = self.node_program(app);
         let linked =
@@ -372,7 +369,7 @@ impl Net {
         names
     }
 
-    /// The names of the nodes that are linked to a publisher of a topic, sorted, one for each link.
+    /// The subscribers linked to a node's publication, sorted, one entry per link.
     pub fn subscribers(&self, app: App, topic: &str) -> Vec<String> {
         let outputs = self.node_program(app).outputs.values().filter(|output| output.topic == topic);
         let mut names: Vec<String> = outputs.map(|output| output.subscriber.clone()).collect();
@@ -384,7 +381,7 @@ impl Net {
         &mut self.node_program_mut(app).services
     }
 
-    /// Has a node send or close.
+    /// Makes a node send or close.
     pub(super) fn transmit_from(&mut self, app: App, transmit: Transmit) {
         self.node_program_mut(app).outbox.push_back(transmit);
         self.pump(app);
@@ -393,7 +390,7 @@ impl Net {
     fn node_program(&self, app: App) -> &NodeProgram {
         match &self.running[app.0].program {
             Program::Node(program) => program,
-            _ => panic!("{} is no node", self.running[app.0].name),
+            _ => panic!("{} is not a node", self.running[app.0].name),
         }
     }
 
@@ -401,7 +398,7 @@ impl Net {
         let running = &mut self.running[app.0];
         match &mut running.program {
             Program::Node(program) => program,
-            _ => panic!("{} is no node", running.name),
+            _ => panic!("{} is not a node", running.name),
         }
     }
 }

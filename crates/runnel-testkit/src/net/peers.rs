@@ -1,11 +1,11 @@
-//! Scripted peers that most tests of nodes want: a publisher and a subscriber whose every byte the test sends.
+//! Scripted publisher and subscriber, with every byte under the test's control.
 
 use runnel_ros1::node::{Port, TopicSpec};
 use runnel_ros1::xmlrpc::Value;
 
 use super::{App, Net, Socket, secs};
 
-/// A scripted publisher: it answers every `requestTopic`, and the test does the rest.
+/// A scripted publisher: it answers every `requestTopic`; the test does the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FakePublisher {
     /// Its program.
@@ -58,8 +58,8 @@ impl Net {
     pub fn fake_publisher(&mut self, name: &str, host: &str) -> FakePublisher {
         let app = self.fake(name, host);
         let (rpc_port, tcpros_port) = (self.free_port(host), self.free_port(host));
-        self.open_door(app, rpc_port, Port::Rpc);
-        self.open_door(app, tcpros_port, Port::Tcpros);
+        self.listen(app, rpc_port, Port::Rpc);
+        self.listen(app, tcpros_port, Port::Tcpros);
         let address = vec!["TCPROS".into(), host.into(), i32::from(tcpros_port).into()];
         self.answer_with(app, move |method, _| match method {
             "requestTopic" => Some(Ok(answer(1, "ready", address.clone()))),
@@ -80,20 +80,20 @@ impl Net {
         socket
     }
 
-    /// Lets a scripted peer connect to the TCPROS port of a node and send a header of these fields.
+    /// Connects a scripted peer to the TCPROS port of a node and sends a header with these fields.
     pub fn dial_node(&mut self, app: App, node: App, fields: &[(&str, &str)]) -> Socket {
         let socket = self.dial_tcpros(app, node);
         self.write_header(socket, fields);
         socket
     }
 
-    /// Lets a scripted peer connect to the TCPROS port of a node.
+    /// Connects a scripted peer to the TCPROS port of a node.
     pub fn dial_tcpros(&mut self, app: App, node: App) -> Socket {
         let (host, port) = self.tcpros_door(node);
-        self.dial(app, &host, port)
+        self.connect_socket(app, &host, port)
     }
 
-    /// Tells a node who publishes a topic, as a master does. The node answers that it succeeds.
+    /// Sends a node the publishers of a topic, as a master does. The node must answer with success.
     pub fn update(&mut self, from: App, node: App, topic: &str, uris: &[&str]) {
         assert_eq!(self.update_answer(from, node, topic, uris), answer(1, "", 0));
     }
@@ -108,11 +108,11 @@ impl Net {
     /// Starts a scripted master on the host `hub`, which answers `[1, '', 0]` to everything.
     pub fn fake_master(&mut self) -> App {
         let app = self.fake("master", "hub");
-        self.open_door(app, super::MASTER_PORT, Port::Rpc);
+        self.listen(app, super::MASTER_PORT, Port::Rpc);
         app
     }
 
-    /// Where the TCPROS port of a node is.
+    /// Host and TCPROS port of a node.
     fn tcpros_door(&self, node: App) -> (String, u16) {
         let of_node = |entry: &(&(String, u16), &(App, Port))| *entry.1 == (node, Port::Tcpros);
         let (door, _) = self.doors.iter().find(of_node).expect("a node that listens");

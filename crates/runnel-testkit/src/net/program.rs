@@ -1,4 +1,4 @@
-//! What runs in a network.
+//! Programs of a network.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -8,25 +8,25 @@ use runnel_ros1::master::{Master, MasterConfig};
 use runnel_ros1::net::{ConnId, Transmit};
 use runnel_ros1::node::Port;
 
+use super::connection_event::ConnectionEvent;
 use super::fake::Fake;
 use super::node::NodeProgram;
-use super::notice::Notice;
 use super::{App, MASTER_PORT, Net};
 
-/// One program and how it is doing.
+/// A program and its state.
 pub(super) struct Running {
     pub(super) name: String,
     pub(super) host: String,
     pub(super) program: Program,
     pub(super) alive: bool,
-    /// It does nothing, as after SIGSTOP.
+    /// It is stopped, as by SIGSTOP.
     pub(super) stalled: bool,
-    /// What it will find when it goes on.
-    pub(super) backlog: VecDeque<Notice>,
+    /// Events queued for its resumption.
+    pub(super) backlog: VecDeque<ConnectionEvent>,
     pub(super) wakes: u64,
 }
 
-/// The kinds of programs.
+/// Kinds of programs.
 pub(super) enum Program {
     Node(Box<NodeProgram>),
     Master(Box<Master>),
@@ -39,7 +39,7 @@ impl Running {
         Self { name, host, program, alive: true, stalled: false, backlog: VecDeque::new(), wakes: 0 }
     }
 
-    /// When it is to be woken.
+    /// When its next timer is due.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         if self.alive && !self.stalled { self.program.poll_timeout() } else { None }
     }
@@ -108,7 +108,7 @@ impl Program {
         }
     }
 
-    /// Takes one thing that the engine tells; false if there is none.
+    /// Takes one event of the engine; false if there is none.
     pub(super) fn take_event(&mut self, now: Instant) -> bool {
         match self {
             Self::Node(node) => node.take_event(now),
@@ -117,17 +117,17 @@ impl Program {
         }
     }
 
-    /// Whether it has come to its end by itself.
+    /// Whether it has ended by itself.
     pub(super) fn is_finished(&self) -> bool {
         matches!(self, Self::Node(node) if node.finished)
     }
 
-    /// Whether its end of a connection stays open when the other side has closed its own.
+    /// Whether its end of a connection stays open after the peer has closed its own.
     pub(super) fn reads_past_the_end(&self, conn: ConnId) -> bool {
         matches!(self, Self::Fake(fake) if fake.is_raw(conn))
     }
 
-    /// Whether it knows of a connection that is open.
+    /// Whether it has this connection open.
     pub(super) fn owns(&self, conn: ConnId) -> bool {
         match self {
             Self::Node(node) => node.node.owns(conn),
@@ -136,7 +136,7 @@ impl Program {
         }
     }
 
-    /// How many connections it thinks open, if it says.
+    /// Number of its open connections, if it counts them.
     pub(super) fn connection_count(&self) -> Option<usize> {
         match self {
             Self::Node(node) => Some(node.node.connection_count()),
@@ -146,7 +146,7 @@ impl Program {
 }
 
 impl Net {
-    /// Starts a master with default bounds at [`MASTER_PORT`] of a host.
+    /// Starts a master with default limits at [`MASTER_PORT`] of a host.
     pub fn master(&mut self, host: &str) -> App {
         let config = MasterConfig::new(format!("http://{host}:{MASTER_PORT}/"), 1);
         let program = Program::Master(Box::new(Master::new(config)));
@@ -156,11 +156,11 @@ impl Net {
     /// The engine of a master.
     ///
     /// # Panics
-    /// When the program is none.
+    /// When the program is not a master.
     pub fn master_of(&self, app: App) -> &Master {
         match &self.running[app.0].program {
             Program::Master(master) => master,
-            _ => panic!("{} is no master", self.running[app.0].name),
+            _ => panic!("{} is not a master", self.running[app.0].name),
         }
     }
 }

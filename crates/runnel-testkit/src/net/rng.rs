@@ -1,15 +1,15 @@
-//! Randomness that a seed repeats.
+//! Seeded random numbers.
 
 use std::time::Duration;
 
-/// A small generator (SplitMix64, Steele, Lea and Flood 2014): equal seeds give equal numbers.
+/// A small generator (SplitMix64, Steele, Lea and Flood 2014). Equal seeds give equal numbers.
 #[derive(Clone, Debug)]
 pub struct Rng {
     state: u64,
 }
 
 impl Rng {
-    /// The generator of a seed.
+    /// The generator for a seed.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -28,18 +28,18 @@ impl Rng {
         (wide >> 64) as usize
     }
 
-    /// True that many times in a hundred.
+    /// True with a probability of `chance` percent.
     pub fn percent(&mut self, chance: u32) -> bool {
         self.below(100) < chance as usize
     }
 
-    /// A time from `least` to `most`, both included.
+    /// A duration from `least` to `most`, both included.
     pub fn between(&mut self, least: Duration, most: Duration) -> Duration {
         let span = most.saturating_sub(least).as_nanos() as usize;
         least + Duration::from_nanos(self.below(span + 1) as u64)
     }
 
-    /// One of them, or `None` of nothing.
+    /// A random element, or `None` if there is none.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         from.get(self.below(from.len()))
     }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_seeds_give_equal_numbers_and_others_do_not() {
+    fn only_equal_seeds_give_equal_numbers() {
         let numbers = |seed| {
             let mut rng = Rng::new(seed);
             (0..4).map(|_| rng.bits()).collect::<Vec<_>>()
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_to_their_range_and_reach_its_ends() {
+    fn numbers_cover_their_range() {
         let mut rng = Rng::new(1);
         let drawn: Vec<usize> = (0..1000).map(|_| rng.below(3)).collect();
         assert!((0..3).all(|number| drawn.contains(&number)) && drawn.iter().all(|number| *number < 3));

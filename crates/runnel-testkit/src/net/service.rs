@@ -1,4 +1,4 @@
-//! Services of nodes in a network. A request is a text, and so is the response.
+//! Services of nodes in a network. Request and response are texts.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use runnel_ros1::node::{
     NodeEvent, ServiceClientLink, ServiceFailure, ServiceLinkId, ServiceServerLink, ServiceSpec,
     WantedService,
 };
-use runnel_ros1::tcpros::{FrameReader, ResponseReader, frame, response};
+use runnel_ros1::tcpros::{FrameReader, ResponseReader, append_response, frame};
 
 use super::{App, Net};
 
@@ -20,15 +20,15 @@ pub const SILENCE: &str = "silence";
 /// A request that fails.
 pub const FAIL: &str = "fail";
 
-/// What a call came to.
+/// Result of a call.
 pub type Answer = Result<String, CallFailure>;
 
-/// Why a call brought no response.
+/// Why a call has no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallFailure {
-    /// The service said that it failed.
+    /// The service reported a failure.
     Failed(String),
-    /// There was no answer.
+    /// No answer arrived.
     None(ServiceFailure),
 }
 
@@ -38,11 +38,11 @@ pub(super) struct Services {
     served: BTreeMap<ConnId, Served>,
     called: BTreeMap<ConnId, (ServiceLinkId, ResponseReader)>,
     links: BTreeMap<ServiceLinkId, Link>,
-    /// Links that have served their purpose.
+    /// Links that are no longer needed.
     done: Vec<ServiceLinkId>,
 }
 
-/// A link to a service, also when it has ended.
+/// A link to a service, current or ended.
 #[derive(Default)]
 struct Link {
     /// The first request, which waits for the link.
@@ -67,7 +67,7 @@ impl Services {
         self.called.remove(&conn);
     }
 
-    /// Takes what the engine told of services, and gives what is to be sent for it.
+    /// Handles a service event of the engine; returns the socket operations that follow.
     pub(super) fn take_event(&mut self, event: &NodeEvent) -> Vec<Transmit> {
         match event {
             NodeEvent::ServiceClientJoined(link) => self.serve(link),
@@ -95,12 +95,12 @@ impl Services {
         transmits
     }
 
-    /// Links that have served their purpose since.
+    /// Takes the links that are no longer needed.
     pub(super) fn done(&mut self) -> Vec<ServiceLinkId> {
         std::mem::take(&mut self.done)
     }
 
-    /// Answers requests, or notes responses.
+    /// Answers requests, or records responses.
     pub(super) fn take_data(&mut self, conn: ConnId, mut bytes: &[u8]) -> Vec<Transmit> {
         if let Some((link, reader)) = self.called.get_mut(&conn) {
             while let Ok(Some(answer)) = reader.take(&mut bytes) {
@@ -120,7 +120,7 @@ impl Services {
             }
             let mut bytes = Vec::new();
             let succeeded = request != FAIL.as_bytes();
-            response(&mut bytes, succeeded, |out| {
+            append_response(&mut bytes, succeeded, |out| {
                 out.extend_from_slice(if succeeded { &request } else { b"on purpose" });
             });
             transmits.push(Transmit::Send { conn, bytes });
@@ -142,16 +142,16 @@ pub fn text_service(service: &str) -> ServiceSpec {
 }
 
 impl Net {
-    /// Lets a node provide a service that answers each text with the same.
+    /// Makes a node provide a service that echoes each text.
     ///
     /// # Panics
-    /// When it provides one of that name already.
+    /// When it already provides a service of that name.
     pub fn provide(&mut self, app: App, service: &str) {
         let spec = text_service(service);
         self.with_node(app, |node, now| node.advertise_service(now, spec)).expect("no service of that name");
     }
 
-    /// Lets a node call a service once.
+    /// Makes a node call a service once.
     pub fn call_service(
         &mut self,
         app: App,
@@ -164,7 +164,7 @@ impl Net {
         self.call_service_as(app, wanted, request, within)
     }
 
-    /// Lets a node call a service, once or for the first time.
+    /// Makes a node call a service, once or as the first of several calls.
     pub fn call_service_as(
         &mut self,
         app: App,
@@ -180,16 +180,16 @@ impl Net {
         id
     }
 
-    /// Sends another request on a link that stands.
+    /// Sends another request on an established link.
     ///
     /// # Panics
-    /// When it never stood.
+    /// When it was never established.
     pub fn call_again(&mut self, app: App, link: ServiceLinkId, request: &str) {
         let conn = self.services_mut(app).links[&link].conn.expect("a link that stood");
         self.transmit_from(app, Transmit::Send { conn, bytes: framed(request) });
     }
 
-    /// What the calls on a link came to, in their order.
+    /// The results of the calls on a link, in order.
     pub fn answers(&mut self, app: App, link: ServiceLinkId) -> Vec<Answer> {
         self.services_mut(app).links.get(&link).map(|link| link.answers.clone()).unwrap_or_default()
     }

@@ -1,17 +1,17 @@
-//! What happened last, for the reader of a failed test.
+//! Trace of the last events, printed by a failed test.
 
 use std::collections::VecDeque;
 use std::fmt;
 
 use runnel_core::time::Instant;
 
-/// How many lines are kept.
+/// Lines kept.
 const KEPT: usize = 120;
 
-/// How much of what was sent is shown, in bytes.
+/// Bytes shown of each segment.
 const SHOWN: usize = 60;
 
-/// How far into a request its method is looked for, in bytes.
+/// Bytes of a request that are searched for its method.
 const SEARCHED: usize = 600;
 
 /// The last lines, oldest first.
@@ -33,7 +33,7 @@ impl Trace {
 
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "the last of {} happenings:", self.gone + self.lines.len() as u64)?;
+        writeln!(f, "the last of {} events:", self.gone + self.lines.len() as u64)?;
         for (at, line) in &self.lines {
             writeln!(f, "{:>12.6} s  {line}", at.0 as f64 / 1e9)?;
         }
@@ -41,7 +41,7 @@ impl fmt::Display for Trace {
     }
 }
 
-/// Bytes as a line shows them: a call by its method, anything else by its beginning.
+/// Short form of a segment: a call by its method, other bytes by their beginning.
 pub(super) fn brief(bytes: &[u8]) -> String {
     let head = &bytes[..bytes.len().min(SEARCHED)];
     match method(head) {
@@ -61,14 +61,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_is_shown_by_its_method_and_other_bytes_by_their_beginning() {
+    fn call_is_shown_by_method() {
         assert_eq!(brief(b"POST / ..<methodName>getPid</methodName>"), "getPid (40 B)");
         assert_eq!(brief(&[0, b'a']), "\\x00a (2 B)");
         assert!(brief(&[b'x'; 1000]).ends_with("x (1000 B)") && brief(&[b'x'; 1000]).len() < 80);
     }
 
     #[test]
-    fn only_the_last_lines_are_kept_and_all_are_counted() {
+    fn last_lines_are_kept_and_all_counted() {
         let mut trace = Trace::default();
         (0..KEPT + 5).for_each(|number| trace.note(Instant(0), format!("line {number}")));
         let text = trace.to_string();

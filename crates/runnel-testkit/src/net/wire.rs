@@ -1,7 +1,7 @@
-//! Connections, and what happens on them.
+//! Connections of the network.
 //!
-//! A connection is two pipes. What goes into a pipe (the wish to connect, segments, the end) comes out in order.
-//! Programs are told what came out ([`Notice`]) at once, or when they go on.
+//! A connection consists of two pipes. Events in a pipe (connection request, segments, end) come out in order.
+//! Programs get them as [`ConnectionEvent`], at once or when they resume.
 
 use std::net::SocketAddr;
 
@@ -9,21 +9,21 @@ use runnel_core::time::Instant;
 use runnel_ros1::net::{ConnId, Endpoint, Transmit};
 use runnel_ros1::node::Port;
 
-use super::notice::Notice;
+use super::conditions::Split;
+use super::connection_event::ConnectionEvent;
 use super::trace::brief;
-use super::weather::Split;
 use super::{App, Net};
 
-/// What a system says of a connection that the other side broke off.
+/// The system's error for a connection that the peer broke.
 pub(super) const RESET: &str = "Connection reset by peer (os error 104)";
 
-/// What a system says when nobody listens.
+/// The system's error when no program listens.
 const REFUSED: &str = "Connection refused (os error 111)";
 
-/// What a system says of a name that no host has.
+/// The system's error for an unknown host name.
 const UNKNOWN: &str = "failed to lookup address information: Name or service not known";
 
-/// One connection.
+/// Id of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct WireId(u64);
 
@@ -43,7 +43,7 @@ impl Side {
     }
 }
 
-/// A connection, its opener's end first.
+/// A connection, with its opener's end first.
 #[derive(Debug)]
 pub(super) struct Wire {
     ends: [End; 2],
@@ -55,30 +55,30 @@ pub(super) struct Wire {
 #[derive(Debug)]
 pub(super) struct End {
     pub(super) app: App,
-    /// The program's name for it; none until it has accepted.
+    /// The program's id for it; `None` until it has accepted.
     pub(super) conn: Option<ConnId>,
-    /// The program has not closed it.
+    /// Whether the program has not closed it.
     pub(super) open: bool,
-    /// This end has said that it sends nothing more.
+    /// Whether this end has finished sending.
     finished: bool,
     inbound: Pipe,
 }
 
 #[derive(Debug, Default)]
 struct Pipe {
-    /// When the last thing in it comes out.
+    /// When its last event comes out.
     last: Instant,
-    /// Segments in it.
+    /// Segments in transit.
     under_way: usize,
-    /// Arrived, and held back to be read with the next segment or when the program accepts.
+    /// Bytes that have arrived, and are held until the next segment or until the program accepts.
     arrived: Vec<u8>,
-    /// Nothing more comes.
+    /// Whether the end has come out.
     over: bool,
 }
 
-/// Something that comes out of a pipe.
+/// An event that comes out of a pipe.
 #[derive(Debug)]
-pub(super) enum Happening {
+pub(super) enum NetEvent {
     Knock { app: App, conn: ConnId, to: Endpoint },
     NotOpened { app: App, conn: ConnId, why: &'static str },
     Opened { wire: WireId },
@@ -104,7 +104,7 @@ impl Wire {
         self.ends.iter().any(|end| end.app == app && end.conn.is_none())
     }
 
-    /// Lets nothing that is sent from now on arrive before that.
+    /// Delays all later events until `at`.
     pub(super) fn nothing_before(&mut self, at: Instant) {
         self.ends.iter_mut().for_each(|end| end.inbound.last = end.inbound.last.max(at));
     }
@@ -121,7 +121,7 @@ impl End {
 }
 
 impl Net {
-    /// Does one thing that a program asks for.
+    /// Carries out one socket operation of a program.
     pub(super) fn transmit(&mut self, app: App, transmit: Transmit) {
         match transmit {
             Transmit::Connect { conn, to } => self.connect(app, conn, &to),
@@ -131,18 +131,18 @@ impl Net {
         }
     }
 
-    /// Opens a connection, or finds that it cannot be.
+    /// Opens a connection, or reports that it cannot be opened.
     pub(super) fn connect(&mut self, app: App, conn: ConnId, to: &Endpoint) {
         self.note(format!("{} ─► {to}: connects", self.running[app.0].name));
         self.opening.insert((app, conn));
         if !self.hosts.contains_key(&to.host) {
-            return self.schedule(self.now, Happening::NotOpened { app, conn, why: UNKNOWN });
+            return self.schedule(self.now, NetEvent::NotOpened { app, conn, why: UNKNOWN });
         }
         let at = self.now + self.latency();
-        self.schedule(at, Happening::Knock { app, conn, to: to.clone() });
+        self.schedule(at, NetEvent::Knock { app, conn, to: to.clone() });
     }
 
-    /// Sends bytes, in the pieces of the weather.
+    /// Sends bytes, in pieces that the conditions specify.
     pub(super) fn send(&mut self, app: App, conn: ConnId, bytes: Vec<u8>) {
         if self.send_on_datagrams(app, conn, &bytes) {
             return;
@@ -160,12 +160,12 @@ impl Net {
             if let Some(line) = self.wires.get_mut(&wire) {
                 line.end_mut(to).inbound.under_way += 1;
             }
-            self.enter_pipe(wire, to, Happening::Segment { wire, to, bytes });
+            self.enter_pipe(wire, to, NetEvent::Segment { wire, to, bytes });
         }
     }
 
     fn pieces(&mut self, bytes: Vec<u8>) -> Vec<Vec<u8>> {
-        let cuts: Vec<usize> = match self.weather.split {
+        let cuts: Vec<usize> = match self.conditions.split {
             Split::Whole => Vec::new(),
             Split::Bytes => (1..bytes.len()).collect(),
             Split::Random => {
@@ -184,7 +184,7 @@ impl Net {
             .collect()
     }
 
-    /// A program closes its end: what it sent before still arrives.
+    /// A program closes its end. Bytes sent before still arrive.
     pub(super) fn close(&mut self, app: App, conn: ConnId) {
         self.opening.remove(&(app, conn));
         self.datagrams.remove(&(app, conn));
@@ -196,13 +196,13 @@ impl Net {
         self.forget_if_over(wire);
     }
 
-    /// One end sends nothing more; what it is sent still arrives.
+    /// One end finishes sending. It still receives.
     pub(super) fn finish(&mut self, wire: WireId, side: Side) {
         let Some(line) = self.wires.get_mut(&wire) else { return };
         if std::mem::replace(&mut line.end_mut(side).finished, true) || !line.end(side.other()).open {
             return;
         }
-        self.enter_pipe(wire, side.other(), Happening::Finish { wire, to: side.other() });
+        self.enter_pipe(wire, side.other(), NetEvent::Finish { wire, to: side.other() });
     }
 
     fn forget_if_over(&mut self, wire: WireId) {
@@ -211,23 +211,23 @@ impl Net {
         }
     }
 
-    /// A connection is no more, at once and whatever was under way; its programs are told why.
+    /// Removes a connection at once, with everything in transit; its programs get the reason.
     pub(super) fn break_wire(&mut self, wire: WireId, why: &str) {
         let Some(line) = self.wires.remove(&wire) else { return };
         for end in line.ends {
             let Some(conn) = end.conn.filter(|_| end.open) else { continue };
             self.ends.remove(&(end.app, conn));
-            self.notify(end.app, Notice::Closed { conn, why: Some(why.to_owned()) });
+            self.notify(end.app, ConnectionEvent::Closed { conn, why: Some(why.to_owned()) });
         }
     }
 
     pub(super) fn latency(&mut self) -> std::time::Duration {
-        let (least, most) = self.weather.latency;
+        let (least, most) = self.conditions.latency;
         self.rng.between(least, most)
     }
 
-    /// Puts something into the pipe that leads to one end of a connection.
-    pub(super) fn enter_pipe(&mut self, wire: WireId, to: Side, happening: Happening) {
+    /// Adds an event to the pipe that leads to one end of a connection.
+    pub(super) fn enter_pipe(&mut self, wire: WireId, to: Side, happening: NetEvent) {
         let arrival = self.now + self.latency();
         let Some(line) = self.wires.get_mut(&wire) else { return };
         let last = &mut line.end_mut(to).inbound.last;
@@ -236,53 +236,53 @@ impl Net {
         self.schedule(at, happening);
     }
 
-    pub(super) fn schedule(&mut self, at: Instant, happening: Happening) {
-        self.happenings += 1;
-        self.agenda.insert((at, self.happenings), happening);
+    pub(super) fn schedule(&mut self, at: Instant, happening: NetEvent) {
+        self.event_count += 1;
+        self.agenda.insert((at, self.event_count), happening);
     }
 
-    /// Something comes out of a pipe, unless a host that is cut off holds it up.
-    pub(super) fn happen(&mut self, happening: Happening) {
+    /// Processes an event that comes out of a pipe, unless a disconnected host holds it.
+    pub(super) fn process_event(&mut self, happening: NetEvent) {
         if self.is_held_up(&happening) {
-            // Nobody holds a datagram for a host that is cut off.
-            if !matches!(happening, Happening::Datagram { .. }) {
+            // Datagrams to a disconnected host are lost, not held.
+            if !matches!(happening, NetEvent::Datagram { .. }) {
                 self.held.push(happening);
             }
             return;
         }
         match happening {
-            Happening::Knock { app, conn, to } => self.knock(app, conn, to),
-            Happening::NotOpened { app, conn, why } => {
+            NetEvent::Knock { app, conn, to } => self.arrive_connect(app, conn, to),
+            NetEvent::NotOpened { app, conn, why } => {
                 if self.opening.remove(&(app, conn)) {
-                    self.notify(app, Notice::Closed { conn, why: Some(why.to_owned()) });
+                    self.notify(app, ConnectionEvent::Closed { conn, why: Some(why.to_owned()) });
                 }
             }
-            Happening::Opened { wire } => {
+            NetEvent::Opened { wire } => {
                 if let Some((app, conn)) = self.receiver(wire, Side::Opener) {
-                    self.notify(app, Notice::Connected { conn });
+                    self.notify(app, ConnectionEvent::Connected { conn });
                 }
             }
-            Happening::Segment { wire, to, bytes } => self.arrive(wire, to, &bytes),
-            Happening::Bound { app, conn, port } => self.bound(app, conn, port),
-            Happening::Datagram { app, conn, to, bytes } => self.datagram_arrives(app, conn, to, bytes),
-            Happening::Finish { wire, to } => self.finished(wire, to),
-            Happening::Reset { wire, to } => self.was_reset(wire, to),
+            NetEvent::Segment { wire, to, bytes } => self.arrive(wire, to, &bytes),
+            NetEvent::Bound { app, conn, port } => self.bound(app, conn, port),
+            NetEvent::Datagram { app, conn, to, bytes } => self.datagram_arrives(app, conn, to, bytes),
+            NetEvent::Finish { wire, to } => self.finished(wire, to),
+            NetEvent::Reset { wire, to } => self.was_reset(wire, to),
         }
     }
 
-    fn is_held_up(&self, happening: &Happening) -> bool {
+    fn is_held_up(&self, happening: &NetEvent) -> bool {
         let wire = match happening {
-            Happening::NotOpened { .. } | Happening::Bound { .. } => return false,
-            Happening::Datagram { app, to, .. } => {
+            NetEvent::NotOpened { .. } | NetEvent::Bound { .. } => return false,
+            NetEvent::Datagram { app, to, .. } => {
                 return self
                     .host_at(to.ip())
                     .is_some_and(|host| self.is_cut(&self.running[app.0].host, host));
             }
-            Happening::Knock { app, to, .. } => return self.is_cut(&self.running[app.0].host, &to.host),
-            Happening::Opened { wire } => wire,
-            Happening::Segment { wire, .. }
-            | Happening::Finish { wire, .. }
-            | Happening::Reset { wire, .. } => wire,
+            NetEvent::Knock { app, to, .. } => return self.is_cut(&self.running[app.0].host, &to.host),
+            NetEvent::Opened { wire } => wire,
+            NetEvent::Segment { wire, .. } | NetEvent::Finish { wire, .. } | NetEvent::Reset { wire, .. } => {
+                wire
+            }
         };
         let hosts =
             self.wires.get(wire).map(|line| line.ends.each_ref().map(|end| &self.running[end.app.0].host));
@@ -291,33 +291,33 @@ impl Net {
 
     /// Whether two hosts cannot reach each other.
     fn is_cut(&self, a: &str, b: &str) -> bool {
-        a != b && (self.is_dark(a) || self.is_dark(b))
+        a != b && (self.is_host_disconnected(a) || self.is_host_disconnected(b))
     }
 
-    /// A wish to connect reaches the listener's host: the system there answers, and the program is told.
-    fn knock(&mut self, app: App, conn: ConnId, to: Endpoint) {
+    /// A connection request reaches the listener's host: the system there answers, and the program gets the result.
+    fn arrive_connect(&mut self, app: App, conn: ConnId, to: Endpoint) {
         if !self.opening.contains(&(app, conn)) {
             return;
         }
         let Some(&(listener, kind)) = self.doors.get(&(to.host, to.port)) else {
             let at = self.now + self.latency();
-            return self.schedule(at, Happening::NotOpened { app, conn, why: REFUSED });
+            return self.schedule(at, NetEvent::NotOpened { app, conn, why: REFUSED });
         };
         self.opening.remove(&(app, conn));
-        self.happenings += 1;
-        let (wire, from) = (WireId(self.happenings), self.address(app));
+        self.event_count += 1;
+        let (wire, from) = (WireId(self.event_count), self.address(app));
         let ends = [End::new(app, Some(conn)), End::new(listener, None)];
         self.wires.insert(wire, Wire { ends, kind, from });
         self.ends.insert((app, conn), (wire, Side::Opener));
-        self.enter_pipe(wire, Side::Opener, Happening::Opened { wire });
-        self.notify(listener, Notice::Accept { wire });
+        self.enter_pipe(wire, Side::Opener, NetEvent::Opened { wire });
+        self.notify(listener, ConnectionEvent::Accept { wire });
     }
 
     fn arrive(&mut self, wire: WireId, to: Side, bytes: &[u8]) {
-        let hold = self.rng.percent(self.weather.merged);
+        let hold = self.rng.percent(self.conditions.merged);
         let Some(line) = self.wires.get_mut(&wire) else { return };
         if !line.end(to).open {
-            return self.enter_pipe(wire, to.other(), Happening::Reset { wire, to: to.other() });
+            return self.enter_pipe(wire, to.other(), NetEvent::Reset { wire, to: to.other() });
         }
         let pipe = &mut line.end_mut(to).inbound;
         pipe.under_way -= 1;
@@ -327,7 +327,7 @@ impl Net {
         }
     }
 
-    /// The program at one end reads what has arrived.
+    /// The program at one end reads the bytes that have arrived.
     fn read(&mut self, wire: WireId, to: Side) {
         let Some(line) = self.wires.get_mut(&wire) else { return };
         let bytes = std::mem::take(&mut line.end_mut(to).inbound.arrived);
@@ -335,8 +335,8 @@ impl Net {
             return;
         }
         match self.receiver(wire, to) {
-            Some((app, conn)) => self.notify(app, Notice::Data { conn, bytes }),
-            // Not accepted yet: it stays where it is until then.
+            Some((app, conn)) => self.notify(app, ConnectionEvent::Data { conn, bytes }),
+            // Not accepted yet: the bytes stay until then.
             None => {
                 if let Some(line) = self.wires.get_mut(&wire) {
                     line.end_mut(to).inbound.arrived = bytes;
@@ -345,7 +345,7 @@ impl Net {
         }
     }
 
-    /// The other end sends nothing more.
+    /// The other end has finished sending.
     fn finished(&mut self, wire: WireId, to: Side) {
         self.read(wire, to);
         if let Some(line) = self.wires.get_mut(&wire) {
@@ -355,16 +355,16 @@ impl Net {
         if !self.running[app.0].program.reads_past_the_end(conn) {
             self.close(app, conn);
         }
-        self.notify(app, Notice::Closed { conn, why: None });
+        self.notify(app, ConnectionEvent::Closed { conn, why: None });
     }
 
     fn was_reset(&mut self, wire: WireId, to: Side) {
         let Some((app, conn)) = self.receiver(wire, to) else { return };
         self.close(app, conn);
-        self.notify(app, Notice::Closed { conn, why: Some(RESET.to_owned()) });
+        self.notify(app, ConnectionEvent::Closed { conn, why: Some(RESET.to_owned()) });
     }
 
-    /// The listener's program has accepted, and finds what has arrived since.
+    /// The listener's program has accepted, and gets the bytes that have arrived since.
     pub(super) fn was_accepted(&mut self, wire: WireId, app: App, conn: ConnId) {
         let Some(line) = self.wires.get_mut(&wire) else { return };
         let end = line.end_mut(Side::Listener);
@@ -377,7 +377,7 @@ impl Net {
         }
     }
 
-    /// The program at one end and its name for it, if it holds it open.
+    /// The program at one end and its id for the connection, if it has it open.
     fn receiver(&self, wire: WireId, side: Side) -> Option<(App, ConnId)> {
         let end = self.wires.get(&wire)?.end(side);
         end.conn.filter(|_| end.open).map(|conn| (end.app, conn))

@@ -1,4 +1,4 @@
-//! Whether the threads of a process group are stopped, as `/proc` has it (`proc_pid_stat(5)`).
+//! Check that all threads of a process group are stopped, according to `/proc` (`proc_pid_stat(5)`).
 
 use std::fs;
 use std::path::Path;
@@ -27,7 +27,7 @@ struct Stat {
 /// Fields 3 and 5 of the `stat` file in this folder: state and process group.
 fn stat(folder: &Path) -> Option<Stat> {
     let text = fs::read_to_string(folder.join("stat")).ok()?;
-    // The program's name, in parentheses, may hold spaces and parentheses.
+    // The program's name, in parentheses, may contain spaces and parentheses.
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?.chars().next()?;
     let group = fields.nth(1)?.parse().ok()?;

@@ -10,7 +10,7 @@ use runnel_core::time::Instant;
 use runnel_io::{Datagrams, Sent, Token, clock};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::LinkStats;
-use runnel_ros1::told::told;
+use runnel_ros1::peer_text::sanitize;
 use runnel_ros1::udpros::Fragmenter;
 use runnel_rtps::wire::EntityId;
 
@@ -66,11 +66,11 @@ impl DatagramLink {
 
     /// Sends a message.
     pub(super) fn offer(&mut self, message: &[u8]) -> Offered {
-        let datagrams = match self.fragmenter.cut(message) {
+        let datagrams = match self.fragmenter.fragment(message) {
             Ok(datagrams) => datagrams,
             Err(error) => {
                 self.too_long += 1;
-                let (topic, subscriber, too_long) = (&self.topic, told(&self.subscriber), self.too_long);
+                let (topic, subscriber, too_long) = (&self.topic, sanitize(&self.subscriber), self.too_long);
                 // Each time twice as many have come, since a publisher may send nothing else.
                 if !too_long.is_power_of_two() {
                     return Offered::Dropped;

@@ -18,7 +18,7 @@ use std::time::Duration;
 use runnel_core::dynamic::DynamicError;
 use runnel_core::time::Instant;
 use runnel_core::wire::DecodeError;
-use runnel_ros1::told::told;
+use runnel_ros1::peer_text::sanitize;
 
 use super::qos_events::QosEvents;
 use super::received::Received;
@@ -196,7 +196,7 @@ impl SubscriptionCore {
         }
         let SubscriptionSpec { topic, type_name, md5, .. } = &self.options;
         let LinkInfo { publisher, type_name: theirs, md5: their_md5, .. } = publisher;
-        let [publisher, theirs, their_md5] = [publisher, theirs, their_md5].map(|words| told(words));
+        let [publisher, theirs, their_md5] = [publisher, theirs, their_md5].map(|words| sanitize(words));
         Some(format!(
             "topic {topic}: publisher [{publisher}] has {theirs} [{their_md5}], this subscription {type_name} [{md5}]"
         ))
@@ -233,7 +233,7 @@ impl SubscriptionCore {
     fn note_malformed(&self, from: &LinkInfo, error: &Unreadable) {
         self.malformed.fetch_add(1, Ordering::Relaxed);
         from.stats.count_dropped(1);
-        let (topic, publisher) = (&self.options.topic, told(&from.publisher));
+        let (topic, publisher) = (&self.options.topic, sanitize(&from.publisher));
         match from.malformed.fetch_add(1, Ordering::Relaxed) + 1 {
             1 => console::error!("topic {topic}: message of publisher [{publisher}] cannot be read: {error}"),
             count if count.is_power_of_two() => {

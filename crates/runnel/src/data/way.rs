@@ -126,7 +126,7 @@ mod tests {
     use std::time::Duration;
 
     use runnel_io::memory::{ForeignWords, SharedWords};
-    use runnel_io::unix::{Packets, Place};
+    use runnel_io::unix::{Packets, UnixAddress};
     use runnel_io::{Doorbell, Events, Listener, PacketListener, Ringer, host};
 
     use super::*;
@@ -135,8 +135,8 @@ mod tests {
     /// A sender to a process that does nothing.
     fn sender(own_bell: &Arc<Ringer>) -> Arc<Sender> {
         let name = format!("runnel-test-way-{}-{}", host::pid(), host::random().unwrap());
-        let _listener = PacketListener::bind(Place::Abstract(name.as_bytes())).unwrap();
-        let packets = Arc::new(Packets::connect(Place::Abstract(name.as_bytes())).unwrap());
+        let _listener = PacketListener::bind(UnixAddress::Abstract(name.as_bytes())).unwrap();
+        let packets = Arc::new(Packets::connect(UnixAddress::Abstract(name.as_bytes())).unwrap());
         let map = |memory: &SharedWords| {
             ForeignWords::map(memory.fd().try_clone_to_owned().unwrap(), 8, Inbox::BYTES + (1 << 16)).unwrap()
         };

@@ -77,7 +77,7 @@ pub(super) enum Effect {
     /// link does.
     LinkUnshared { node: (u64, IpAddr), pairs: Vec<PairId> },
     /// Something is to be logged about a peer.
-    PeerTrouble { engine: Key, peer: Peer, why: String },
+    PeerFault { engine: Key, peer: Peer, why: String },
     /// A link is gone whose other end may be of this host.
     Parted { key: Key },
     /// There are records of a session, or room for more.

@@ -247,7 +247,7 @@ impl NodeSlot {
                 self.say(log::Level::Warn, text);
                 self.unreachable = Some(why.to_string());
             }
-            NodeEvent::MasterBack => {
+            NodeEvent::MasterReconnected => {
                 self.say(log::Level::Warn, format_args!("the master is back"));
                 self.unreachable = None;
             }

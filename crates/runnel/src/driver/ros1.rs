@@ -84,11 +84,11 @@ impl Ros1 {
     }
 
     /// Tells every node which others are of this process.
-    pub(super) fn set_locals(&mut self, uris: &[String]) {
+    pub(super) fn set_local_nodes(&mut self, uris: &[String]) {
         for key in self.keys() {
             self.with(key, |engine, _| {
                 if let Engine::Node(node) = engine {
-                    node.set_locals(uris.to_vec());
+                    node.set_local_nodes(uris.to_vec());
                 }
             });
         }

@@ -290,7 +290,7 @@ impl Driver {
             Effect::PublisherUntold { key } => self.tell_publisher(key),
             Effect::LinkShared { key } => self.share_changed(key),
             Effect::LinkUnshared { node, pairs } => self.link_unshared(node, &pairs),
-            Effect::PeerTrouble { engine, peer, why } => self.peer_trouble(engine, &peer, &why),
+            Effect::PeerFault { engine, peer, why } => self.peer_trouble(engine, &peer, &why),
             Effect::Parted { key } => self.sessions.part(key, &mut self.effects),
             Effect::BellRang { session } => self.bell_rang(session),
             Effect::AskPublisher { session, link } => {

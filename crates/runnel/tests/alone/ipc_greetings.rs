@@ -146,8 +146,8 @@ fn greetings_with_other_descriptors_bring_no_session() {
     with(&[page, short.fd(), bell], "bytes where");
     with(&[page, long.fd(), bell], "bytes where");
     with(&[long.fd(), outbox, bell], "bytes where");
-    with(&[page, file.as_fd(), bell], "it is no memfd");
-    with(&[pipe.as_fd(), outbox, bell], "it is no memfd");
+    with(&[page, file.as_fd(), bell], "the descriptor is not a memfd");
+    with(&[pipe.as_fd(), outbox, bell], "the descriptor is not a memfd");
     with(&[page, outbox, writer.as_fd()], "which is not a Unix stream socket");
     with(&[page, outbox, page], "which is not a Unix stream socket");
     drop(Reader::new(&scene));
@@ -246,8 +246,8 @@ fn ten_thousand_that_connect_and_leave_leave_nothing_behind() {
 }
 
 fn try_connect(process: u128) -> Option<Packets> {
-    use runnel::io::unix::Place;
-    Packets::connect(Place::Abstract(format!("runnel-{process:032x}").as_bytes())).ok()
+    use runnel::io::unix::UnixAddress;
+    Packets::connect(UnixAddress::Abstract(format!("runnel-{process:032x}").as_bytes())).ok()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use runnel::io::memory::{ForeignBytes, ForeignWords, SharedWords};
-use runnel::io::unix::{Place, Received};
+use runnel::io::unix::{Received, UnixAddress};
 use runnel::io::{Doorbell, PacketListener, Packets, Ringer, host};
 
 use super::common::wait_until;
@@ -71,12 +71,12 @@ fn name(process: u128) -> String {
 
 /// Connects to a process as another would.
 pub fn connect(process: u128) -> Packets {
-    Packets::connect(Place::Abstract(name(process).as_bytes())).unwrap()
+    Packets::connect(UnixAddress::Abstract(name(process).as_bytes())).unwrap()
 }
 
 /// Listens for those that connect to this process.
 pub fn listen(process: u128) -> PacketListener {
-    PacketListener::bind(Place::Abstract(name(process).as_bytes())).unwrap()
+    PacketListener::bind(UnixAddress::Abstract(name(process).as_bytes())).unwrap()
 }
 
 /// Waits for one that connects.

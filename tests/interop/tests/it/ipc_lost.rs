@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use interop::containers::{self, Container, Network, Talk};
 use interop::{Master, PATIENCE, Server, wait_until};
-use runnel_testkit::packets::{connected_packet_sockets, shut};
+use runnel_testkit::packets::{connected_packet_sockets, shut_down};
 use runnel_testkit::process::{Peer, Signal, within};
 
 #[test]
@@ -91,7 +91,7 @@ fn lose_session(process: u32) -> u64 {
     let mut sockets = connected_packet_sockets(process).unwrap();
     let (number, socket) = sockets.pop_first().expect("the socket of the session");
     assert!(sockets.is_empty(), "one session for two processes");
-    shut(socket).unwrap();
+    shut_down(socket).unwrap();
     number
 }
 

@@ -11,7 +11,7 @@ use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::ros2_words::{crc, text};
 use runnel::QoS;
 use runnel::msgs::std_msgs::String as Text;
-use runnel_testkit::packets::{connected_packet_sockets, shut};
+use runnel_testkit::packets::{connected_packet_sockets, shut_down};
 use runnel_testkit::process::{Peer, within};
 
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
@@ -79,7 +79,7 @@ fn a_pair_by_memory_and_originals_by_udp_on_one_topic_miss_and_double_nothing() 
         turn("all published");
         if number % 50 == 25 && is_by_memory() {
             let sockets = connected_packet_sockets(process::id()).unwrap();
-            ended += sockets.into_values().filter_map(|socket| shut(socket).ok()).count();
+            ended += sockets.into_values().filter_map(|socket| shut_down(socket).ok()).count();
         }
     }
     assert!(ended > 0, "a session was ended");

@@ -13,7 +13,7 @@ use runnel_core::dynamic::DynamicMessage;
 use runnel_core::schema::{Generation, Kind, Library, Schema, TypeName, definition_files};
 use runnel_core::wire::{Encoding, Sink, cdr};
 use runnel_core::yaml::to_json;
-use runnel_testkit::messages::filled;
+use runnel_testkit::messages::distinct_message;
 use serde_json::{Value as Json, json};
 
 static LIBRARY: LazyLock<Library> = LazyLock::new(runnel_msgs::library);
@@ -176,7 +176,7 @@ struct Asked {
 impl Asked {
     /// A message of a schema, written as a dynamic one.
     fn of_schema(schema: &Arc<Schema>) -> Self {
-        let message = filled(schema);
+        let message = distinct_message(schema);
         let payload = message.to_payload(Encoding::Xcdr1).unwrap();
         Self { name: schema.def.ros2_name.clone(), message, payload, marked: None }
     }

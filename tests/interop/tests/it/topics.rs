@@ -201,7 +201,7 @@ fn a_talker_of_another_type_refuses_runnel_in_both_logs_and_disturbs_nobody() {
         let graph = master.graph();
         let wrong = ready(graph.node(other, "talker", "wrong", &["/mixed", "--type", TWIST[0]]));
         let listener = ready(graph.listener(Origin::Runnel, &["/mixed", "--count", "5"]));
-        says(graph, &listener, &["publisher of /mixed", "refuses us", STRING[0], TWIST[0]]);
+        says(graph, &listener, &["publisher of /mixed", "refused the connection", STRING[0], TWIST[0]]);
         says(graph, &wrong, &["/runnel_listener", "/mixed", STRING[0], TWIST[0]]);
         let mut right = graph.talker(other, &["/mixed", "--count", "5"]);
         hear_out(&mut right, &mut [listener], MESSAGES);

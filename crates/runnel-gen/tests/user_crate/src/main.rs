@@ -1,4 +1,4 @@
-//! Uses the generated types; fails if one is not what its definition says.
+//! Uses the generated types; fails if one differs from its definition.
 
 runnel::include_interfaces!();
 
@@ -22,7 +22,7 @@ fn constants_are_those_of_the_file() {
     assert_eq!((Everything::HASH, Everything::YES), ("a # b", true));
 }
 
-fn values_go_round() {
+fn values_round_trip() {
     let inner = Inner { text: "t".into(), data: vec![1, 2] };
     let value = Everything {
         inners: vec![inner.clone(), Inner::default()],
@@ -42,13 +42,13 @@ fn values_go_round() {
     assert_eq!(error.to_string(), "field inner.data: message ends early: 4 bytes needed, 0 left");
 }
 
-fn sequences_of_nothing_are_bounded() {
+fn sequences_of_empty_messages_are_bounded() {
     let nothings = vec![Nothing {}; 3];
     assert_eq!(decode::<Vec<Nothing>>(&encode(&nothings)).unwrap(), nothings);
     assert!(decode::<my_msgs::String>(&[0xff; 4]).is_err());
 }
 
-fn the_last_array_is_filled_in_place() {
+fn last_array_is_filled_in_place() {
     let value = other_msgs::Back::default();
     let mut memory = [7; 15];
     let with = write_with_tail(&value, Encoding::Ros1, 3, &mut memory).unwrap();
@@ -72,7 +72,7 @@ fn one_type_serves_both_generations() {
     assert_eq!((AskRequest::ROS2_TYPE, Ask::ROS2_TYPE), ("my_msgs/srv/Ask_Request", "my_msgs/srv/Ask"));
     assert_eq!((Both::TAIL.is_some(), Both::ROS2_TAIL), (true, None));
     assert_eq!((OnlyNew::default().x, OnlyNew::RIHS01.len()), (-1, 7 + 64));
-    // A wstring has no form in ROS 2.
+    // A wstring cannot be encoded in ROS 2.
     assert!(cdr::encode(&Everything::default(), Encoding::Xcdr1).is_err());
 }
 
@@ -95,9 +95,9 @@ fn services_and_actions_have_their_parts() {
 fn main() {
     defaults_are_those_of_the_file();
     constants_are_those_of_the_file();
-    values_go_round();
-    sequences_of_nothing_are_bounded();
-    the_last_array_is_filled_in_place();
+    values_round_trip();
+    sequences_of_empty_messages_are_bounded();
+    last_array_is_filled_in_place();
     one_type_serves_both_generations();
     services_and_actions_have_their_parts();
 }

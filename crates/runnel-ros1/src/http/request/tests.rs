@@ -1,4 +1,4 @@
-//! Requests of the originals in pieces, refusals, bounds, and random bytes.
+//! Requests recorded from ros_comm in pieces of any size, refusals, bounds, and random bytes.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::http::vectors;
 
 const LIMIT: usize = 4096;
 
-/// Everything that comes of bytes that arrive in pieces of one size, until the first error.
+/// All steps of bytes that arrive in pieces of one size, until the first error.
 fn steps(bytes: &[u8], size: usize) -> Result<Vec<RequestStep>, RequestError> {
     let mut parser = RequestParser::new(LIMIT);
     let mut steps = Vec::new();
@@ -35,7 +35,7 @@ fn refused(head: &str) -> RequestError {
 }
 
 #[test]
-fn requests_of_the_originals_are_read_in_pieces_of_any_size() {
+fn recorded_requests_parse_in_any_pieces() {
     for (message, path) in [
         (vectors::ROSCPP_REGISTER_PUBLISHER, "/"),
         (vectors::ROSCPP_VALUES, "/"),
@@ -52,7 +52,7 @@ fn requests_of_the_originals_are_read_in_pieces_of_any_size() {
 }
 
 #[test]
-fn pipelined_requests_are_all_read_with_line_ends_between_them() {
+fn pipelined_requests_may_have_line_ends_between() {
     let both = [vectors::ROSCPP_REGISTER_PUBLISHER, b"\r\n\n", vectors::PYTHON_GET_PID].concat();
     for size in [1, 10, usize::MAX] {
         assert_eq!(steps(&both, size).map(|steps| steps.len()), Ok(2));
@@ -60,7 +60,7 @@ fn pipelined_requests_are_all_read_with_line_ends_between_them() {
 }
 
 #[test]
-fn bytes_of_the_next_request_are_kept() {
+fn bytes_of_next_request_are_kept() {
     let mut parser = RequestParser::new(LIMIT);
     parser.push(b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nabPOST");
     assert!(matches!(parser.step(), Ok(RequestStep::Whole(_))));
@@ -68,7 +68,7 @@ fn bytes_of_the_next_request_are_kept() {
 }
 
 #[test]
-fn a_connection_closes_after_http_1_0_and_when_the_client_says_so() {
+fn connection_closes_after_http_1_0_or_on_request() {
     let open = |head: &str| only_request(format!("{head}Content-Length: 0\r\n\r\n").as_bytes(), 1).keep_open;
     assert!(open("POST / HTTP/1.1\r\n"));
     assert!(open("POST / HTTP/1.1\r\nConnection: keep-alive\r\n"));
@@ -77,7 +77,7 @@ fn a_connection_closes_after_http_1_0_and_when_the_client_says_so() {
 }
 
 #[test]
-fn a_client_that_waits_is_told_to_go_on_once() {
+fn waiting_client_gets_continue_once() {
     let head = "POST / HTTP/1.1\r\nContent-Length: 3\r\nExpect: 100-Continue\r\n\r\n";
     let mut parser = RequestParser::new(LIMIT);
     parser.push(head.as_bytes());
@@ -91,7 +91,7 @@ fn a_client_that_waits_is_told_to_go_on_once() {
 }
 
 #[test]
-fn what_is_not_served_is_refused_with_its_status() {
+fn unsupported_requests_are_refused_with_status() {
     for (head, code) in [
         ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 405),
         ("BREW / HTTP/1.1\r\n\r\n", 501),
@@ -109,7 +109,7 @@ fn what_is_not_served_is_refused_with_its_status() {
 }
 
 #[test]
-fn requests_of_web_pages_are_refused() {
+fn web_page_requests_are_refused() {
     let with =
         |origin: &str| steps(format!("POST / HTTP/1.1\r\n{origin}Content-Length: 0\r\n\r\n").as_bytes(), 7);
     for origin in [
@@ -125,7 +125,7 @@ fn requests_of_web_pages_are_refused() {
         let error = with(&format!("origin: {origin}\r\n")).expect_err(origin);
         assert!(matches!(&error, RequestError::Origin(_)) && error.status().0 == 403, "{origin}: {error}");
     }
-    let two = with("Origin: file://\r\nOrigin: null\r\n").expect_err("one of them is a page's");
+    let two = with("Origin: file://\r\nOrigin: null\r\n").expect_err("one of them is of a web page");
     assert_eq!(two, RequestError::Origin("null".to_owned()));
     for origin in ["", "Origin: file://\r\n", "Origin: app://studio\r\n", "Origin: chrome-extension://a\r\n"]
     {
@@ -134,7 +134,7 @@ fn requests_of_web_pages_are_refused() {
 }
 
 #[test]
-fn two_lengths_are_refused_even_if_alike() {
+fn two_lengths_are_refused_even_if_equal() {
     for lengths in
         ["Content-Length: 2\r\nContent-Length: 3\r\n", "content-length: 2\r\nContent-Length: 2\r\n"]
     {
@@ -150,7 +150,7 @@ fn length_beyond_64_bits_is_refused() {
 }
 
 #[test]
-fn a_head_has_bounds() {
+fn head_is_bounded() {
     assert_eq!(refused(&"a".repeat(MAX_HEAD + 1)), RequestError::HeadTooLong);
     let fields = |count: usize| {
         format!("POST / HTTP/1.1\r\nContent-Length: 0\r\n{}\r\n", "a: b\r\n".repeat(count - 1))
@@ -160,13 +160,13 @@ fn a_head_has_bounds() {
 }
 
 #[test]
-fn the_longest_body_is_read() {
+fn longest_body_is_accepted() {
     let message = format!("POST / HTTP/1.1\r\nContent-Length: {LIMIT}\r\n\r\n{}", "a".repeat(LIMIT));
     assert_eq!(only_request(message.as_bytes(), 1000).body.len(), LIMIT);
 }
 
 #[test]
-fn a_length_that_is_only_announced_costs_nothing() {
+fn announced_length_reserves_no_memory() {
     let mut parser = RequestParser::new(usize::MAX);
     parser.push(b"POST / HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\nab");
     assert_eq!(parser.step(), Ok(RequestStep::Incomplete));
@@ -175,12 +175,12 @@ fn a_length_that_is_only_announced_costs_nothing() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_it_panic(bytes: Vec<u8>, size in 1..20usize) {
+    fn random_bytes_never_panic(bytes: Vec<u8>, size in 1..20usize) {
         let _ = steps(&bytes, size);
     }
 
     #[test]
-    fn a_damaged_head_gives_the_same_in_any_pieces(at in 0..180usize, byte: u8, size in 1..50usize) {
+    fn damaged_head_parses_alike_in_any_pieces(at in 0..180usize, byte: u8, size in 1..50usize) {
         let mut message = vectors::PYTHON_GET_PID.to_vec();
         message[at] = byte;
         prop_assert_eq!(steps(&message, size), steps(&message, usize::MAX));

@@ -1,4 +1,4 @@
-//! Answers of the originals in pieces, every framing, bounds, and random bytes.
+//! Responses recorded from ros_comm in pieces of any size, all framings, bounds, and random bytes.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::http::vectors;
 
 const LIMIT: usize = 4096;
 
-/// The first answer among bytes that arrive in pieces of one size, and the parser after it.
+/// The first response among bytes that arrive in pieces of one size, and the parser after it.
 fn feed(bytes: &[u8], size: usize) -> Result<(Option<Response>, ResponseParser), ResponseError> {
     let mut parser = ResponseParser::new(LIMIT);
     for piece in bytes.chunks(size) {
@@ -28,7 +28,7 @@ fn refused(message: &str) -> ResponseError {
 }
 
 #[test]
-fn answers_of_the_originals_are_read_in_pieces_of_any_size() {
+fn recorded_responses_parse_in_any_pieces() {
     for message in [
         vectors::ROSCPP_TOPIC_ANSWER,
         vectors::ROSCPP_BUS_STATS,
@@ -46,7 +46,7 @@ fn answers_of_the_originals_are_read_in_pieces_of_any_size() {
 }
 
 #[test]
-fn chunks_are_put_together_in_pieces_of_any_size() {
+fn chunks_are_joined_in_any_pieces() {
     let document: &[u8] =
         b"<?xml version=\"1.0\"?><methodResponse><params><param><value><int>5</int></value></param>\
         </params></methodResponse>";
@@ -56,7 +56,7 @@ fn chunks_are_put_together_in_pieces_of_any_size() {
 }
 
 #[test]
-fn chunk_extensions_and_trailers_are_passed_over() {
+fn chunk_extensions_and_trailers_are_skipped() {
     let message =
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\nA;a=b\r\n0123456789\r\n0\r\nx: y\r\n\r\nrest";
     for size in [1, 5, usize::MAX] {
@@ -80,14 +80,14 @@ fn malformed_chunks_are_refused() {
 }
 
 #[test]
-fn a_body_without_a_length_ends_with_the_connection() {
+fn body_without_length_ends_with_connection() {
     let (none, mut parser) = feed(b"HTTP/1.1 200 OK\r\n\r\nabc", 1).expect("sound");
     assert_eq!(none, None);
     assert_eq!(parser.finish(), Ok(Some(Response { keep_open: false, body: b"abc".to_vec() })));
 }
 
 #[test]
-fn a_connection_that_ends_within_an_answer_is_told_from_one_that_ends_before_it() {
+fn truncated_response_differs_from_no_response() {
     assert_eq!(ResponseParser::new(LIMIT).finish(), Ok(None));
     for cut in [
         "H",
@@ -100,7 +100,7 @@ fn a_connection_that_ends_within_an_answer_is_told_from_one_that_ends_before_it(
 }
 
 #[test]
-fn interim_answers_are_passed_over() {
+fn interim_responses_are_skipped() {
     let message = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-length: 1\r\n\r\na";
     for size in [1, usize::MAX] {
         assert_eq!(whole(message, size).body, b"a");
@@ -108,7 +108,7 @@ fn interim_answers_are_passed_over() {
 }
 
 #[test]
-fn a_server_may_close_after_its_answer() {
+fn server_may_close_after_response() {
     let open = |head: &str| whole(format!("{head}Content-length: 0\r\n\r\n").as_bytes(), 1).keep_open;
     assert!(open("HTTP/1.1 200 OK\r\n"));
     assert!(!open("HTTP/1.1 200 OK\r\nConnection: close\r\n"));
@@ -116,7 +116,7 @@ fn a_server_may_close_after_its_answer() {
 }
 
 #[test]
-fn other_statuses_and_codings_are_refused_by_name() {
+fn other_statuses_and_codings_are_refused() {
     assert_eq!(
         refused("HTTP/1.1 404 Not Found\r\nContent-length: 5\r\n\r\n").to_string(),
         "HTTP status 404 Not Found"
@@ -129,7 +129,7 @@ fn other_statuses_and_codings_are_refused_by_name() {
 }
 
 #[test]
-fn heads_and_bodies_have_bounds() {
+fn heads_and_bodies_are_bounded() {
     assert_eq!(refused(&"a".repeat(MAX_HEAD + 1)), ResponseError::HeadTooLong);
     let fields = "a: b\r\n".repeat(MAX_HEADERS + 1);
     assert_eq!(refused(&format!("HTTP/1.1 200 OK\r\n{fields}\r\n")), ResponseError::TooManyHeaders);
@@ -143,14 +143,14 @@ fn heads_and_bodies_have_bounds() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_it_panic(bytes: Vec<u8>, size in 1..20usize) {
+    fn random_bytes_never_panic(bytes: Vec<u8>, size in 1..20usize) {
         if let Ok((_, mut parser)) = feed(&bytes, size) {
             let _ = parser.finish();
         }
     }
 
     #[test]
-    fn a_damaged_answer_gives_the_same_in_any_pieces(at: prop::sample::Index, byte: u8, size in 1..50usize) {
+    fn damaged_response_parses_alike_in_any_pieces(at: prop::sample::Index, byte: u8, size in 1..50usize) {
         let mut message = vectors::NODE_CHUNKED.to_vec();
         let at = at.index(message.len());
         message[at] = byte;

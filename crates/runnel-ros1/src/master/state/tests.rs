@@ -10,27 +10,29 @@ fn topic(number: usize) -> String {
     format!("/t{number}")
 }
 
-/// A master that could not tell a node of the publishers of so many topics, and is to tell it again.
+/// A master with `count` topics whose updates failed to reach a node and are due for a retry.
 fn with_updates_due(count: usize, limits: MasterLimits) -> State {
     let mut state = State::new("http://m:1/".to_owned(), 1, limits);
     for (number, call) in (0..count).map(|number| (number, CallId(number as u64))) {
-        state.enter(from(), "http://n:1/", Role::Subscriber, &topic(number)).expect("room");
+        state.admit_registration(from(), "http://n:1/", Role::Subscriber, &topic(number)).expect("room");
         state.registry.subscribe(NODE, &topic(number), "*");
-        let news = News::Publishers { node: NODE.into(), topic: topic(number).as_str().into() };
-        state.retries.sent(call, "http://n:1/".into(), news);
+        let notification =
+            Notification::Publishers { node: NODE.into(), topic: topic(number).as_str().into() };
+        state.retries.sent(call, "http://n:1/".into(), notification);
         state.retries.failed(Instant(0), call);
     }
-    state.tell_again(Instant(100_000_000_000));
+    state.retry_updates(Instant(100_000_000_000));
     state
 }
 
 fn unsubscribe(state: &mut State, number: usize) {
-    let left = state.registry.leave((NODE, "http://n:1/"), Role::Subscriber, &topic(number).as_str().into());
+    let left =
+        state.registry.unregister((NODE, "http://n:1/"), Role::Subscriber, &topic(number).as_str().into());
     left.expect("it was subscribed");
 }
 
 #[test]
-fn an_update_that_concerns_nobody_any_more_when_its_turn_comes_is_forgotten() {
+fn unneeded_update_is_dropped_when_due() {
     let mut state = with_updates_due(2, MasterLimits::default());
     assert_eq!(state.retries.len(), 2);
     (0..2).for_each(|number| unsubscribe(&mut state, number));
@@ -39,11 +41,11 @@ fn an_update_that_concerns_nobody_any_more_when_its_turn_comes_is_forgotten() {
 }
 
 #[test]
-fn updates_that_are_dropped_from_a_full_queue_are_forgotten() {
+fn updates_dropped_from_full_queue_are_not_retried() {
     let limits = MasterLimits { queued_updates: 8, ..MasterLimits::default() };
     let mut state = with_updates_due(8, limits);
     unsubscribe(&mut state, 0);
-    state.condense(&"http://n:1/".into());
+    state.condense_queue(&"http://n:1/".into());
     while state.next_update().is_some() {}
-    assert_eq!(state.retries.len(), 4, "those that still wait to be told");
+    assert_eq!(state.retries.len(), 4, "those that still wait for delivery");
 }

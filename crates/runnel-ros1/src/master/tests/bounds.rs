@@ -1,4 +1,4 @@
-//! What callers cannot make the master do.
+//! Limits on what callers can make the master do.
 
 use std::net::SocketAddr;
 
@@ -13,7 +13,7 @@ use super::network::strings;
 use crate::net::{ConnId, Transmit};
 use crate::xmlrpc::Value;
 
-/// The request that calls come in.
+/// The request that contains the calls.
 const REQUEST: Request = Request { now: Instant(0), conn: ConnId(1), bytes: 0 };
 
 struct Bench(State);
@@ -43,17 +43,17 @@ fn refused(text: &str, value: Value) -> Vec<Value> {
     vec![(-1).into(), text.into(), value]
 }
 
-fn none() -> Value {
+fn no_uris() -> Value {
     Vec::new().into()
 }
 
 #[test]
-fn one_node_too_many_is_refused_and_the_others_go_on() {
+fn node_beyond_limit_is_refused() {
     let mut bench = Bench::new(MasterLimits { nodes: 2, ..Default::default() });
     bench.publish("/a", "/t");
     bench.publish("/b", "/t");
     let before = bench.state();
-    assert_eq!(bench.publish("/c", "/t"), refused("ERROR: limit of 2 nodes reached", none()));
+    assert_eq!(bench.publish("/c", "/t"), refused("ERROR: limit of 2 nodes reached", no_uris()));
     assert_eq!(bench.state(), before);
     assert_eq!(bench.publish("/a", "/u")[0], 1.into());
     let service = bench.call("registerService", &strings(&["/c", "/s", "rosrpc://a:1", "http://a:1/"]));
@@ -65,18 +65,18 @@ fn one_node_too_many_is_refused_and_the_others_go_on() {
 }
 
 #[test]
-fn one_registration_too_many_is_refused_but_a_repeated_one_is_not() {
+fn registration_beyond_limit_is_refused_unless_repeated() {
     let mut bench =
         Bench::new(MasterLimits { registrations_per_node: 2, registrations: 3, ..Default::default() });
     bench.publish("/a", "/t");
     bench.publish("/a", "/u");
     let text = "ERROR: limit of 2 registrations of one node reached";
-    assert_eq!(bench.publish("/a", "/v"), refused(text, none()));
+    assert_eq!(bench.publish("/a", "/v"), refused(text, no_uris()));
     assert_eq!(bench.publish("/a", "/t")[0], 1.into());
     bench.publish("/b", "/t");
     let before = bench.state();
     let text = "ERROR: limit of 3 registrations of all nodes reached";
-    assert_eq!(bench.publish("/c", "/t"), refused(text, none()));
+    assert_eq!(bench.publish("/c", "/t"), refused(text, no_uris()));
     assert_eq!(bench.state(), before);
     let watch = bench.call("subscribeParam", &strings(&["/b", "http://a:1/", "/p"]));
     assert_eq!(watch, refused(text, 0.into()));
@@ -86,10 +86,10 @@ fn one_registration_too_many_is_refused_but_a_repeated_one_is_not() {
 fn long_names_are_refused() {
     let mut bench = Bench::new(MasterLimits { name_bytes: 20, ..Default::default() });
     let long = "/".to_owned() + &"x".repeat(20);
-    assert_eq!(bench.publish(&long, "/t"), refused("caller_id is beyond the limit of 20 bytes", none()));
+    assert_eq!(bench.publish(&long, "/t"), refused("caller_id is beyond the limit of 20 bytes", no_uris()));
     assert_eq!(
         bench.publish("/a", &long),
-        refused("ERROR: parameter [topic] is beyond the limit of 20 bytes", none())
+        refused("ERROR: parameter [topic] is beyond the limit of 20 bytes", no_uris())
     );
     let private = "~".to_owned() + &"x".repeat(18);
     assert_eq!(bench.publish("/a", &private)[0], (-1).into());
@@ -100,7 +100,7 @@ fn long_names_are_refused() {
 }
 
 #[test]
-fn parameters_are_bounded_together() {
+fn parameters_share_one_limit() {
     let mut bench = Bench::new(MasterLimits { param_bytes: 1000, ..Default::default() });
     let value = || Value::from("x".repeat(500));
     assert_eq!(bench.call("setParam", &["/a".into(), "/k".into(), value()])[0], 1.into());
@@ -112,7 +112,7 @@ fn parameters_are_bounded_together() {
 }
 
 #[test]
-fn a_multicall_cannot_multiply_a_large_parameter() {
+fn multicall_cannot_multiply_large_parameter() {
     let mut bench = Bench::new(MasterLimits { multicall_bytes: 10_000, ..Default::default() });
     bench.call("setParam", &["/a".into(), "/k".into(), "x".repeat(3000).into()]);
     let entry = Value::Struct(
@@ -125,7 +125,7 @@ fn a_multicall_cannot_multiply_a_large_parameter() {
 }
 
 #[test]
-fn types_of_topics_that_nobody_uses_are_forgotten_in_the_end() {
+fn types_of_unused_topics_are_eventually_removed() {
     let mut bench = Bench::new(MasterLimits { remembered_types: 2, ..Default::default() });
     for topic in ["/t", "/u", "/v"] {
         bench.publish("/a", topic);
@@ -136,7 +136,7 @@ fn types_of_topics_that_nobody_uses_are_forgotten_in_the_end() {
 }
 
 #[test]
-fn a_hundred_nodes_with_a_thousand_topics_each_come_and_go() {
+fn hundred_nodes_with_thousand_topics_come_and_go() {
     let mut bench = Bench::new(MasterLimits::default());
     for node in 0..100 {
         for topic in 0..1000 {
@@ -146,14 +146,14 @@ fn a_hundred_nodes_with_a_thousand_topics_each_come_and_go() {
     }
     assert_eq!((bench.0.registry.node_count(), bench.0.registry.registration_count()), (100, 100_100));
     for node in 0..100 {
-        bench.0.lose(&format!("/n{node}"));
+        bench.0.drop_lost_node(&format!("/n{node}"));
     }
     assert_eq!((bench.0.registry.node_count(), bench.0.registry.registration_count()), (0, 0));
-    assert_eq!(bench.state()[2], vec![none(), none(), none()].into());
+    assert_eq!(bench.state()[2], vec![no_uris(), no_uris(), no_uris()].into());
 }
 
 #[test]
-fn nothing_is_served_at_other_paths() {
+fn other_paths_are_not_served() {
     let mut master = Master::new(MasterConfig::new("http://master:11311/", 1));
     let conn =
         master.handle_accepted(Instant(1), SocketAddr::from(([127, 0, 0, 1], 5))).expect("a connection");
@@ -164,7 +164,7 @@ fn nothing_is_served_at_other_paths() {
     assert_eq!(master.poll_transmit(), Some(Transmit::Close { conn }));
 }
 
-/// A word that may stand anywhere: few, so that calls meet.
+/// One of few words, so that calls affect each other.
 fn word() -> impl Strategy<Value = Value> {
     let words = [
         "/a",
@@ -196,7 +196,7 @@ fn methods() -> Vec<String> {
 
 proptest! {
     #[test]
-    fn whatever_is_called_the_books_agree(
+    fn random_calls_keep_tables_consistent(
         calls in prop::collection::vec((prop::sample::select(methods()), prop::collection::vec(word(), 0..5)), 0..60)
     ) {
         let mut bench = Bench::new(MasterLimits { registrations: 5, ..Default::default() });

@@ -1,4 +1,4 @@
-//! Nodes that die, and nodes that only seem to.
+//! Nodes that die, and nodes that only seem dead.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn questions(net: &mut Network, node: usize) -> usize {
     got.iter().filter(|(method, _)| method == "getPid").count()
 }
 
-/// A publisher that is node 0 and a subscriber that is node 1, both asked for their process numbers already.
+/// A publisher, node 0, and a subscriber, node 1. Both have answered their first probe.
 fn pair() -> Network {
     let mut net = Network::new(2);
     net.register(1, "registerSubscriber", "/t");
@@ -32,7 +32,7 @@ fn pair() -> Network {
 }
 
 #[test]
-fn a_killed_node_is_dropped_and_its_subscribers_are_told() {
+fn killed_node_is_dropped_and_subscribers_notified() {
     let mut net = pair();
     net.kill(0);
     net.pass(Duration::from_millis(4400));
@@ -46,7 +46,7 @@ fn a_killed_node_is_dropped_and_its_subscribers_are_told() {
 }
 
 #[test]
-fn a_node_whose_process_goes_on_is_kept_after_one_question() {
+fn living_node_is_kept_after_one_probe() {
     let mut net = pair();
     net.disconnect(0);
     net.pass(60 * A_SECOND);
@@ -59,7 +59,7 @@ fn a_node_whose_process_goes_on_is_kept_after_one_question() {
 }
 
 #[test]
-fn a_node_that_calls_again_is_not_asked() {
+fn calling_node_is_not_probed() {
     let mut net = pair();
     net.disconnect(0);
     net.pass(A_SECOND / 4);
@@ -72,7 +72,7 @@ fn a_node_that_calls_again_is_not_asked() {
 }
 
 #[test]
-fn another_process_at_the_same_port_is_no_sign_of_life() {
+fn other_process_at_port_is_detected() {
     let mut net = pair();
     net.nodes[0].pid = 999;
     net.disconnect(0);
@@ -82,7 +82,7 @@ fn another_process_at_the_same_port_is_no_sign_of_life() {
 }
 
 #[test]
-fn a_node_that_is_stopped_is_kept() {
+fn stopped_node_is_kept() {
     let mut net = pair();
     net.nodes[0].stopped = true;
     net.disconnect(0);
@@ -92,7 +92,7 @@ fn a_node_that_is_stopped_is_kept() {
 }
 
 #[test]
-fn a_node_that_comes_back_between_two_questions_is_kept() {
+fn node_back_between_probes_is_kept() {
     let mut net = pair();
     net.nodes[0].listens = false;
     net.disconnect(0);
@@ -104,7 +104,7 @@ fn a_node_that_comes_back_between_two_questions_is_kept() {
 }
 
 #[test]
-fn connections_for_one_call_lead_to_one_question_at_most() {
+fn single_call_connections_cause_one_probe_at_most() {
     let mut net = Network::new(1);
     let uri = net.uri(0);
     net.call_once(0, "registerPublisher", &strings(&["/n0", "/t", "x/Y", &uri]));
@@ -119,7 +119,7 @@ fn connections_for_one_call_lead_to_one_question_at_most() {
 }
 
 #[test]
-fn who_only_looks_is_never_asked() {
+fn unregistered_caller_is_never_probed() {
     let mut net = pair();
     net.call_once(1, "getSystemState", &strings(&["/n0"]));
     net.call_once(1, "setParam", &["/n0".into(), "/k".into(), 1.into()]);
@@ -128,7 +128,7 @@ fn who_only_looks_is_never_asked() {
 }
 
 #[test]
-fn a_node_that_unregistered_is_not_missed() {
+fn unregistered_node_is_not_reported_lost() {
     let mut net = pair();
     net.call(0, "unregisterPublisher", &strings(&["/n0", "/t", &net.uri(0)]));
     net.disconnect(0);
@@ -137,7 +137,7 @@ fn a_node_that_unregistered_is_not_missed() {
 }
 
 #[test]
-fn a_node_whose_only_service_another_took_is_not_missed() {
+fn node_that_lost_its_service_is_not_reported_lost() {
     let mut net = Network::new(2);
     for node in 0..2 {
         let (name, uri) = (format!("/n{node}"), net.uri(node));
@@ -149,7 +149,7 @@ fn a_node_whose_only_service_another_took_is_not_missed() {
 }
 
 #[test]
-fn a_connection_that_the_master_closed_itself_does_not_count_as_open() {
+fn connection_closed_by_master_is_not_counted_open() {
     let mut net = pair();
     net.call_once(0, "hasParam", &strings(&["/n0", "/k"]));
     net.kill(0);
@@ -158,7 +158,7 @@ fn a_connection_that_the_master_closed_itself_does_not_count_as_open() {
 }
 
 #[test]
-fn the_death_of_a_node_that_was_taken_over_is_no_loss() {
+fn death_of_replaced_node_is_not_reported() {
     let mut net = Network::new(2);
     let (old, new) = (net.uri(0), net.uri(1));
     net.call(0, "registerPublisher", &strings(&["/a", "/t", "x/Y", &old]));
@@ -173,7 +173,7 @@ fn the_death_of_a_node_that_was_taken_over_is_no_loss() {
 }
 
 #[test]
-fn many_deaths_are_followed_up_a_few_at_a_time() {
+fn many_deaths_are_probed_a_few_at_a_time() {
     let mut config = MasterConfig::new("http://master:11311/", 1);
     config.limits.probes = 2;
     let mut net = Network::with(config, 9);

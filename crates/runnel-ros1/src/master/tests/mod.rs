@@ -1,5 +1,5 @@
-//! Tests of the master as a whole: its answers against those recorded from the original, and its behaviour
-//! towards nodes on a virtual network.
+//! Tests of the whole master: its answers against those recorded from rosmaster, and its behaviour towards nodes on a
+//! virtual network.
 
 mod bounds;
 mod lifetimes;

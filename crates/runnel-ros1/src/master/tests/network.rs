@@ -1,4 +1,4 @@
-//! A virtual network: one master and any number of nodes on a clock that the test turns.
+//! Virtual network: one master and any number of nodes, on a clock that the test advances.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -17,19 +17,19 @@ const FIRST_PORT: u16 = 1000;
 /// A host name that has no address.
 pub(super) const UNKNOWN_HOST: &str = "nowhere";
 
-/// A call that a node got.
+/// A call that a node received.
 pub(super) type Got = (String, Vec<Value>);
 
-/// One node's end: it answers every call with success, or not at all while it is stopped.
+/// One node: it answers every call with success, or not at all while it is stopped.
 pub(super) struct FakeNode {
     peer: RpcPeer,
     pub(super) pid: i32,
     pub(super) listens: bool,
     pub(super) stopped: bool,
-    /// It closes a connection on which it is asked for its process number.
+    /// It closes a connection on which `getPid` is called.
     pub(super) tells_no_pid: bool,
     pub(super) got: Vec<Got>,
-    /// Bytes that the master sent it, with 240 for each connection that it opened or tried to open.
+    /// Bytes that the master sent it, plus 240 for each connection attempt.
     pub(super) bytes_received: usize,
     /// Bytes of its requests to the master.
     pub(super) bytes_sent: usize,
@@ -37,7 +37,7 @@ pub(super) struct FakeNode {
     replies: BTreeMap<CallId, Value>,
 }
 
-/// Both ends of a connection: the master's, and a node's by its index.
+/// Both ends of a connection: the master's, and that of the node with this index.
 #[derive(Clone, Copy)]
 struct Link {
     at_master: ConnId,
@@ -51,7 +51,7 @@ pub(super) struct Network {
     pub(super) master: Master,
     pub(super) nodes: Vec<FakeNode>,
     links: Vec<Link>,
-    /// How often the master looked [`UNKNOWN_HOST`] up.
+    /// Look-ups of [`UNKNOWN_HOST`] by the master.
     pub(super) lookups: usize,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn strings(list: &[&str]) -> Vec<Value> {
     list.iter().map(|text| Value::from(*text)).collect()
 }
 
-fn somebody() -> SocketAddr {
+fn client_address() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 5))
 }
 
@@ -79,12 +79,12 @@ impl FakeNode {
         }
     }
 
-    /// Forgets what it was asked while it was stopped.
+    /// Forgets the calls that arrived while it was stopped.
     pub(super) fn unanswered_are_lost(&mut self) {
         self.unanswered.clear();
     }
 
-    /// Takes what came in; true if there was something.
+    /// Takes its events; true if there were any.
     fn take_events(&mut self) -> bool {
         let mut any = false;
         while let Some(event) = self.peer.poll_event() {
@@ -97,7 +97,7 @@ impl FakeNode {
                 RpcEvent::Answered { call, result: Ok(reply) } => {
                     self.replies.insert(call, reply);
                 }
-                RpcEvent::Answered { .. } | RpcEvent::KeptLost | RpcEvent::Refused { .. } => {}
+                RpcEvent::Answered { .. } | RpcEvent::KeptConnectionLost | RpcEvent::Refused { .. } => {}
             }
         }
         any
@@ -115,7 +115,7 @@ impl FakeNode {
 }
 
 impl Network {
-    /// A network of so many nodes.
+    /// A network of `nodes` nodes.
     pub(super) fn new(nodes: usize) -> Self {
         Self::with(MasterConfig::new("http://master:11311/", 1), nodes)
     }
@@ -125,17 +125,17 @@ impl Network {
         Self { now: Instant(1), master: Master::new(config), nodes, links: Vec::new(), lookups: 0 }
     }
 
-    /// Where a node is reached.
+    /// The URI of a node.
     pub(super) fn uri(&self, node: usize) -> String {
         format!("http://node:{}/", FIRST_PORT + node as u16)
     }
 
-    /// Calls the master from a node over the connection that it keeps open; the reply.
+    /// Calls the master from a node over its kept connection; returns the reply.
     pub(super) fn call(&mut self, node: usize, method: &str, params: &[Value]) -> Value {
         self.call_over(node, method, params, true)
     }
 
-    /// Calls the master from a node over a connection of its own that is closed afterwards.
+    /// Calls the master from a node over a separate connection, which is then closed.
     pub(super) fn call_once(&mut self, node: usize, method: &str, params: &[Value]) -> Value {
         self.call_over(node, method, params, false)
     }
@@ -149,31 +149,31 @@ impl Network {
         self.nodes[node].replies.remove(&call).expect("a reply of the master")
     }
 
-    /// Registers a node in a role for `std_msgs/String`, as `/n` and its index.
+    /// Registers node `node` in a role for `std_msgs/String`, as `/n` and its index.
     pub(super) fn register(&mut self, node: usize, method: &str, topic: &str) -> Value {
         let (name, uri) = (format!("/n{node}"), self.uri(node));
         self.call(node, method, &strings(&[&name, topic, "std_msgs/String", &uri]))
     }
 
-    /// The calls that a node got since it was last asked, without questions for its process number.
+    /// The calls that a node received since the last request, without probes.
     pub(super) fn got(&mut self, node: usize) -> Vec<Got> {
         let got = std::mem::take(&mut self.nodes[node].got);
         got.into_iter().filter(|(method, _)| method != "getPid").collect()
     }
 
-    /// The publishers in the updates that a node got since it was last asked.
+    /// The publishers in the updates that a node received since the last request.
     pub(super) fn publishers(&mut self, node: usize, topic: &str) -> Vec<Value> {
         let updates = self.got(node).into_iter().filter(|(method, _)| method == "publisherUpdate");
         let of_topic = updates.filter(|(_, params)| params.get(1) == Some(&topic.into()));
         of_topic.filter_map(|(_, params)| params.get(2).cloned()).collect()
     }
 
-    /// What the master tells its driver.
+    /// The events of the master.
     pub(super) fn events(&mut self) -> Vec<MasterEvent> {
         std::iter::from_fn(|| self.master.poll_event()).collect()
     }
 
-    /// Kills a node: nobody listens any more at its port, and its connections end.
+    /// Kills a node: its port and its connections close.
     pub(super) fn kill(&mut self, node: usize) {
         self.nodes[node].listens = false;
         self.disconnect(node);
@@ -192,13 +192,13 @@ impl Network {
         self.settle();
     }
 
-    /// Lets a stopped node answer what it was asked meanwhile, and all that follows.
+    /// Lets a stopped node answer the calls that arrived meanwhile, and everything that follows.
     pub(super) fn resume(&mut self, node: usize) {
         self.nodes[node].stopped = false;
         self.settle();
     }
 
-    /// Turns the clock on, with all that becomes due on the way.
+    /// Advances the clock, with everything that becomes due.
     pub(super) fn pass(&mut self, time: Duration) {
         let end = self.now + time;
         loop {
@@ -213,7 +213,7 @@ impl Network {
         self.now = end;
     }
 
-    /// Carries bytes until all is quiet.
+    /// Transfers bytes until nothing moves.
     fn settle(&mut self) {
         for _ in 0..100_000 {
             let mut busy = false;
@@ -257,7 +257,7 @@ impl Network {
             Transmit::Connect { conn, to } => match self.connect_to(&to) {
                 Some(node) => {
                     let peer = &mut self.nodes[node].peer;
-                    let at_node = peer.handle_accepted(self.now, somebody()).expect("a connection");
+                    let at_node = peer.handle_accepted(self.now, client_address()).expect("a connection");
                     self.links.push(Link { at_master: conn, node, at_node });
                     self.master.handle_connected(self.now, conn);
                 }
@@ -282,7 +282,8 @@ impl Network {
         match transmit {
             Transmit::Connect { conn, to } => {
                 assert_eq!(to.port, MASTER_PORT);
-                let at_master = self.master.handle_accepted(self.now, somebody()).expect("a connection");
+                let at_master =
+                    self.master.handle_accepted(self.now, client_address()).expect("a connection");
                 self.links.push(Link { at_master, node, at_node: conn });
                 self.nodes[node].peer.handle_connected(self.now, conn);
             }
@@ -303,7 +304,7 @@ impl Network {
         }
     }
 
-    /// The node that the master's connection reaches, if one listens there.
+    /// The node that a connection of the master reaches, if one listens there.
     fn connect_to(&mut self, to: &Endpoint) -> Option<usize> {
         let node = usize::from(to.port.checked_sub(FIRST_PORT)?);
         let reached = self.nodes.get_mut(node)?;

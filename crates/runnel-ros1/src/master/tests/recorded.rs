@@ -1,4 +1,4 @@
-//! The master's answers against those that rosmaster 1.15 gave to the same calls (`record.py` records them).
+//! The master's answers against those recorded from rosmaster 1.15 for the same calls (recorded by `record.py`).
 
 use serde_json::Value as Json;
 
@@ -10,13 +10,13 @@ use super::super::state::State;
 use crate::net::ConnId;
 use crate::xmlrpc::Value;
 
-/// The request that calls come in.
+/// The request that contains the calls.
 const REQUEST: Request = Request { now: Instant(0), conn: ConnId(1), bytes: 0 };
 
 const RECORDING: &str = include_str!("rosmaster.jsonl");
 
-/// Calls that are answered otherwise on purpose. A node whose only service another took is forgotten. That a service
-/// is unknown is said so, which the original does only while no service was ever registered.
+/// Intended differences. A node whose only service another took is removed. An unknown service is reported as
+/// unknown, which rosmaster does only while no service was ever registered.
 const DIFFERENCES: &[(&str, &str)] = &[
     (r#"["lookupNode", ["/x", "/s1"]"#, r#"[-1, "unknown node [/s1]", ""]"#),
     (
@@ -65,7 +65,7 @@ fn essence(method: &str, answer: Value) -> Value {
 }
 
 #[test]
-fn the_answers_are_those_of_the_original() {
+fn answers_match_rosmaster() {
     let mut state = State::new("http://master:11311/".into(), 4242, MasterLimits::default());
     let mut wrong = Vec::new();
     for line in RECORDING.lines() {
@@ -92,7 +92,7 @@ fn expected(line: &str) -> Option<Json> {
 }
 
 #[test]
-fn every_method_that_is_listed_is_known() {
+fn listed_methods_exist() {
     let mut state = State::new("http://master:11311/".into(), 1, MasterLimits::default());
     let mut call = |method: &str, params: &[Value]| call(&mut state, REQUEST, method, params);
     let Ok(Value::Array(methods)) = call("system.listMethods", &[]) else { panic!("no list") };
@@ -104,7 +104,7 @@ fn every_method_that_is_listed_is_known() {
 }
 
 #[test]
-fn a_multicall_that_is_none_is_a_fault_and_one_within_another_too() {
+fn malformed_and_nested_multicalls_are_faults() {
     let mut state = State::new("http://master:11311/".into(), 1, MasterLimits::default());
     let mut call = |params: &[Value]| call(&mut state, REQUEST, "system.multicall", params);
     let entry = |text: &str| value(&serde_json::from_str(text).expect("an entry"));

@@ -1,4 +1,4 @@
-//! What the master sends to addresses that somebody else registered.
+//! Bytes that the master sends to addresses that a third party registered.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const ATTACKER: usize = 0;
 const VICTIM: usize = 1;
 const AN_HOUR: Duration = Duration::from_secs(3600);
 
-/// Registers nodes at the victim's address, some in one request, and changes what they must be told of.
+/// Registers nodes at the victim's address, some in one request, and changes their topics and parameters.
 fn attack(net: &mut Network) {
     let large: Value = "x".repeat(10_000).into();
     for round in 0..20 {
@@ -37,7 +37,7 @@ fn registrations(round: usize, uri: &str) -> Value {
 }
 
 #[test]
-fn silent_third_party_gets_three_times_the_attackers_bytes_at_most() {
+fn silent_victim_gets_at_most_triple_attacker_bytes() {
     for (listens, attacker_speaks_for_itself) in [(true, false), (false, false), (true, true)] {
         let mut net = Network::new(2);
         (net.nodes[VICTIM].stopped, net.nodes[VICTIM].listens) = (true, listens);
@@ -46,7 +46,7 @@ fn silent_third_party_gets_three_times_the_attackers_bytes_at_most() {
         }
         attack(&mut net);
         let [sent, received] = [net.nodes[ATTACKER].bytes_sent, net.nodes[VICTIM].bytes_received];
-        // The value that is set does not name the victim.
+        // The value that is set does not contain the victim's address.
         let naming = sent - 20 * 10_000;
         assert!(received <= 3 * naming, "{received} bytes for {naming}, listening: {listens}");
         assert!(received > 0 && net.master.withheld_updates() > 0);
@@ -56,7 +56,7 @@ fn silent_third_party_gets_three_times_the_attackers_bytes_at_most() {
 }
 
 #[test]
-fn answering_node_gets_updates_of_all_its_topics() {
+fn answering_node_gets_updates_of_all_topics() {
     let mut net = Network::new(4);
     let topics: Vec<String> = (0..100).map(|number| format!("/t{number}")).collect();
     for topic in &topics {
@@ -74,7 +74,7 @@ fn answering_node_gets_updates_of_all_its_topics() {
 }
 
 #[test]
-fn large_first_update_follows_at_once_upon_the_nodes_answer() {
+fn large_first_update_follows_first_answer() {
     let mut net = Network::new(2);
     net.call(0, "subscribeParam", &strings(&["/n0", &net.uri(0), "/p"]));
     let large: Value = "x".repeat(100_000).into();
@@ -84,7 +84,7 @@ fn large_first_update_follows_at_once_upon_the_nodes_answer() {
 }
 
 #[test]
-fn node_that_answers_late_gets_what_was_withheld() {
+fn late_node_gets_withheld_updates() {
     let mut net = Network::new(2);
     net.nodes[0].stopped = true;
     for service in ["/s", "/t", "/u"] {
@@ -101,7 +101,7 @@ fn node_that_answers_late_gets_what_was_withheld() {
     assert_eq!(net.got(0), [("paramUpdate".to_owned(), vec!["/master".into(), "/p/".into(), large])]);
 }
 
-/// Why updates could not be told, of the events since they were last asked for.
+/// Reasons of failed updates since the last request.
 fn failures(net: &mut Network) -> Vec<UpdateFault> {
     let why = |event| if let MasterEvent::UpdateFailed { why, .. } = event { Some(why) } else { None };
     net.events().into_iter().filter_map(why).collect()
@@ -114,7 +114,7 @@ fn set_large_param(net: &mut Network) -> (String, Vec<Value>) {
 }
 
 #[test]
-fn address_that_never_answers_is_given_up() {
+fn silent_address_is_given_up() {
     let mut net = Network::new(2);
     net.nodes[0].stopped = true;
     for service in 0..10 {
@@ -131,7 +131,7 @@ fn address_that_never_answers_is_given_up() {
 }
 
 #[test]
-fn address_without_credit_is_asked_after_its_next_request() {
+fn address_without_credit_is_probed_after_next_request() {
     let mut net = Network::new(2);
     net.nodes[0].stopped = true;
     net.call(0, "subscribeParam", &strings(&["/n0", &net.uri(0), "/p"]));
@@ -145,21 +145,21 @@ fn address_without_credit_is_asked_after_its_next_request() {
 }
 
 #[test]
-fn host_without_an_address_costs_no_credit() {
+fn unresolved_host_costs_no_credit() {
     let mut net = Network::new(2);
     let uri = format!("http://{UNKNOWN_HOST}:1/");
     net.call(0, "subscribeParam", &strings(&["/n", &uri, "/p"]));
     set_large_param(&mut net);
     net.pass(2 * AN_HOUR);
-    assert_eq!(net.lookups, 9, "all questions that precede giving up");
+    assert_eq!(net.lookups, 9, "all probes before giving up");
     let [why] = &failures(&mut net)[..] else { panic!("one report") };
-    let untried = |last: &CallError| matches!(last, CallError::Unreachable { is_tried: false, .. });
+    let untried = |last: &CallError| matches!(last, CallError::Unreachable { is_attempted: false, .. });
     assert!(matches!(why, UpdateFault::NeverAnswered { last, .. } if untried(last)), "{why}");
     assert!(why.to_string().ends_with("cannot connect: unknown host"), "{why}");
 }
 
 #[test]
-fn node_that_tells_no_process_number_gets_updates() {
+fn node_without_pid_gets_updates() {
     let mut net = Network::new(2);
     net.nodes[0].tells_no_pid = true;
     for topic in ["/s", "/t"] {
@@ -172,7 +172,7 @@ fn node_that_tells_no_process_number_gets_updates() {
 }
 
 #[test]
-fn failed_update_follows_the_answer_to_the_next_question() {
+fn failed_update_follows_next_probe_answer() {
     let mut net = Network::new(2);
     net.nodes[0].stopped = true;
     for topic in ["/s", "/t"] {
@@ -189,7 +189,7 @@ fn failed_update_follows_the_answer_to_the_next_question() {
 }
 
 #[test]
-fn updates_withheld_from_forgotten_addresses_are_dropped() {
+fn updates_withheld_from_removed_addresses_are_dropped() {
     let mut config = MasterConfig::new("http://master:11311/", 1);
     config.limits.nodes = 2;
     let mut net = Network::with(config, 6);
@@ -202,7 +202,7 @@ fn updates_withheld_from_forgotten_addresses_are_dropped() {
     }
     net.register(1, "registerPublisher", "/t");
     assert_eq!(net.master.lost_updates(), 4);
-    // A new node, and one where another was.
+    // A new node, and one at an address that had another.
     for node in [0, 2] {
         net.nodes[node].unanswered_are_lost();
         net.nodes[node].stopped = false;

@@ -1,4 +1,4 @@
-//! What nodes are told, and when.
+//! Updates that nodes get.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn empty() -> Value {
 }
 
 #[test]
-fn subscribers_hear_of_every_publisher_that_comes_and_goes() {
+fn subscribers_get_every_publisher_change() {
     let mut net = Network::new(3);
     net.register(0, "registerSubscriber", "/t");
     let reply = net.register(1, "registerPublisher", "/t");
@@ -44,7 +44,7 @@ fn subscribers_hear_of_every_publisher_that_comes_and_goes() {
 }
 
 #[test]
-fn a_slow_node_hears_the_newest_list_once_and_holds_up_nobody() {
+fn slow_node_gets_newest_list_once() {
     let mut net = Network::new(6);
     net.register(0, "registerSubscriber", "/t");
     net.register(1, "registerSubscriber", "/t");
@@ -61,7 +61,7 @@ fn a_slow_node_hears_the_newest_list_once_and_holds_up_nobody() {
 }
 
 #[test]
-fn a_node_that_does_not_answer_in_time_is_told_the_next_thing() {
+fn node_gets_next_update_after_timeout() {
     let mut net = Network::new(3);
     for topic in ["/t", "/u"] {
         net.register(0, "registerSubscriber", topic);
@@ -83,7 +83,7 @@ fn a_node_that_does_not_answer_in_time_is_told_the_next_thing() {
 }
 
 #[test]
-fn what_no_longer_concerns_a_node_is_not_sent() {
+fn unneeded_update_is_not_sent() {
     let mut net = Network::new(2);
     let me = net.uri(0);
     for topic in ["/t", "/u"] {
@@ -99,7 +99,7 @@ fn what_no_longer_concerns_a_node_is_not_sent() {
 }
 
 #[test]
-fn a_node_that_cannot_be_called_is_reported() {
+fn unreachable_node_is_reported() {
     let mut net = Network::new(1);
     for (name, uri) in [("/gone", "http://node:9/"), ("/odd", "http://"), ("/rpc", "rosrpc://node:1000/")] {
         net.call(0, "registerSubscriber", &strings(&[name, "/t", "*", uri]));
@@ -116,7 +116,7 @@ fn a_node_that_cannot_be_called_is_reported() {
 }
 
 #[test]
-fn parameters_are_told_to_all_but_their_setter() {
+fn parameter_update_skips_its_setter() {
     let mut net = Network::new(3);
     for (node, key) in [(0, "/n"), (1, "/n/x"), (2, "/")] {
         let reply = net.call(node, "subscribeParam", &strings(&[&format!("/n{node}"), &net.uri(node), key]));
@@ -141,7 +141,7 @@ fn parameters_are_told_to_all_but_their_setter() {
 }
 
 #[test]
-fn a_deleted_namespace_is_told_as_empty_also_to_who_deleted_it() {
+fn deleted_namespace_is_sent_empty_to_all() {
     let mut net = Network::new(2);
     for (node, key) in [(0, "/n"), (1, "/n/x")] {
         net.call(node, "subscribeParam", &strings(&[&format!("/n{node}"), &net.uri(node), key]));
@@ -160,7 +160,7 @@ fn a_deleted_namespace_is_told_as_empty_also_to_who_deleted_it() {
 }
 
 #[test]
-fn who_is_behind_with_many_parameters_gets_the_namespaces_it_watches() {
+fn slow_parameter_subscriber_gets_whole_namespaces() {
     let mut config = super::super::MasterConfig::new("http://master:11311/", 1);
     config.limits.queued_updates = 8;
     let mut net = Network::with(config, 1);
@@ -176,7 +176,7 @@ fn who_is_behind_with_many_parameters_gets_the_namespaces_it_watches() {
 }
 
 #[test]
-fn a_node_of_the_same_name_takes_all_over() {
+fn newer_node_replaces_older_of_same_name() {
     let mut net = Network::new(3);
     let (old, new) = (net.uri(0), net.uri(1));
     net.register(2, "registerSubscriber", "/t");
@@ -198,21 +198,25 @@ fn a_node_of_the_same_name_takes_all_over() {
 }
 
 #[test]
-fn a_node_that_was_replaced_cannot_take_its_name_back_while_it_ends() {
+fn replaced_node_cannot_take_name_back() {
     let mut net = Network::new(2);
     let (old, new) = (net.uri(0), net.uri(1));
     net.call(0, "registerPublisher", &strings(&["/a", "/t", "x/Y", &old]));
     net.call(1, "registerPublisher", &strings(&["/a", "/t", "x/Y", &new]));
     net.got(0);
     net.call(0, "subscribeParam", &strings(&["/a", &old, "/p"]));
-    assert_eq!((net.got(1), net.master.registration_count()), (vec![], 1), "the newer one is left alone");
+    assert_eq!(
+        (net.got(1), net.master.registration_count()),
+        (vec![], 1),
+        "the newer node keeps its registration"
+    );
     net.pass(Duration::from_secs(10));
     net.call(0, "subscribeParam", &strings(&["/a", &old, "/p"]));
-    assert_eq!(net.got(1).len(), 1, "by then it is no dying node but one that came back");
+    assert_eq!(net.got(1).len(), 1, "after the grace period it counts as a new node");
 }
 
 #[test]
-fn a_node_that_unregistered_and_ends_instead_of_answering_is_no_failure() {
+fn exit_after_unregistering_is_no_failure() {
     let mut net = Network::new(2);
     let me = net.uri(0);
     net.register(0, "registerSubscriber", "/t");
@@ -224,7 +228,7 @@ fn a_node_that_unregistered_and_ends_instead_of_answering_is_no_failure() {
 }
 
 #[test]
-fn a_node_that_ends_instead_of_answering_its_shutdown_is_no_failure() {
+fn exit_without_shutdown_answer_is_no_failure() {
     let mut net = Network::new(2);
     let (old, new) = (net.uri(0), net.uri(1));
     net.call(0, "registerPublisher", &strings(&["/a", "/t", "x/Y", &old]));
@@ -236,7 +240,7 @@ fn a_node_that_ends_instead_of_answering_its_shutdown_is_no_failure() {
 }
 
 #[test]
-fn a_shutdown_is_left_to_the_driver() {
+fn shutdown_is_left_to_driver() {
     let mut net = Network::new(1);
     net.call(0, "shutdown", &strings(&["/x", "enough"]));
     assert_eq!(

@@ -1,10 +1,10 @@
-//! Subscribers that ask for datagrams (UDPROS) in `requestTopic`: their offer, our answer, and the link that comes of it.
+//! UDPROS subscribers: their offer in `requestTopic`, the answer, and the resulting link.
 //!
 //! ```text
 //! offer    ['UDPROS', header, host, port, longest datagram]
-//! answer   ['UDPROS', host, port, number of the link, longest datagram, header]
+//! answer   ['UDPROS', host, port, connection id, longest datagram, header]
 //! ```
-//! The headers are connection headers without their total length. Nothing else goes before the messages.
+//! The headers are connection headers without their total length. No other header precedes the messages.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -17,36 +17,36 @@ use crate::node::event::{LinkStats, NodeEvent, SubscriberLink};
 use crate::node::fault::{HandshakeFault, OfferFault, PeerFault};
 use crate::node::origin;
 use crate::node::{Caller, Conn, Limits, Linked, Node};
-use crate::udpros::{DATAGRAM, DATAGRAM_IPV6, Fragmenter, LONGEST, SHORTEST};
+use crate::udpros::{DATAGRAM_LEN_IPV4, DATAGRAM_LEN_IPV6, Fragmenter, MAX_DATAGRAM_LEN, MIN_DATAGRAM_LEN};
 use crate::xmlrpc::Value;
 
-/// What subscribers ask for when nothing else is said. They mean the size of an Ethernet packet and forget the
+/// The datagram size that subscribers offer by default. It is the size of an Ethernet packet, without regard to the
 /// headers of UDP and IP.
 const ETHERNET: usize = 1500;
 
-/// A subscriber that asks for datagrams and may have them.
+/// A UDPROS subscriber whose offer is accepted.
 #[derive(Debug)]
-pub(in crate::node) struct Asking {
+pub(in crate::node) struct DatagramRequest {
     /// The call to answer.
     pub(in crate::node) caller: ConnId,
-    /// Where its datagrams go.
+    /// Destination of its datagrams.
     pub(in crate::node) to: SocketAddr,
     pub(in crate::node) topic: String,
     pub(in crate::node) subscriber: String,
-    /// By what it is known in ROS 2.
+    /// Its id if it is in ROS 2, too.
     origin: Option<u64>,
-    /// Of a datagram, in bytes.
+    /// Longest datagram, in bytes.
     longest: usize,
-    /// It has offered a connection, too.
+    /// It has offered TCPROS, too.
     pub(in crate::node) takes_tcpros: bool,
-    /// The number of the link.
+    /// The connection id of the link.
     link: u32,
-    /// The link that it takes the place of.
+    /// The link that this one replaces.
     former: Option<ConnId>,
 }
 
 impl Node {
-    /// Has a socket opened for a subscriber that may have datagrams; its call is answered when it is.
+    /// Requests a socket for an accepted subscriber; its call is answered once the socket is open.
     pub(in crate::node) fn open_for_subscriber(
         &mut self,
         caller: Caller,
@@ -54,18 +54,18 @@ impl Node {
         offer: &[Value],
         offers: &[Value],
     ) -> Result<(), OfferFault> {
-        let asking = self.check_offer(caller, topic, offer, offers);
-        let asking = asking.inspect_err(|fault| {
+        let request = self.check_offer(caller, topic, offer, offers);
+        let request = request.inspect_err(|fault| {
             let (topic, fault) = (topic.to_owned(), fault.clone());
-            self.tell_trouble(PeerFault::DatagramOffer { peer: caller.peer, topic, fault });
+            self.report_fault(PeerFault::DatagramOffer { peer: caller.peer, topic, fault });
         })?;
-        match asking.former {
+        match request.former {
             Some(former) => self.end_datagrams(former, topic),
-            None => self.make_room_for(asking.to.ip())?,
+            None => self.evict_for(request.to.ip())?,
         }
         let conn = self.rpc.new_conn_id();
-        self.transmits.push_back(Transmit::OpenDatagram { conn, to: Some(asking.to) });
-        self.conns.insert(conn, Conn::SubscriberDatagrams(Box::new(asking)));
+        self.transmits.push_back(Transmit::OpenDatagram { conn, to: Some(request.to) });
+        self.conns.insert(conn, Conn::SubscriberDatagrams(Box::new(request)));
         self.linked_count += 1;
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Node {
         topic: &str,
         offer: &[Value],
         offers: &[Value],
-    ) -> Result<Asking, OfferFault> {
+    ) -> Result<DatagramRequest, OfferFault> {
         let [_, Value::Binary(header), Value::String(_), Value::Int(port), Value::Int(longest), ..] = offer
         else {
             return Err(OfferFault::NotAnOffer);
@@ -89,8 +89,8 @@ impl Node {
         }
         let port = u16::try_from(*port).ok().filter(|port| *port != 0);
         let port = port.ok_or(OfferFault::NoPort)?;
-        // Not to the host that it names: anybody could have our datagrams sent to somebody who never asked for them. The
-        // address that the call came from is its own, since the connection of the call stands.
+        // Not to the host in the offer: a peer could direct datagrams at a third party. The caller's address is
+        // proved by its TCP connection.
         let mut to = caller.peer;
         to.set_ip(to.ip().to_canonical());
         to.set_port(port);
@@ -98,12 +98,12 @@ impl Node {
         let is_tcpros =
             |offer: &Value| offer.as_array().and_then(|offer| offer.first()?.as_str()) == Some("TCPROS");
         self.last_datagram_link = (self.last_datagram_link + 1) & 0x7fff_ffff;
-        Ok(Asking {
+        Ok(DatagramRequest {
             caller: caller.conn,
             to,
             topic: of,
             subscriber,
-            origin: origin::told_in(&header),
+            origin: origin::announced_in(&header),
             longest,
             takes_tcpros: offers.iter().any(is_tcpros),
             link: self.last_datagram_link,
@@ -111,8 +111,8 @@ impl Node {
         })
     }
 
-    /// The link that a subscriber has already. One that asks again, perhaps after its host was away, gets a new link in
-    /// its place instead of one more.
+    /// The subscriber's existing link. A subscriber that asks again, perhaps after an outage of its host, gets a new
+    /// link in its place.
     fn former_link(&self, caller: Caller, topic: &str, header: &ConnectionHeader) -> Option<ConnId> {
         let (ip, node) = (caller.peer.ip().to_canonical(), header.get("callerid")?);
         let is_former = |(conn, role): (&ConnId, &Conn)| match role {
@@ -124,14 +124,14 @@ impl Node {
         self.conns.iter().find_map(is_former)
     }
 
-    /// A link of datagrams costs its subscriber nothing and may outlive it, so the oldest gives way when there are many.
-    fn make_room_for(&mut self, ip: IpAddr) -> Result<(), OfferFault> {
+    /// Evicts the oldest UDPROS links at the limits. Such a link costs its subscriber nothing and may outlive it.
+    fn evict_for(&mut self, ip: IpAddr) -> Result<(), OfferFault> {
         let Limits { datagram_subscribers, datagram_subscribers_per_ip, .. } = self.config.limits;
-        self.make_room_among(datagram_subscribers_per_ip, |of| of == ip)?;
-        self.make_room_among(datagram_subscribers, |_| true)
+        self.evict_oldest(datagram_subscribers_per_ip, |of| of == ip)?;
+        self.evict_oldest(datagram_subscribers, |_| true)
     }
 
-    fn make_room_among(&mut self, limit: usize, counts: impl Fn(IpAddr) -> bool) -> Result<(), OfferFault> {
+    fn evict_oldest(&mut self, limit: usize, counts: impl Fn(IpAddr) -> bool) -> Result<(), OfferFault> {
         let links = self.conns.iter().filter(|(_, role)| datagrams_to(role).is_some_and(&counts));
         if links.clone().count() < limit {
             return Ok(());
@@ -142,11 +142,11 @@ impl Node {
             }
             _ => None,
         };
-        // Names grow, so the first is the oldest.
+        // Ids grow, so the first is the oldest.
         let oldest = links.into_iter().find_map(standing);
         let (conn, topic, subscriber, address) = oldest.ok_or(OfferFault::TooManyAsking)?;
         self.end_datagrams(conn, &topic);
-        self.tell_trouble(PeerFault::DatagramLinkDisplaced { address, subscriber, topic, limit });
+        self.report_fault(PeerFault::DatagramLinkDisplaced { address, subscriber, topic, limit });
         Ok(())
     }
 
@@ -157,11 +157,11 @@ impl Node {
         self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
     }
 
-    /// The socket for a subscriber's datagrams is open: the link stands with our answer.
+    /// The socket for a subscriber's datagrams is open: the link is established by the answer.
     pub(in crate::node) fn join_datagram_subscriber(&mut self, now: Instant, conn: ConnId, port: u16) {
-        let Some(Conn::SubscriberDatagrams(asking)) = self.conns.remove(&conn) else { return };
-        self.answer_with_datagrams(now, &asking, port);
-        let Asking { to, topic, subscriber, origin, longest, link, .. } = *asking;
+        let Some(Conn::SubscriberDatagrams(request)) = self.conns.remove(&conn) else { return };
+        self.answer_with_datagrams(now, &request, port);
+        let DatagramRequest { to, topic, subscriber, origin, longest, link, .. } = *request;
         let stats = Arc::new(LinkStats::default());
         let (of, node, uri) = (topic.clone(), subscriber.clone(), String::new());
         let address = to.to_string();
@@ -175,39 +175,43 @@ impl Node {
         self.events.push_back(NodeEvent::SubscriberJoined(link));
     }
 
-    /// The protocol part of the answer; `None` if the topic is published no longer.
-    pub(in crate::node) fn datagram_answer(&self, asking: &Asking, port: u16) -> Option<Vec<Value>> {
-        let header = self.publisher_header(&asking.topic)?;
+    /// The protocol part of the answer; `None` if the topic is no longer published.
+    pub(in crate::node) fn datagram_answer(
+        &self,
+        request: &DatagramRequest,
+        port: u16,
+    ) -> Option<Vec<Value>> {
+        let header = self.publisher_header(&request.topic)?;
         Some(vec![
             "UDPROS".into(),
             self.config.host.as_str().into(),
             i32::from(port).into(),
-            asking.link.cast_signed().into(),
-            (asking.longest as i32).into(),
+            request.link.cast_signed().into(),
+            (request.longest as i32).into(),
             Value::Binary(header.emit_fields()),
         ])
     }
 }
 
-/// Where a link to a subscriber, or one that is asked for, sends datagrams.
+/// The destination of the datagrams of an established or requested link.
 fn datagrams_to(role: &Conn) -> Option<IpAddr> {
     match role {
         Conn::Subscriber(Linked { datagram_port: Some(_), address, .. }) => {
             Some(address.parse::<SocketAddr>().ok()?.ip())
         }
-        Conn::SubscriberDatagrams(asking) => Some(asking.to.ip()),
+        Conn::SubscriberDatagrams(request) => Some(request.to.ip()),
         _ => None,
     }
 }
 
-/// The longest datagrams for a subscriber at this address that takes no longer ones than this.
+/// The datagram size for a subscriber at this address with this limit.
 fn agreed(longest: i32, ip: IpAddr) -> Result<usize, OfferFault> {
     let longest = usize::try_from(longest).unwrap_or(0);
-    let packet = if ip.is_ipv6() { DATAGRAM_IPV6 } else { DATAGRAM };
+    let packet = if ip.is_ipv6() { DATAGRAM_LEN_IPV6 } else { DATAGRAM_LEN_IPV4 };
     match longest {
-        ..SHORTEST => Err(OfferFault::DatagramsTooShort),
-        // One packet of a datagram is lost less often than one of two.
+        ..MIN_DATAGRAM_LEN => Err(OfferFault::DatagramsTooShort),
+        // A datagram of one packet is lost less often than one of two.
         _ if (packet..=ETHERNET).contains(&longest) => Ok(packet),
-        _ => Ok(longest.min(LONGEST)),
+        _ => Ok(longest.min(MAX_DATAGRAM_LEN)),
     }
 }

@@ -1,6 +1,6 @@
-//! Links to publishers that send datagrams (UDPROS): a socket is opened for each, then the publisher is asked to send
-//! there, or else where connections are accepted. A publisher that declines the one is asked for the other; what may pass
-//! is tried again.
+//! UDPROS links to publishers. A socket is opened for each publisher, which is then asked to send its datagrams
+//! there, or else for its TCPROS address. A publisher that declines UDPROS is asked for TCPROS. A fault that may be
+//! temporary is retried.
 
 use std::collections::BTreeSet;
 use std::net::Ipv6Addr;
@@ -8,51 +8,51 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 
-use super::{Joining, Link};
+use super::{AcceptedHeader, Link};
 use crate::answer::Answer;
 use crate::net::{ConnId, Endpoint, Transmit};
 use crate::node::event::NodeEvent;
 use crate::node::fault::{LinkFault, NextStep};
 use crate::node::timer::Timer;
 use crate::node::{Conn, Node};
-use crate::told::{brief, told};
-use crate::udpros::{DATAGRAM, DATAGRAM_IPV6};
+use crate::peer_text::{sanitize, sanitize_value};
+use crate::udpros::{DATAGRAM_LEN_IPV4, DATAGRAM_LEN_IPV6};
 use crate::xmlrpc::Value;
 
-/// How long a publisher that the master lists again may be silent.
+/// Time in which a UDPROS publisher that the master lists again must send a message.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Where a publisher's messages are to be had.
+/// Where a publisher's messages can be received.
 #[derive(Debug)]
 pub(in crate::node) enum Address {
     Tcpros(Endpoint),
-    Udpros(Offered),
+    Udpros(DatagramOffer),
 }
 
-/// The datagrams that a publisher will send.
+/// A publisher's agreement to send datagrams.
 #[derive(Debug)]
-pub(in crate::node) struct Offered {
-    /// Where it says that they come from; roscpp's come from another port.
+pub(in crate::node) struct DatagramOffer {
+    /// The announced source; roscpp sends from another port.
     pub(in crate::node) from: Endpoint,
-    /// The number that they bear.
+    /// The connection id of the datagrams.
     pub(in crate::node) link: u32,
-    /// What the publisher says of itself and the topic.
+    /// The publisher's header.
     pub(in crate::node) header: Vec<u8>,
 }
 
 impl Address {
-    /// Reads the answer to `requestTopic`.
+    /// Parses the answer to `requestTopic`.
     pub(in crate::node) fn of(answer: &Value) -> Result<Self, LinkFault> {
-        let bad = || LinkFault::NotAnAddress(brief(answer));
-        let granted = Answer::parse(answer).map_err(|_| bad())?.granted();
-        let protocol = granted.map_err(|why| LinkFault::RequestDeclined(told(why)))?;
+        let bad = || LinkFault::NotAnAddress(sanitize_value(answer));
+        let answer_value = Answer::parse(answer).map_err(|_| bad())?.into_result();
+        let protocol = answer_value.map_err(|why| LinkFault::RequestDeclined(sanitize(why)))?;
         let [name, host, port, rest @ ..] = protocol.as_array().ok_or_else(bad)? else { return Err(bad()) };
         let port = port.as_int().and_then(|port| u16::try_from(port).ok()).ok_or_else(bad)?;
         let from = Endpoint { host: host.as_str().ok_or_else(bad)?.to_owned(), port };
         match (name.as_str(), rest) {
             (Some("TCPROS"), _) => Ok(Self::Tcpros(from)),
             (Some("UDPROS"), [Value::Int(link), Value::Int(_), Value::Binary(header), ..]) => {
-                Ok(Self::Udpros(Offered { from, link: link.cast_unsigned(), header: header.clone() }))
+                Ok(Self::Udpros(DatagramOffer { from, link: link.cast_unsigned(), header: header.clone() }))
             }
             _ => Err(bad()),
         }
@@ -60,7 +60,7 @@ impl Address {
 }
 
 impl Node {
-    /// Has a socket opened for the datagrams of a publisher.
+    /// Requests a socket for the datagrams of a publisher.
     pub(in crate::node) fn open_for_publisher(&mut self, topic: &str, uri: &str) -> ConnId {
         let conn = self.rpc.new_conn_id();
         self.transmits.push_back(Transmit::OpenDatagram { conn, to: None });
@@ -69,7 +69,7 @@ impl Node {
         conn
     }
 
-    /// The socket is open: the publisher is asked to send there.
+    /// The socket is open: ask the publisher to send there.
     pub(in crate::node) fn ask_for_datagrams(
         &mut self,
         now: Instant,
@@ -83,7 +83,7 @@ impl Node {
         }
         let Some(header) = self.subscriber_header(topic) else { return };
         let is_ipv6 = self.config.host.parse::<Ipv6Addr>().is_ok();
-        let longest = if is_ipv6 { DATAGRAM_IPV6 as i32 } else { DATAGRAM as i32 };
+        let longest = if is_ipv6 { DATAGRAM_LEN_IPV6 as i32 } else { DATAGRAM_LEN_IPV4 as i32 };
         let offer = vec![
             "UDPROS".into(),
             Value::Binary(header.emit_fields()),
@@ -94,7 +94,7 @@ impl Node {
         self.request_topic_of(now, topic, uri, Some(conn), vec![offer.into()]);
     }
 
-    /// Our port of the socket that a publisher was asked to send to.
+    /// The local port of a publisher's datagram socket.
     pub(in crate::node) fn datagram_port(&self, conn: ConnId) -> u16 {
         match self.conns.get(&conn) {
             Some(Conn::PublisherDatagrams { port, .. }) => *port,
@@ -102,35 +102,35 @@ impl Node {
         }
     }
 
-    /// Whether it is a socket for datagrams of a publisher.
-    pub(in crate::node) fn is_of_datagrams(&self, conn: ConnId) -> bool {
+    /// Whether this is the datagram socket of a publisher.
+    pub(in crate::node) fn is_datagram_socket(&self, conn: ConnId) -> bool {
         match self.conns.get(&conn) {
             Some(Conn::LinkedPublisher(link)) => link.datagram_port.is_some(),
             other => matches!(other, Some(Conn::PublisherDatagrams { .. })),
         }
     }
 
-    /// Closes such a socket.
+    /// Closes the datagram socket of a publisher.
     pub(in crate::node) fn close_datagrams(&mut self, conn: ConnId) {
         if self.conns.remove(&conn).is_some() {
             self.close(conn);
         }
     }
 
-    /// A publisher has agreed to send datagrams; what it says of them is checked as a connection header is.
+    /// A publisher has agreed to send datagrams. Its header is checked as for TCPROS.
     pub(in crate::node) fn take_datagrams(
         &mut self,
         now: Instant,
         conn: ConnId,
         topic: &str,
         uri: &str,
-        offer: Offered,
+        offer: DatagramOffer,
     ) {
         match self.check_publisher(topic, &offer.header) {
             Ok(header) => {
                 let (address, datagrams) = (offer.from.to_string(), Some(offer.link));
-                let joining = Joining { conn, address, datagrams, token: None, rest: &[] };
-                self.join_publisher(topic, uri, &header, joining);
+                let accepted = AcceptedHeader { conn, address, datagrams, token: None, rest: &[] };
+                self.join_publisher(topic, uri, &header, accepted);
             }
             Err(fault) => {
                 self.close_datagrams(conn);
@@ -139,12 +139,12 @@ impl Node {
         }
     }
 
-    /// There is no socket for the datagrams of a publisher, which may be so for a moment only.
+    /// No socket can be opened for the datagrams of a publisher, perhaps only at the moment.
     pub(in crate::node) fn no_datagrams(&mut self, now: Instant, topic: &str, uri: &str, why: &str) {
         self.try_later(now, topic, uri, LinkFault::NoDatagramSocket(why.to_owned()));
     }
 
-    /// A publisher has answered that it is not to be had with datagrams: it is asked for a connection.
+    /// A publisher has declined UDPROS: it is asked for TCPROS.
     pub(in crate::node) fn datagrams_declined(
         &mut self,
         now: Instant,
@@ -155,23 +155,24 @@ impl Node {
         let Some(link) = self.link_mut(topic, uri) else { return };
         link.tcpros_only = true;
         self.ask_address(now, topic, uri);
-        self.tell_link_trouble(topic, uri, fault, NextStep::AskForTcpros);
+        self.report_link_fault(topic, uri, fault, NextStep::AskForTcpros);
     }
 
-    /// Somebody in this node wants all messages of a topic: links that are, or were to be, of datagrams are made anew.
-    pub(in crate::node) fn leave_datagrams(&mut self, now: Instant, topic: &str) {
+    /// A subscription of this node needs every message of a topic: its UDPROS links, current or pending, are made
+    /// again with TCPROS.
+    pub(in crate::node) fn switch_to_tcpros(&mut self, now: Instant, topic: &str) {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         if !std::mem::replace(&mut subscription.spec.udpros, false) {
             return;
         }
         for uri in self.datagram_publishers(topic) {
-            self.ask_anew(now, topic, &uri);
+            self.renew_link(now, topic, &uri);
         }
     }
 
-    /// The master has listed publishers whose datagrams we get. One that had ended its publication and made it anew before
-    /// the master told has no link to us any more, and nothing says so but silence.
-    pub(in crate::node) fn listen_for_silence(&mut self, now: Instant, topic: &str, uris: &BTreeSet<String>) {
+    /// The master has listed UDPROS publishers. One that ended and restarted its publication before the master
+    /// reported it has lost its link, and only its silence shows that.
+    pub(in crate::node) fn watch_for_silence(&mut self, now: Instant, topic: &str, uris: &BTreeSet<String>) {
         let until = now + SILENCE;
         for uri in uris {
             let Some(heard) = self.datagram_messages(topic, uri) else { continue };
@@ -182,25 +183,25 @@ impl Node {
         }
     }
 
-    /// A publisher that has been silent since the master listed it is asked again; one that lives replaces the link.
+    /// Asks a publisher again that has been silent since the master listed it. A living publisher replaces the link.
     pub(in crate::node) fn silence_due(&mut self, now: Instant, topic: &str, uri: &str) {
         let heard = self.datagram_messages(topic, uri);
         let Some(link) = self.link_mut(topic, uri) else { return };
         let Some((_, before)) = link.silent.take_if(|(until, _)| *until <= now) else { return };
         if heard == Some(before) {
-            self.ask_anew(now, topic, uri);
+            self.renew_link(now, topic, uri);
         }
     }
 
-    /// Makes a link of datagrams anew.
-    fn ask_anew(&mut self, now: Instant, topic: &str, uri: &str) {
+    /// Ends a UDPROS link and makes it again.
+    fn renew_link(&mut self, now: Instant, topic: &str, uri: &str) {
         let Some(conn) = self.link_mut(topic, uri).and_then(|link| link.state.conn()) else { return };
         self.close_datagrams(conn);
         self.events.push_back(NodeEvent::LinkClosed { topic: topic.to_owned(), conn });
         self.ask_address(now, topic, uri);
     }
 
-    /// Messages that came on a link that stands and is of datagrams.
+    /// Messages received on an established UDPROS link.
     fn datagram_messages(&self, topic: &str, uri: &str) -> Option<u64> {
         let conn = self.subscriptions.get(topic)?.links.get(uri)?.state.conn()?;
         match self.conns.get(&conn) {
@@ -209,11 +210,12 @@ impl Node {
         }
     }
 
-    /// Publishers of a topic whose links are, or are to be, of datagrams.
+    /// Publishers of a topic with a current or pending UDPROS link.
     pub(in crate::node) fn datagram_publishers(&self, topic: &str) -> Vec<String> {
         let Some(subscription) = self.subscriptions.get(topic) else { return Vec::new() };
-        let is_of_datagrams = |link: &Link| link.state.conn().is_some_and(|conn| self.is_of_datagrams(conn));
-        let links = subscription.links.iter().filter(|(_, link)| is_of_datagrams(link));
+        let is_datagram_socket =
+            |link: &Link| link.state.conn().is_some_and(|conn| self.is_datagram_socket(conn));
+        let links = subscription.links.iter().filter(|(_, link)| is_datagram_socket(link));
         links.map(|(uri, _)| uri.clone()).collect()
     }
 }

@@ -11,18 +11,18 @@ use crate::node::config::TopicSpec;
 use crate::rpc::CallId;
 use crate::tcpros::FrameReader;
 
-/// The first pause before a link is tried again, doubled each time.
+/// The first pause before a link is retried; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// A subscription and what is known of its publishers, by the URI of their slave API.
+/// A subscription and its publishers, by the URI of their slave API.
 #[derive(Debug)]
 pub(in crate::node) struct Subscription {
     pub(in crate::node) spec: TopicSpec,
     pub(super) links: LiteMap<String, Link>,
     pub(super) local: BTreeSet<String>,
-    /// Those of them that the master told of last.
+    /// Publishers in the latest list of the master.
     pub(super) listed: BTreeSet<String>,
-    /// The master has told of publishers since the registration was asked for.
+    /// The master has sent an update since the registration was requested.
     pub(super) updated: bool,
 }
 
@@ -32,7 +32,7 @@ impl Subscription {
         Self { spec, links, local, listed, updated: false }
     }
 
-    /// The publishers in hand.
+    /// Publishers that have a link or a local publication.
     pub(super) fn known(&self) -> impl Iterator<Item = &String> {
         self.links.keys().chain(&self.local)
     }
@@ -41,7 +41,7 @@ impl Subscription {
         self.links.contains_key(uri) || self.local.contains(uri)
     }
 
-    /// The topic, whose registration is about to be asked for.
+    /// Starts a registration; returns the topic to register.
     pub(in crate::node) fn begin_registration(&mut self) -> &TopicSpec {
         self.updated = false;
         &self.spec
@@ -51,40 +51,40 @@ impl Subscription {
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) state: LinkState,
-    /// The pause before the next try.
+    /// The pause before the next attempt.
     pub(super) pause: Duration,
-    /// That it fails is told when the pause is this long, and then no more until it has stood again.
-    pub(super) tell_at: Option<Duration>,
-    /// It has declined to send datagrams since it stood last.
+    /// The length of pause at which a failure is reported. It is reported once, until the link is established again.
+    pub(super) report_at: Option<Duration>,
+    /// The publisher has declined UDPROS since the link was last established.
     pub(super) tcpros_only: bool,
-    /// When to look whether it is silent, and how many messages had come when the master listed it.
+    /// When to check for silence, and the message count when the master listed the publisher.
     pub(super) silent: Option<(Instant, u64)>,
 }
 
 impl Link {
     pub(super) fn new() -> Self {
-        let (state, tell_at) = (LinkState::Refused, Some(FIRST_PAUSE));
-        Self { state, pause: FIRST_PAUSE, tell_at, tcpros_only: false, silent: None }
+        let (state, report_at) = (LinkState::Refused, Some(FIRST_PAUSE));
+        Self { state, pause: FIRST_PAUSE, report_at, tcpros_only: false, silent: None }
     }
 }
 
 #[derive(Debug)]
 pub(super) enum LinkState {
-    /// A socket to receive datagrams is being opened.
+    /// A socket for datagrams is being opened.
     ExpectPort { conn: ConnId },
-    /// The publisher's node has been asked where its messages are, or to send them to such a socket.
+    /// The publisher's node has been asked for its address, or to send datagrams to this socket.
     ExpectAddress { call: CallId, datagrams: Option<ConnId> },
-    /// Enough connections to that address are being made: its own comes after them.
-    ExpectTurn { to: Endpoint },
-    /// The connection is being made.
+    /// Too many connection attempts to that address are in progress.
+    ExpectSlot { to: Endpoint },
+    /// The connection is being opened.
     ExpectConnection { conn: ConnId, until: Instant },
-    /// Our header is sent.
+    /// The node's header is sent; the publisher's is expected.
     ExpectHeader { conn: ConnId, until: Instant, reader: FrameReader, token: Option<u128> },
-    /// Messages flow.
+    /// The link is established.
     Linked { conn: ConnId },
-    /// To be tried again.
+    /// The next attempt is at `until`.
     Waiting { until: Instant },
-    /// The publisher does not accept us, which another try would not change.
+    /// The publisher has refused the link, which a retry would not change.
     Refused,
 }
 
@@ -96,11 +96,11 @@ impl LinkState {
             | Self::ExpectHeader { conn, .. }
             | Self::Linked { conn } => Some(*conn),
             Self::ExpectAddress { datagrams, .. } => *datagrams,
-            Self::ExpectTurn { .. } | Self::Waiting { .. } | Self::Refused => None,
+            Self::ExpectSlot { .. } | Self::Waiting { .. } | Self::Refused => None,
         }
     }
 
-    /// Until when it lasts, if that is limited.
+    /// When the state times out.
     pub(super) fn until(&self) -> Option<Instant> {
         match self {
             Self::ExpectConnection { until, .. }

@@ -1,4 +1,4 @@
-//! The publishers that the master lists: which are new, which are gone, and which are too many.
+//! Publisher lists of the master: new publishers, removed ones, and the limit.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use crate::node::event::NodeEvent;
 use crate::node::fault::PeerFault;
 use crate::node::{Node, canonical};
 
-/// Addresses of one list that are told to be none: no log line holds more.
+/// Invalid URIs of one list that are reported; a log line holds no more.
 const MOST_FAULTS: usize = 16;
 
 impl Node {
-    /// The master has told of all publishers of a topic.
+    /// The master has reported all publishers of a topic.
     pub(in crate::node) fn publishers_updated(&mut self, now: Instant, topic: &str, uris: &[String]) {
         if let Some(subscription) = self.subscriptions.get_mut(topic) {
             subscription.updated = true;
@@ -21,11 +21,11 @@ impl Node {
         }
     }
 
-    /// The master has answered a registration with the publishers of the topic. What it told on another connection
-    /// meanwhile may have overtaken the answer, and is newer.
+    /// The master has answered a registration with the publishers of the topic. An update on another connection may
+    /// have overtaken this answer, and is newer.
     pub(in crate::node) fn publishers_answered(&mut self, now: Instant, topic: &str, uris: &[String]) {
         let overtaken = self.subscriptions.get(topic).is_none_or(|subscription| subscription.updated);
-        if !overtaken || self.registrar.lists_only_add(now) {
+        if !overtaken || self.registrar.is_list_additive(now) {
             self.publishers_listed(now, topic, uris);
         }
     }
@@ -35,25 +35,25 @@ impl Node {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         let gone: Vec<String> = subscription.known().filter(|uri| !listed.contains(*uri)).cloned().collect();
         let new: Vec<String> = listed.iter().filter(|uri| !subscription.knows(uri)).cloned().collect();
-        if !self.registrar.lists_only_add(now) {
+        if !self.registrar.is_list_additive(now) {
             gone.iter().for_each(|uri| self.publisher_gone(topic, uri));
         }
         self.ask_again_where_refused(now, topic, &listed);
-        self.listen_for_silence(now, topic, &listed);
+        self.watch_for_silence(now, topic, &listed);
         let excess: Vec<&String> = new.iter().filter(|uri| !self.publisher_new(now, topic, uri)).collect();
         if let [first, others @ ..] = excess.as_slice() {
             let (limit, others) = (self.config.limits.publishers_per_topic, others.len());
             let (topic, first) = (topic.to_owned(), first.to_string());
-            self.tell_trouble(PeerFault::TooManyPublishers { topic, first, others, limit });
+            self.report_fault(PeerFault::TooManyPublishers { topic, first, others, limit });
         }
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         subscription.listed = listed.into_iter().filter(|uri| subscription.knows(uri)).collect();
     }
 
-    /// Publishers of this process, and of datagrams, that the master that came back did not list are gone. A connection
-    /// is its own proof that its publisher lives, and stays.
+    /// Removes publishers of this process and UDPROS publishers that a returned master has not listed. A TCP
+    /// connection proves that its publisher lives, and stays.
     pub(in crate::node) fn lists_count_again(&mut self, now: Instant) {
-        if self.registrar.lists_only_add(now) {
+        if self.registrar.is_list_additive(now) {
             return;
         }
         let mut gone = Vec::new();
@@ -66,7 +66,7 @@ impl Node {
         gone.iter().for_each(|(topic, uri)| self.publisher_gone(topic, uri));
     }
 
-    /// The URIs of a list in one way of writing, without those that are none.
+    /// The valid URIs of a list in canonical form.
     fn sound_uris(&mut self, topic: &str, uris: &[String]) -> BTreeSet<String> {
         let (mut sound, mut faults) = (BTreeSet::new(), Vec::new());
         for uri in uris {
@@ -77,12 +77,12 @@ impl Node {
             }
         }
         if !faults.is_empty() {
-            self.tell_trouble(PeerFault::PublisherUris { topic: topic.to_owned(), faults });
+            self.report_fault(PeerFault::PublisherUris { topic: topic.to_owned(), faults });
         }
         sound
     }
 
-    /// A list that names a publisher which refused us may mean that it has changed its mind or type.
+    /// Retries publishers that refused: a list that names them may mean that the publisher or its type has changed.
     fn ask_again_where_refused(&mut self, now: Instant, topic: &str, uris: &BTreeSet<String>) {
         for uri in uris {
             let refused =
@@ -108,10 +108,10 @@ impl Node {
         }
     }
 
-    /// A publisher is to be linked. False if there are too many.
+    /// Adds a link to a publisher. False if the limit is reached.
     fn publisher_new(&mut self, now: Instant, topic: &str, uri: &str) -> bool {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return false };
-        if self.locals.contains(uri) {
+        if self.local_nodes.contains(uri) {
             subscription.local.insert(uri.to_owned());
             let (topic, uri) = (topic.to_owned(), uri.to_owned());
             self.events.push_back(NodeEvent::LocalPublisherJoined { topic, uri });
@@ -125,7 +125,7 @@ impl Node {
         has_room
     }
 
-    /// Ends all links of a topic that is no longer subscribed to.
+    /// Ends all links of a topic without a subscription.
     pub(in crate::node) fn end_links(&mut self, topic: &str) {
         let Some(subscription) = self.subscriptions.get(topic) else { return };
         let uris: Vec<String> = subscription.known().cloned().collect();

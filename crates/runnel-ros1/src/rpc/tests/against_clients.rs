@@ -1,4 +1,4 @@
-//! A peer as a server.
+//! The server side of a peer.
 
 use super::*;
 use crate::http::{self, RequestError, vectors};
@@ -11,7 +11,7 @@ fn small() -> RpcConfig {
 /// A server with one client.
 fn connected(config: RpcConfig) -> (RpcPeer, ConnId) {
     let mut peer = RpcPeer::new(config);
-    let conn = peer.handle_accepted(seconds(0), somebody()).expect("room");
+    let conn = peer.handle_accepted(seconds(0), client_address()).expect("room");
     (peer, conn)
 }
 
@@ -36,7 +36,7 @@ fn refusals(peer: &mut RpcPeer) -> Vec<ClientFault> {
 }
 
 #[test]
-fn a_call_is_told_and_answered() {
+fn call_is_reported_and_answered() {
     for (message, method) in
         [(vectors::ROSCPP_REGISTER_PUBLISHER, "registerPublisher"), (vectors::PYTHON_GET_PID, "getPid")]
     {
@@ -52,7 +52,7 @@ fn a_call_is_told_and_answered() {
 }
 
 #[test]
-fn a_fault_is_sent_as_one() {
+fn fault_is_sent_as_fault() {
     let (mut peer, conn) = connected(RpcConfig::default());
     peer.handle_data(seconds(1), conn, &post("x"));
     peer.reply(seconds(1), conn, Err(Fault { code: -1, message: "x: unknown method name".to_owned() }));
@@ -60,7 +60,7 @@ fn a_fault_is_sent_as_one() {
 }
 
 #[test]
-fn an_answer_that_xml_cannot_hold_becomes_a_fault_that_says_so() {
+fn unwritable_answer_becomes_fault() {
     let (mut peer, conn) = connected(RpcConfig::default());
     for answer in [Ok("\u{7}".into()), Err(Fault { code: 1, message: "\u{7}".to_owned() })] {
         peer.handle_data(seconds(1), conn, &post("x"));
@@ -70,7 +70,7 @@ fn an_answer_that_xml_cannot_hold_becomes_a_fault_that_says_so() {
 }
 
 #[test]
-fn one_request_is_in_service_at_a_time() {
+fn one_request_is_served_at_a_time() {
     let (mut peer, conn) = connected(RpcConfig::default());
     peer.handle_data(seconds(1), conn, &[post("a"), post("b")].concat());
     assert_eq!(called(&mut peer), ["a"]);
@@ -83,7 +83,7 @@ fn one_request_is_in_service_at_a_time() {
 }
 
 #[test]
-fn a_reply_without_a_call_is_passed_over() {
+fn reply_without_call_is_ignored() {
     let (mut peer, conn) = connected(RpcConfig::default());
     peer.reply(seconds(1), conn, Ok(1.into()));
     peer.handle_data(seconds(1), conn, &post("a"));
@@ -94,7 +94,7 @@ fn a_reply_without_a_call_is_passed_over() {
 }
 
 #[test]
-fn http_1_0_is_answered_and_closed() {
+fn http_1_0_connection_closes_after_answer() {
     let (mut peer, conn) = connected(RpcConfig::default());
     let message = String::from_utf8(post("a")).expect("text").replace("HTTP/1.1", "HTTP/1.0");
     peer.handle_data(seconds(1), conn, message.as_bytes());
@@ -104,7 +104,7 @@ fn http_1_0_is_answered_and_closed() {
 }
 
 #[test]
-fn a_client_that_waits_to_send_its_body_is_told_to_go_on() {
+fn waiting_client_gets_continue() {
     let (mut peer, conn) = connected(RpcConfig::default());
     peer.handle_data(
         seconds(1),
@@ -115,7 +115,7 @@ fn a_client_that_waits_to_send_its_body_is_told_to_go_on() {
 }
 
 #[test]
-fn what_is_no_call_gets_a_fault_and_keeps_its_connection() {
+fn malformed_call_gets_fault_and_keeps_connection() {
     let (mut peer, conn) = connected(RpcConfig::default());
     peer.handle_data(seconds(1), conn, &[http::request("a:1", "/", b"<nil/>", true), post("a")].concat());
     let (answer, closed) = sent(&mut peer, conn);
@@ -129,7 +129,7 @@ fn what_is_no_call_gets_a_fault_and_keeps_its_connection() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_and_closed() {
+fn malformed_request_is_refused_and_closed() {
     for (bytes, line, why) in [
         (
             &b"GET / HTTP/1.1\r\n\r\n"[..],
@@ -163,7 +163,7 @@ fn what_is_no_request_is_refused_and_closed() {
 }
 
 #[test]
-fn a_master_serves_two_paths_and_a_node_any() {
+fn master_serves_two_paths_node_serves_any() {
     for (path, any_path, served) in
         [("/", false, true), ("/RPC2", false, true), ("/foo", false, false), ("/foo", true, true)]
     {
@@ -176,7 +176,7 @@ fn a_master_serves_two_paths_and_a_node_any() {
 }
 
 #[test]
-fn a_client_that_sends_a_byte_a_minute_is_closed_at_the_deadline() {
+fn slow_client_is_closed_at_deadline() {
     let (mut peer, conn) = connected(RpcConfig::default());
     assert_eq!(peer.poll_timeout(), Some(seconds(10)));
     peer.handle_data(seconds(9), conn, b"P");
@@ -190,7 +190,7 @@ fn a_client_that_sends_a_byte_a_minute_is_closed_at_the_deadline() {
 }
 
 #[test]
-fn the_deadline_of_a_later_request_runs_from_its_first_byte() {
+fn later_deadline_runs_from_first_byte() {
     let (mut peer, conn) = connected(RpcConfig::default());
     peer.handle_data(seconds(1), conn, &post("a"));
     assert_eq!(peer.poll_timeout(), None);
@@ -202,13 +202,13 @@ fn the_deadline_of_a_later_request_runs_from_its_first_byte() {
 }
 
 #[test]
-fn the_oldest_connection_without_a_request_makes_room() {
+fn oldest_connection_without_request_is_evicted() {
     let mut peer = RpcPeer::new(small());
-    let accept = |peer: &mut RpcPeer, at| peer.handle_accepted(seconds(at), somebody());
+    let accept = |peer: &mut RpcPeer, at| peer.handle_accepted(seconds(at), client_address());
     let live = accept(&mut peer, 0).expect("room");
     peer.handle_data(seconds(0), live, &post("a"));
     let silent = [accept(&mut peer, 1), accept(&mut peer, 2), accept(&mut peer, 3), accept(&mut peer, 4)];
-    let silent = silent.map(|conn| conn.expect("room is made"));
+    let silent = silent.map(|conn| conn.expect("another client is evicted"));
     assert_eq!(silent.map(|conn| peer.owns(conn)), [false, false, true, true]);
     assert!(peer.owns(live));
     let closed = transmits(&mut peer);
@@ -216,11 +216,11 @@ fn the_oldest_connection_without_a_request_makes_room() {
 }
 
 #[test]
-fn a_thousand_silent_clients_do_not_shut_a_live_one_out() {
+fn silent_clients_do_not_block_live_client() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let silent: Vec<_> =
-        (0..1000).map(|_| peer.handle_accepted(seconds(0), somebody()).expect("room")).collect();
-    let live = peer.handle_accepted(seconds(0), somebody()).expect("room");
+        (0..1000).map(|_| peer.handle_accepted(seconds(0), client_address()).expect("room")).collect();
+    let live = peer.handle_accepted(seconds(0), client_address()).expect("room");
     peer.handle_data(seconds(0), live, &post("a"));
     assert_eq!(silent.iter().filter(|conn| peer.owns(**conn)).count(), 511);
     assert_eq!(events(&mut peer).len(), 1000 + 1 - 512 + 1);
@@ -229,37 +229,37 @@ fn a_thousand_silent_clients_do_not_shut_a_live_one_out() {
 }
 
 #[test]
-fn when_all_clients_have_called_the_one_idle_for_longest_makes_room() {
+fn longest_idle_client_is_evicted() {
     let mut peer = RpcPeer::new(small());
     let conns = [1, 2, 3].map(|at| {
-        let conn = peer.handle_accepted(seconds(0), somebody()).expect("room");
+        let conn = peer.handle_accepted(seconds(0), client_address()).expect("room");
         peer.handle_data(seconds(at), conn, &post("a"));
         conn
     });
     // The first is still served; the third was answered before the second.
     peer.reply(seconds(4), conns[2], Ok(1.into()));
     peer.reply(seconds(5), conns[1], Ok(1.into()));
-    let late = peer.handle_accepted(seconds(6), somebody()).expect("room is made");
+    let late = peer.handle_accepted(seconds(6), client_address()).expect("another client is evicted");
     assert_eq!(conns.map(|conn| peer.owns(conn)), [true, true, false]);
     peer.handle_data(seconds(6), late, &post("a"));
-    assert!(peer.handle_accepted(seconds(7), somebody()).is_some());
+    assert!(peer.handle_accepted(seconds(7), client_address()).is_some());
     assert_eq!([conns[0], conns[1], late].map(|conn| peer.owns(conn)), [true, false, true]);
 }
 
 #[test]
-fn a_client_is_refused_when_all_others_are_being_served() {
+fn client_is_refused_when_all_are_in_service() {
     let mut peer = RpcPeer::new(small());
     for _ in 0..3 {
-        let conn = peer.handle_accepted(seconds(0), somebody()).expect("room");
+        let conn = peer.handle_accepted(seconds(0), client_address()).expect("room");
         peer.handle_data(seconds(0), conn, &post("a"));
     }
     events(&mut peer);
-    assert_eq!(peer.handle_accepted(seconds(0), somebody()), None);
+    assert_eq!(peer.handle_accepted(seconds(0), client_address()), None);
     assert_eq!(refusals(&mut peer), [ClientFault::TooManyConnections { open: 3 }]);
 }
 
 #[test]
-fn bytes_sent_ahead_are_bounded() {
+fn pipelined_bytes_are_bounded() {
     let (mut peer, conn) = connected(small());
     peer.handle_data(seconds(1), conn, &post("a"));
     peer.handle_data(seconds(1), conn, &[b' '; 1024]);
@@ -270,10 +270,10 @@ fn bytes_sent_ahead_are_bounded() {
 }
 
 #[test]
-fn the_connections_that_hold_most_are_closed_when_all_hold_too_much() {
+fn largest_buffers_are_closed_at_total_limit() {
     let mut peer = RpcPeer::new(RpcConfig { max_buffered: 300_000, ..RpcConfig::default() });
     let mut begin = |body: usize| {
-        let conn = peer.handle_accepted(seconds(0), somebody()).expect("room");
+        let conn = peer.handle_accepted(seconds(0), client_address()).expect("room");
         peer.handle_data(seconds(0), conn, b"POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n");
         peer.handle_data(seconds(0), conn, &vec![b' '; body]);
         conn
@@ -282,14 +282,14 @@ fn the_connections_that_hold_most_are_closed_when_all_hold_too_much() {
     let late = begin(40_000);
     assert!(
         [small, large, middle, late].iter().all(|conn| peer.owns(*conn)),
-        "311 000 bytes, but less than 64 KiB since it was looked at"
+        "311 000 bytes, but less than 64 KiB since the last check"
     );
     peer.handle_data(seconds(0), late, &[b' '; 30_000]);
     assert_eq!([small, large, middle, late].map(|conn| peer.owns(conn)), [true, false, true, true]);
 }
 
 #[test]
-fn idle_clients_are_no_reason_to_wake() {
+fn idle_clients_cause_no_timeout() {
     let (mut peer, conn) = connected(RpcConfig::default());
     peer.handle_data(seconds(1), conn, &post("a"));
     peer.reply(seconds(1), conn, Ok(1.into()));
@@ -298,7 +298,7 @@ fn idle_clients_are_no_reason_to_wake() {
 }
 
 #[test]
-fn unknown_connections_are_passed_over() {
+fn unknown_connections_are_ignored() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let conn = peer.new_conn_id();
     peer.handle_connected(seconds(0), conn);
@@ -308,11 +308,11 @@ fn unknown_connections_are_passed_over() {
 }
 
 #[test]
-fn many_connections_that_hold_little_each_are_bounded_as_well() {
+fn many_small_buffers_are_bounded_too() {
     let mut peer = RpcPeer::new(RpcConfig { max_buffered: 300_000, ..RpcConfig::default() });
     let conns: Vec<ConnId> = (0..100)
         .map(|_| {
-            let conn = peer.handle_accepted(seconds(0), somebody()).expect("room");
+            let conn = peer.handle_accepted(seconds(0), client_address()).expect("room");
             peer.handle_data(seconds(0), conn, b"POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n");
             peer.handle_data(seconds(0), conn, &[b' '; 10_000]);
             conn

@@ -1,4 +1,4 @@
-//! A peer as a client.
+//! The client side of a peer.
 
 use super::*;
 use crate::http::{self, vectors};
@@ -14,7 +14,7 @@ fn call(peer: &mut RpcPeer, method: &str, keep_open: bool) -> CallId {
     peer.call(seconds(0), &uri(SERVER), method, &["/n".into()], options(keep_open))
 }
 
-/// The connection that a peer wants, and nothing else.
+/// The connection that a peer requests; it requests nothing else.
 fn wanted(peer: &mut RpcPeer) -> ConnId {
     match &transmits(peer)[..] {
         [Transmit::Connect { conn, to }] if to.to_string() == "robot:11311" => *conn,
@@ -43,7 +43,7 @@ pub(super) fn answer(number: i32) -> Vec<u8> {
     http::response(&encode_response(&Ok(number.into())).expect("encodes"), true)
 }
 
-/// The one thing that happened: a call is over.
+/// The only event: the end of a call.
 pub(super) fn result(peer: &mut RpcPeer) -> (CallId, Result<Value, CallError>) {
     match events(peer).pop() {
         Some(RpcEvent::Answered { call, result }) => (call, result),
@@ -56,7 +56,7 @@ fn error(peer: &mut RpcPeer) -> String {
 }
 
 #[test]
-fn a_call_goes_to_the_path_of_its_address() {
+fn call_uses_path_of_uri() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     call(&mut peer, "getPid", false);
     let conn = opened(&mut peer);
@@ -67,7 +67,7 @@ fn a_call_goes_to_the_path_of_its_address() {
 }
 
 #[test]
-fn answers_of_the_originals_end_a_call_and_its_connection() {
+fn recorded_answers_complete_call_and_close() {
     for message in [vectors::ROSCPP_TOPIC_ANSWER, vectors::PYTHON_REGISTERED, vectors::NODE_CHUNKED] {
         let mut peer = RpcPeer::new(RpcConfig::default());
         let id = call(&mut peer, "a", false);
@@ -82,7 +82,7 @@ fn answers_of_the_originals_end_a_call_and_its_connection() {
 }
 
 #[test]
-fn a_fault_of_the_server_is_the_result() {
+fn server_fault_is_returned() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     call(&mut peer, "nosuch", false);
     let conn = opened(&mut peer);
@@ -94,7 +94,7 @@ fn a_fault_of_the_server_is_the_result() {
 }
 
 #[test]
-fn calls_that_keep_open_follow_one_another_over_one_connection() {
+fn kept_calls_share_one_connection() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let calls = ["a", "b", "c"].map(|method| call(&mut peer, method, true));
     let conn = opened(&mut peer);
@@ -109,7 +109,7 @@ fn calls_that_keep_open_follow_one_another_over_one_connection() {
 }
 
 #[test]
-fn other_calls_have_a_connection_each() {
+fn other_calls_use_own_connections() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     for method in ["a", "b"] {
         call(&mut peer, method, false);
@@ -118,22 +118,22 @@ fn other_calls_have_a_connection_each() {
 }
 
 #[test]
-fn a_kept_connection_that_ends_while_idle_is_told() {
+fn end_of_idle_kept_connection_is_reported() {
     let (mut peer, conn) = kept();
     peer.handle_closed(seconds(9), conn, None);
-    assert_eq!(events(&mut peer), [RpcEvent::KeptLost]);
+    assert_eq!(events(&mut peer), [RpcEvent::KeptConnectionLost]);
     assert_eq!((transmits(&mut peer), peer.poll_timeout()), (vec![], None));
     call(&mut peer, "again", true);
     opened(&mut peer);
 }
 
 #[test]
-fn a_call_on_a_stale_connection_is_made_once_more() {
+fn call_on_stale_connection_is_repeated_once() {
     let (mut peer, stale) = kept();
     let (id, next) = (call(&mut peer, "a", true), call(&mut peer, "b", true));
     assert!(sent(&mut peer, stale).0.contains("<methodName>a<"));
     peer.handle_closed(seconds(1), stale, Some("reset"));
-    assert_eq!(events(&mut peer), [RpcEvent::KeptLost]);
+    assert_eq!(events(&mut peer), [RpcEvent::KeptConnectionLost]);
     let fresh = opened(&mut peer);
     assert!(sent(&mut peer, fresh).0.contains("<methodName>a<"));
     peer.handle_data(seconds(1), fresh, &answer(1));
@@ -143,7 +143,7 @@ fn a_call_on_a_stale_connection_is_made_once_more() {
 }
 
 #[test]
-fn a_call_is_not_made_a_third_time() {
+fn call_is_not_repeated_twice() {
     let (mut peer, stale) = kept();
     call(&mut peer, "a", true);
     sent(&mut peer, stale);
@@ -159,7 +159,7 @@ fn a_call_is_not_made_a_third_time() {
 }
 
 #[test]
-fn a_call_whose_answer_had_begun_is_not_made_again() {
+fn call_with_partial_answer_is_not_repeated() {
     let (mut peer, conn) = kept();
     call(&mut peer, "a", true);
     sent(&mut peer, conn);
@@ -167,13 +167,13 @@ fn a_call_whose_answer_had_begun_is_not_made_again() {
     peer.handle_closed(seconds(1), conn, None);
     assert!(matches!(
         &events(&mut peer)[..],
-        [RpcEvent::KeptLost, RpcEvent::Answered { result: Err(CallError::Closed { .. }), .. }]
+        [RpcEvent::KeptConnectionLost, RpcEvent::Answered { result: Err(CallError::Closed { .. }), .. }]
     ));
     assert_eq!(transmits(&mut peer), []);
 }
 
 #[test]
-fn a_call_on_a_new_connection_is_not_made_again() {
+fn call_on_new_connection_is_not_repeated() {
     for keep_open in [true, false] {
         let mut peer = RpcPeer::new(RpcConfig::default());
         call(&mut peer, "a", keep_open);
@@ -189,7 +189,7 @@ fn a_call_on_a_new_connection_is_not_made_again() {
 }
 
 #[test]
-fn a_server_that_cannot_be_reached_fails_each_call_of_a_line() {
+fn unreachable_server_fails_every_queued_call() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let calls = ["a", "b"].map(|method| call(&mut peer, method, true));
     for id in calls {
@@ -203,7 +203,7 @@ fn a_server_that_cannot_be_reached_fails_each_call_of_a_line() {
 }
 
 #[test]
-fn a_server_that_closes_after_each_answer_gets_a_connection_a_call() {
+fn closing_server_gets_one_connection_per_call() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let calls = ["a", "b"].map(|method| call(&mut peer, method, true));
     let body = encode_response(&Ok(1.into())).expect("encodes");
@@ -220,7 +220,7 @@ fn a_server_that_closes_after_each_answer_gets_a_connection_a_call() {
 }
 
 #[test]
-fn an_answer_may_end_with_its_connection() {
+fn answer_may_end_with_connection() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let calls = ["a", "b"].map(|method| call(&mut peer, method, true));
     let conn = opened(&mut peer);
@@ -234,7 +234,7 @@ fn an_answer_may_end_with_its_connection() {
 }
 
 #[test]
-fn a_call_times_out_and_the_next_goes_over_another_connection() {
+fn call_after_timeout_uses_new_connection() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let slow = call(&mut peer, "slow", true);
     let next = peer.call(seconds(3), &uri(SERVER), "next", &[], options(true));
@@ -255,7 +255,7 @@ fn a_call_times_out_and_the_next_goes_over_another_connection() {
 }
 
 #[test]
-fn a_call_times_out_while_it_waits_or_connects() {
+fn call_times_out_while_waiting_or_connecting() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let calls = [call(&mut peer, "a", true), call(&mut peer, "b", true), call(&mut peer, "c", false)];
     peer.handle_timeout(seconds(5));
@@ -272,7 +272,7 @@ fn a_call_times_out_while_it_waits_or_connects() {
 }
 
 #[test]
-fn nothing_is_heard_of_a_call_that_was_given_up() {
+fn cancelled_call_causes_no_event() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let calls = ["a", "b", "c"].map(|method| call(&mut peer, method, true));
     let conn = opened(&mut peer);
@@ -289,14 +289,14 @@ fn nothing_is_heard_of_a_call_that_was_given_up() {
 }
 
 #[test]
-fn answers_that_are_none_fail_the_call_by_name() {
+fn malformed_answers_fail_call_with_reason() {
     for (bytes, why) in [
         (&b"HTTP/1.1 404 Not Found\r\n\r\n"[..], "bad answer: HTTP status 404 Not Found"),
-        (b"SSH-2.0-x\r\n\r\n", "bad answer: no HTTP answer"),
+        (b"SSH-2.0-x\r\n\r\n", "bad answer: not an HTTP response"),
         (b"HTTP/1.1 200 OK\r\nContent-length: 1\r\n\r\nx", "bad answer: byte 0: stray text \"x\""),
         (
             b"HTTP/1.1 200 OK\r\nContent-length: 99999999999\r\n\r\nx",
-            "bad answer: body longer than the 16777216 bytes allowed",
+            "bad answer: body longer than the limit of 16777216 bytes",
         ),
     ] {
         let mut peer = RpcPeer::new(RpcConfig::default());
@@ -311,10 +311,10 @@ fn answers_that_are_none_fail_the_call_by_name() {
 }
 
 #[test]
-fn bytes_that_nobody_asked_for_end_a_kept_connection() {
+fn unsolicited_bytes_close_kept_connection() {
     let (mut peer, conn) = kept();
     peer.handle_data(seconds(2), conn, b"HTTP/1.1 408 Request Timeout\r\n\r\n");
-    assert_eq!(events(&mut peer), [RpcEvent::KeptLost]);
+    assert_eq!(events(&mut peer), [RpcEvent::KeptConnectionLost]);
     assert_eq!(transmits(&mut peer), [Transmit::Close { conn }]);
     let (mut peer, conn) = kept();
     call(&mut peer, "a", true);
@@ -324,7 +324,7 @@ fn bytes_that_nobody_asked_for_end_a_kept_connection() {
 }
 
 #[test]
-fn a_call_that_cannot_be_written_fails_at_once() {
+fn unwritable_call_fails_at_once() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let id = peer.call(seconds(0), &uri(SERVER), "a", &["\0".into()], options(true));
     let (over, failure) = result(&mut peer);
@@ -333,7 +333,7 @@ fn a_call_that_cannot_be_written_fails_at_once() {
 }
 
 #[test]
-fn calls_that_wait_are_bounded() {
+fn waiting_calls_are_bounded() {
     let mut peer = RpcPeer::new(RpcConfig { max_queued_calls: 2, ..RpcConfig::default() });
     let calls = ["a", "b", "c"].map(|method| call(&mut peer, method, true));
     let (over, failure) = result(&mut peer);
@@ -360,13 +360,13 @@ fn kept_connections_are_bounded() {
 }
 
 #[test]
-fn an_answer_is_given_up_when_all_connections_hold_too_much() {
+fn largest_answer_is_dropped_at_total_limit() {
     let mut peer = RpcPeer::new(RpcConfig { max_buffered: 100_000, ..RpcConfig::default() });
     call(&mut peer, "a", false);
     let conn = opened(&mut peer);
     sent(&mut peer, conn);
     peer.handle_data(seconds(1), conn, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n100000\r\n");
     peer.handle_data(seconds(1), conn, &[b' '; 100_001]);
-    assert!(error(&mut peer).contains("want of room"));
+    assert!(error(&mut peer).contains("buffer limit"));
     assert!(!peer.owns(conn));
 }

@@ -1,4 +1,4 @@
-//! Two peers joined by streams that are cut at random places.
+//! Two peers connected by streams that are split at random places.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,11 +14,11 @@ struct Wire {
     closing: bool,
 }
 
-/// Peers that listen on the ports 1, 2, .., and what is under way between them.
+/// Peers that listen on ports 1, 2, .., and the bytes in transit between them.
 struct Pump {
     peers: Vec<RpcPeer>,
     wires: BTreeMap<(usize, ConnId), Wire>,
-    told: Vec<(usize, RpcEvent)>,
+    events: Vec<(usize, RpcEvent)>,
     served: usize,
     seed: u64,
 }
@@ -26,7 +26,7 @@ struct Pump {
 impl Pump {
     fn new(peers: usize, seed: u64) -> Self {
         let peers = (0..peers).map(|_| RpcPeer::new(RpcConfig::default())).collect();
-        Self { peers, wires: BTreeMap::new(), told: Vec::new(), served: 0, seed }
+        Self { peers, wires: BTreeMap::new(), events: Vec::new(), served: 0, seed }
     }
 
     /// A number below `bound`, by a linear congruential generator.
@@ -42,7 +42,7 @@ impl Pump {
         self.peers[from].call(seconds(0), &server, method, params, options)
     }
 
-    /// Goes on until nothing moves any more.
+    /// Runs until nothing moves.
     fn run(&mut self) {
         loop {
             let acted = (0..self.peers.len()).fold(false, |acted, peer| self.act(peer) | acted);
@@ -52,7 +52,7 @@ impl Pump {
         }
     }
 
-    /// Does all that one peer wants done, and answers its calls with their parameters.
+    /// Carries out the operations of one peer, and answers its calls with their parameters.
     fn act(&mut self, at: usize) -> bool {
         let mut acted = false;
         while let Some(transmit) = self.peers[at].poll_transmit() {
@@ -65,7 +65,7 @@ impl Pump {
                     self.served += 1;
                     self.peers[at].reply(seconds(0), conn, Ok(Value::Array(params)));
                 }
-                event => self.told.push((at, event)),
+                event => self.events.push((at, event)),
             }
             acted = true;
         }
@@ -86,7 +86,8 @@ impl Pump {
     }
 
     fn connect(&mut self, at: usize, conn: ConnId, far: usize) {
-        let accepted = self.peers.get_mut(far).and_then(|peer| peer.handle_accepted(seconds(0), somebody()));
+        let accepted =
+            self.peers.get_mut(far).and_then(|peer| peer.handle_accepted(seconds(0), client_address()));
         let Some(accepted) = accepted else {
             return self.peers[at].handle_closed(seconds(0), conn, Some("connection refused"));
         };
@@ -96,7 +97,7 @@ impl Pump {
         self.peers[at].handle_connected(seconds(0), conn);
     }
 
-    /// Moves a piece of any size on any wire; closes a wire that is to be closed and empty.
+    /// Moves a piece of random size on a random wire; closes a wire that is empty and to be closed.
     fn deliver(&mut self) -> bool {
         let ready: Vec<_> = self
             .wires
@@ -128,22 +129,22 @@ impl Pump {
         }
     }
 
-    /// What a peer was answered, in order.
+    /// The answers that a peer got, in order.
     fn answers(&self, at: usize) -> Vec<(CallId, Value)> {
         let answer = |(peer, event): &(usize, RpcEvent)| match event {
             RpcEvent::Answered { call, result: Ok(value) } if *peer == at => Some((*call, value.clone())),
             _ => None,
         };
-        self.told.iter().filter_map(answer).collect()
+        self.events.iter().filter_map(answer).collect()
     }
 }
 
 #[test]
-fn a_server_that_comes_back_is_called_again_by_itself() {
+fn call_is_repeated_at_restarted_server() {
     let mut pump = Pump::new(2, 1);
     let first = pump.call(0, 1, "a", &[1.into()], true);
     pump.run();
-    // The server dies and another takes its place; the client learns of it only after its next call is sent.
+    // The server dies and another takes its place. The client notices only after its next call is sent.
     let second = pump.call(0, 1, "b", &[2.into()], true);
     pump.act(0);
     pump.peers[1] = RpcPeer::new(RpcConfig::default());
@@ -152,11 +153,11 @@ fn a_server_that_comes_back_is_called_again_by_itself() {
     pump.run();
     let values = [1, 2].map(|number| Value::Array(vec![number.into()]));
     assert_eq!(pump.answers(0), [first, second].into_iter().zip(values).collect::<Vec<_>>());
-    assert!(pump.told.contains(&(0, RpcEvent::KeptLost)));
+    assert!(pump.events.contains(&(0, RpcEvent::KeptConnectionLost)));
 }
 
 #[test]
-fn a_peer_may_call_itself() {
+fn peer_can_call_itself() {
     let mut pump = Pump::new(1, 7);
     let call = pump.call(0, 0, "a", &["x".into()], true);
     pump.run();
@@ -164,12 +165,12 @@ fn a_peer_may_call_itself() {
 }
 
 #[test]
-fn nobody_listening_is_told_to_the_caller() {
+fn refused_connection_is_reported_to_caller() {
     let mut pump = Pump::new(1, 7);
     pump.call(0, 5, "a", &[], false);
     pump.run();
     assert!(matches!(
-        &pump.told[..],
+        &pump.events[..],
         [(0, RpcEvent::Answered { result: Err(CallError::Unreachable { why: Some(why), .. }), .. })]
             if why == "connection refused"
     ));
@@ -179,7 +180,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn every_call_is_answered_once_however_the_streams_are_cut(
+    fn every_call_is_answered_once(
         seed: u64,
         calls in proptest::collection::vec((0..2usize, 0..2usize, any::<bool>(), 0..1000usize), 1..20),
     ) {
@@ -196,15 +197,15 @@ proptest! {
             prop_assert_eq!(&BTreeMap::from_iter(pump.answers(peer)), expected);
             prop_assert_eq!(pump.peers[peer].poll_timeout(), None);
         }
-        prop_assert_eq!((pump.served, pump.told.len()), (calls.len(), calls.len()));
+        prop_assert_eq!((pump.served, pump.events.len()), (calls.len(), calls.len()));
     }
 
     #[test]
-    fn no_bytes_on_any_connection_make_it_panic(
+    fn random_bytes_never_panic(
         pieces in proptest::collection::vec((any::<bool>(), any::<Vec<u8>>()), 0..20),
     ) {
         let mut peer = RpcPeer::new(RpcConfig::default());
-        let served = peer.handle_accepted(seconds(0), somebody()).expect("room");
+        let served = peer.handle_accepted(seconds(0), client_address()).expect("room");
         let options = CallOptions { timeout: Duration::from_secs(5), total_timeout: Duration::from_secs(5), keep_open: true };
         peer.call(seconds(0), &uri("http://a:1"), "a", &[], options);
         let called = match peer.poll_transmit() {

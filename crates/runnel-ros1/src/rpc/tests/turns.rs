@@ -1,9 +1,9 @@
-//! Calls that wait for others to the same server.
+//! Calls that wait for other calls to the same server.
 
 use super::against_servers::{SERVER, answer, options, result};
 use super::*;
 
-/// A peer with three calls to one server, one at a time.
+/// A peer with three calls to one server, limited to one connection.
 fn one_at_a_time() -> (RpcPeer, [CallId; 3]) {
     let mut peer = RpcPeer::new(RpcConfig { max_connections_per_server: 1, ..RpcConfig::default() });
     let options = CallOptions { total_timeout: Duration::from_secs(12), ..options(false) };
@@ -12,7 +12,7 @@ fn one_at_a_time() -> (RpcPeer, [CallId; 3]) {
 }
 
 #[test]
-fn time_of_a_call_runs_from_its_turn() {
+fn call_timeout_runs_from_its_turn() {
     let (mut peer, calls) = one_at_a_time();
     for (call, answered_at) in calls.into_iter().zip([4, 8, 11]) {
         let Some(Transmit::Connect { conn, .. }) = transmits(&mut peer).pop() else { panic!("its turn") };
@@ -24,7 +24,7 @@ fn time_of_a_call_runs_from_its_turn() {
 }
 
 #[test]
-fn waiting_for_a_turn_has_an_end() {
+fn waiting_call_times_out() {
     let (mut peer, [first, second, third]) = one_at_a_time();
     for (time, over) in [(5, &[first][..]), (10, &[second]), (12, &[third])] {
         assert_eq!(peer.poll_timeout(), Some(seconds(time)));

@@ -1,4 +1,4 @@
-//! Documents of the originals, malformed documents, bounds, and random ones.
+//! Documents recorded from ros_comm, malformed documents, bounds, and random documents.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::http::vectors::{self, body};
 use crate::xmlrpc::{encode_call, encode_response};
 
-/// The value of a `<value>` element.
+/// Decodes a `<value>` element.
 fn value(inside: &str) -> Result<Value, DecodeError> {
     let document = format!("<methodResponse><params><param>{inside}</param></params></methodResponse>");
     decode_response(document.as_bytes()).map(|answer| answer.expect("no fault"))
@@ -25,7 +25,7 @@ fn strings(texts: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn roscpp_calls_are_read() {
+fn roscpp_calls_are_decoded() {
     let call = decode_call(body(vectors::ROSCPP_REGISTER_PUBLISHER)).expect("a call");
     assert_eq!(call.method, "registerPublisher");
     let params = ["/rosout", "/rosout_agg", "rosgraph_msgs/Log", "http://127.0.0.1:43339/"];
@@ -33,7 +33,7 @@ fn roscpp_calls_are_read() {
 }
 
 #[test]
-fn roscpp_values_of_every_type_are_read() {
+fn roscpp_values_of_every_type_are_decoded() {
     let call = decode_call(body(vectors::ROSCPP_VALUES)).expect("a call");
     let doubles = [
         1.5,
@@ -64,7 +64,7 @@ fn roscpp_values_of_every_type_are_read() {
 }
 
 #[test]
-fn roscpp_answers_are_read() {
+fn roscpp_answers_are_decoded() {
     let topic = decode_response(body(vectors::ROSCPP_TOPIC_ANSWER)).expect("an answer").expect("no fault");
     let address = Value::Array(vec!["TCPROS".into(), "127.0.0.1".into(), 46597.into()]);
     assert_eq!(topic, Value::Array(vec![1.into(), "".into(), address]));
@@ -75,7 +75,7 @@ fn roscpp_answers_are_read() {
 }
 
 #[test]
-fn python_calls_are_read() {
+fn python_calls_are_decoded() {
     let call = decode_call(body(vectors::PYTHON_SET_PARAM)).expect("a call");
     assert_eq!((call.method.as_str(), call.params.len()), ("setParam", 3));
     let Value::Struct(members) = &call.params[2] else { panic!("a struct") };
@@ -90,7 +90,7 @@ fn python_calls_are_read() {
 }
 
 #[test]
-fn python_answers_are_read() {
+fn python_answers_are_decoded() {
     let answer = decode_response(body(vectors::PYTHON_REGISTERED)).expect("an answer").expect("no fault");
     let text = "Registered [/rosout] as publisher of [/rosout_agg]";
     assert_eq!(answer, Value::Array(vec![1.into(), text.into(), Value::Array(Vec::new())]));
@@ -100,7 +100,7 @@ fn python_answers_are_read() {
 }
 
 #[test]
-fn a_call_without_params_is_read() {
+fn call_without_params_is_decoded() {
     let call = decode_call(b"<methodCall><methodName> getPid\n</methodName></methodCall>").expect("a call");
     assert_eq!(call, Call { method: "getPid".to_owned(), params: Vec::new() });
     let call = decode_call(b"<methodCall><methodName>a</methodName><params/></methodCall>").expect("a call");
@@ -108,7 +108,7 @@ fn a_call_without_params_is_read() {
 }
 
 #[test]
-fn text_without_a_type_is_a_string_with_its_white_space() {
+fn untyped_text_keeps_its_white_space() {
     for (inside, text) in [
         ("<value>a b</value>", "a b"),
         ("<value> a </value>", " a "),
@@ -125,14 +125,14 @@ fn text_without_a_type_is_a_string_with_its_white_space() {
 }
 
 #[test]
-fn a_byte_order_mark_and_attributes_are_passed_over() {
+fn byte_order_mark_and_attributes_are_ignored() {
     let document = "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><?pi x?><methodCall a=\"b\"><methodName>\u{e9}\
         </methodName></methodCall>\r\n";
     assert_eq!(decode_call(document.as_bytes()).expect("a call").method, "\u{e9}");
 }
 
 #[test]
-fn numbers_are_read_with_white_space_around_them() {
+fn numbers_may_have_white_space_around_them() {
     assert_eq!(value("<value><i4> -2147483648 </i4></value>"), Ok(Value::Int(i32::MIN)));
     assert_eq!(value("<value><int>+5</int></value>"), Ok(Value::Int(5)));
     assert_eq!(value("<value><i8>5</i8></value>"), Ok(Value::Int(5)));
@@ -142,7 +142,7 @@ fn numbers_are_read_with_white_space_around_them() {
 }
 
 #[test]
-fn integers_beyond_32_bits_are_refused_by_name() {
+fn integers_beyond_32_bits_are_refused() {
     for text in ["2147483648", "-2147483649", "99999999999999999999"] {
         let found = problem(&format!("<value><i4>{text}</i4></value>"));
         assert_eq!(found, DecodeProblem::IntegerRange(text.to_owned()));
@@ -150,7 +150,7 @@ fn integers_beyond_32_bits_are_refused_by_name() {
 }
 
 #[test]
-fn texts_that_are_no_value_of_their_type_are_refused() {
+fn texts_of_wrong_type_are_refused() {
     for inside in
         ["<i4></i4>", "<i4>1.5</i4>", "<boolean>true</boolean>", "<double>1,5</double>", "<base64>*</base64>"]
     {
@@ -160,14 +160,14 @@ fn texts_that_are_no_value_of_their_type_are_refused() {
 }
 
 #[test]
-fn nil_and_unknown_elements_are_refused_by_name() {
+fn nil_and_unknown_elements_are_refused() {
     assert_eq!(problem("<value><nil/></value>"), DecodeProblem::Nil);
     assert_eq!(problem("<value><ex:nil/></value>"), DecodeProblem::Nil);
     assert_eq!(problem("<value><float>1</float></value>"), DecodeProblem::UnknownElement("float".to_owned()));
 }
 
 #[test]
-fn elements_in_the_wrong_place_are_refused() {
+fn misplaced_elements_are_refused() {
     for inside in [
         "",
         "<param/>",
@@ -191,7 +191,7 @@ fn elements_in_the_wrong_place_are_refused() {
 }
 
 #[test]
-fn what_is_no_document_is_refused() {
+fn malformed_documents_are_refused() {
     for document in
         ["", "   ", "abcd", "<", "<methodCall>", "<methodResponse/>", "<a/>", "<methodCall></a>", "&", "<!--"]
     {
@@ -203,14 +203,14 @@ fn what_is_no_document_is_refused() {
 }
 
 #[test]
-fn an_error_names_method_element_and_byte() {
+fn decode_error_names_method_element_and_byte() {
     let document = "<methodCall><methodName>setParam</methodName><params><param><value><i4>x</i4></value></param>\
         </params></methodCall>";
     let error = call_error(document);
-    assert_eq!(error.offset, document.find("x</i4>").expect("stands there"));
+    assert_eq!(error.offset, document.find("x</i4>").expect("it is in the document"));
     assert_eq!(
         error.to_string(),
-        format!("call of setParam: byte {} in <i4>: \"x\" is no value of this type", error.offset)
+        format!("call of setParam: byte {} in <i4>: \"x\" is not a value of this type", error.offset)
     );
     assert_eq!(
         call_error("<methodCall><params/>").to_string(),
@@ -219,7 +219,7 @@ fn an_error_names_method_element_and_byte() {
 }
 
 #[test]
-fn a_document_type_definition_is_refused_before_it_can_cost_anything() {
+fn document_type_definition_is_refused_at_once() {
     let document =
         "<!DOCTYPE a [<!ENTITY b \"bbbb\"><!ENTITY c \"&b;&b;\">]><methodCall><methodName>&c;</methodName>";
     assert_eq!(call_error(document).problem, DecodeProblem::DocumentType);
@@ -228,7 +228,7 @@ fn a_document_type_definition_is_refused_before_it_can_cost_anything() {
 }
 
 #[test]
-fn characters_that_xml_forbids_are_refused_escaped_or_not() {
+fn forbidden_characters_are_refused_even_escaped() {
     assert_eq!(problem("<value>&#7;</value>"), DecodeProblem::Character('\u{7}'));
     let error = value("<value>abc\u{1}</value>").expect_err("refused");
     assert_eq!(error.problem, DecodeProblem::Character('\u{1}'));
@@ -236,7 +236,7 @@ fn characters_that_xml_forbids_are_refused_escaped_or_not() {
 }
 
 #[test]
-fn other_encodings_are_read_only_where_they_agree_with_utf8() {
+fn other_encodings_must_be_ascii() {
     let latin = b"<methodCall><methodName>\xe9</methodName></methodCall>";
     let error = decode_call(latin).expect_err("refused");
     assert_eq!((error.offset, error.problem), (24, DecodeProblem::NotUtf8));
@@ -250,7 +250,7 @@ fn other_encodings_are_read_only_where_they_agree_with_utf8() {
 }
 
 #[test]
-fn values_nested_too_deep_are_refused() {
+fn too_deeply_nested_values_are_refused() {
     let nest = |depth: usize| {
         let open = "<value><array><data>".repeat(depth - 1);
         format!("{open}<value/>{}", "</data></array></value>".repeat(depth - 1))
@@ -261,7 +261,7 @@ fn values_nested_too_deep_are_refused() {
 }
 
 #[test]
-fn more_values_than_the_bound_are_refused() {
+fn too_many_values_are_refused() {
     let after = |values: usize| {
         let document =
             b"<methodCall><methodName>a</methodName><params><param><value><array><data><value/><value/>\
@@ -275,20 +275,20 @@ fn more_values_than_the_bound_are_refused() {
 }
 
 #[test]
-fn of_two_members_with_one_name_the_later_counts() {
+fn later_member_of_same_name_wins() {
     let member = |number| format!("<member><name>a</name><value><i4>{number}</i4></value></member>");
     let read = value(&format!("<value><struct>{}{}</struct></value>", member(1), member(2)));
     assert_eq!(read, Ok(Value::Struct(BTreeMap::from([("a".to_owned(), Value::Int(2))]))));
 }
 
 #[test]
-fn a_fault_needs_a_code_and_a_text() {
+fn fault_needs_code_and_text() {
     let document = "<methodResponse><fault><value><struct><member><name>faultCode</name><value><i4>1</i4></value>\
         </member></struct></value></fault></methodResponse>";
     assert_eq!(decode_response(document.as_bytes()).expect_err("refused").problem, DecodeProblem::BadFault);
 }
 
-/// Texts that XML can hold, markup among them.
+/// Texts that XML can hold, markup included.
 fn text() -> impl Strategy<Value = String> {
     let ch = prop_oneof![
         any::<char>(),
@@ -302,7 +302,7 @@ fn text() -> impl Strategy<Value = String> {
         .prop_map(String::from_iter)
 }
 
-/// Values of every kind, numbers that are none excepted, as they equal nothing.
+/// Values of every type except NaN, which equals nothing.
 fn values() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<i32>().prop_map(Value::Int),
@@ -323,8 +323,8 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Documents made of the parts of documents, in any order.
-fn rubble() -> impl Strategy<Value = String> {
+/// Documents of tags and texts in random order.
+fn random_markup() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         proptest::sample::select(vec![
             "<methodCall>",
@@ -379,13 +379,13 @@ fn rubble() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn what_is_encoded_decodes_to_the_same(method in text(), params in proptest::collection::vec(values(), 0..4)) {
+    fn encoded_call_decodes_to_same(method in text(), params in proptest::collection::vec(values(), 0..4)) {
         let call = decode_call(&encode_call(&method, &params).expect("encodes")).expect("decodes");
         prop_assert_eq!(call, Call { method: method.trim().to_owned(), params });
     }
 
     #[test]
-    fn answers_decode_to_the_same(value in values(), code: i32, message in text()) {
+    fn encoded_answer_decodes_to_same(value in values(), code: i32, message in text()) {
         for answer in [Ok(value), Err(Fault { code, message })] {
             let body = encode_response(&answer).expect("encodes");
             prop_assert_eq!(decode_response(&body).expect("decodes"), answer);
@@ -393,12 +393,12 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(bytes: Vec<u8>) {
+    fn random_bytes_never_panic(bytes: Vec<u8>) {
         let _ = (decode_call(&bytes), decode_response(&bytes));
     }
 
     #[test]
-    fn no_rubble_makes_it_panic_and_what_it_reads_it_can_write(document in rubble()) {
+    fn decoded_random_markup_can_be_encoded(document in random_markup()) {
         if let Ok(call) = decode_call(document.as_bytes()) {
             prop_assert!(encode_call(&call.method, &call.params).is_ok());
         }
@@ -406,7 +406,7 @@ proptest! {
     }
 
     #[test]
-    fn no_damaged_document_makes_it_panic_and_no_part_of_one_is_read(at: prop::sample::Index, byte: u8) {
+    fn damaged_document_never_panics_nor_partly_decodes(at: prop::sample::Index, byte: u8) {
         for document in [vectors::PYTHON_SET_PARAM, vectors::ROSCPP_VALUES] {
             let whole = body(document).trim_ascii_end();
             let at = at.index(whole.len());

@@ -12,7 +12,7 @@ use runnel_io::segment::Segment;
 use runnel_io::{Interest, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{LinkStats, SubscriberLink};
-use runnel_ros1::tcpros::{LENGTH, SendQueue, length_of};
+use runnel_ros1::tcpros::{LENGTH, SendQueue, length_prefix};
 
 use super::memory_path::{MemoryPath, WAITING_SLOTS};
 use super::numbers::Numbers;
@@ -69,7 +69,7 @@ impl Link {
         let address = Some(address.to_canonical());
         let SubscriberLink { conn, subscriber, origin, stats, delivery, .. } = link;
         Self {
-            queue: SendQueue::behind(unsent, bound),
+            queue: SendQueue::with_preamble(unsent, bound),
             failed: false,
             watched: false,
             memory: None,
@@ -275,7 +275,7 @@ impl Link {
         if skip.is_empty() {
             return;
         }
-        match appended.and_then(|()| self.queue.put_first(&skip)) {
+        match appended.and_then(|()| self.queue.insert_preamble(&skip)) {
             Ok(completed) => self.stats.count(completed, 0),
             Err(NoMemory { .. }) => self.failed = true,
         }
@@ -285,7 +285,7 @@ impl Link {
     fn put_statements(&mut self) {
         let Some(next) = self.numbers.as_ref().map(|numbers| self.first_unsent(numbers)) else { return };
         let due = self.numbers.as_mut().map(|numbers| numbers.due_statements(next)).unwrap_or_default();
-        if !due.is_empty() && self.queue.put_first(&due).is_err() {
+        if !due.is_empty() && self.queue.insert_preamble(&due).is_err() {
             self.failed = true;
         }
     }
@@ -300,7 +300,7 @@ impl Link {
 
     /// Sends a message behind its length, as far as the two are taken; how many bytes.
     fn send(&mut self, frame: &Frame) -> usize {
-        let (message, length) = (frame.as_ref(), length_of(frame.as_ref()));
+        let (message, length) = (frame.as_ref(), length_prefix(frame.as_ref()));
         let sent = if message.len() <= ONE_PIECE {
             let mut piece = [0; LENGTH + ONE_PIECE];
             piece[..LENGTH].copy_from_slice(&length);
@@ -321,7 +321,7 @@ impl Link {
 
     /// Sends many of those that wait at once. False if not all of them were taken.
     fn send_batch(&mut self) -> bool {
-        if !self.queue.is_begun() {
+        if !self.queue.is_partly_sent() {
             if let Some(to) = self.gap() {
                 self.state_skip(to);
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use runnel_core::wire::NoMemory;
 use runnel_io::{Interest, Reactor, Stream, Token};
-use runnel_ros1::tcpros::response_head;
+use runnel_ros1::tcpros::response_prefix;
 
 use super::no_memory_for_response;
 use crate::data::unsent::Unsent;
@@ -185,7 +185,7 @@ impl Answers {
         self.over = over;
         let mut put = |result: Result<&[u8], &str>| {
             let body = result.unwrap_or_else(str::as_bytes);
-            let put = self.unsent.try_push([&response_head(result.is_ok(), body.len()), body]);
+            let put = self.unsent.try_push([&response_prefix(result.is_ok(), body.len()), body]);
             put.map_err(|_| NoMemory { bytes: body.len() })
         };
         let result = result.as_deref().map_err(String::as_str);

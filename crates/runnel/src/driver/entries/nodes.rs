@@ -62,7 +62,7 @@ impl Driver {
         if let Some(node) = self.nodes.get_mut(key) {
             (node.ros1, node.uri, node.awaits_master) = (Some(engine), Some(uri), end.awaits_master);
         }
-        self.ros1.set_locals(&self.nodes.uris());
+        self.ros1.set_local_nodes(&self.nodes.uris());
         Ok(())
     }
 
@@ -81,7 +81,7 @@ impl Driver {
         self.endpoints.forget_node(key);
         let node = self.nodes.remove(key);
         self.effects.push_back(Effect::NodesChanged);
-        self.ros1.set_locals(&self.nodes.uris());
+        self.ros1.set_local_nodes(&self.nodes.uris());
         Removed { _node: node, _outputs: outputs, _engine: engine }
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use runnel_core::qos::QoS;
-use runnel_ros1::told::told as as_logged;
+use runnel_ros1::peer_text::sanitize as as_logged;
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::endpoints::Owner;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
-use runnel_ros1::told::told;
+use runnel_ros1::peer_text::sanitize;
 use runnel_rtps::wire::{Guid, GuidPrefix};
 
 use super::Ros2;
@@ -85,7 +85,7 @@ impl Ros2 {
     }
 
     fn say(&self, Complaint { node, about, before, after, .. }: Complaint) -> Effect {
-        let who = self.graph.node_of(about).map_or_else(|| about.to_string(), told);
+        let who = self.graph.node_of(about).map_or_else(|| about.to_string(), sanitize);
         Effect::NodeTrouble { node, line: format!("{before}{who}{after}") }
     }
 }

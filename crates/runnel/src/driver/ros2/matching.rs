@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use runnel_ros1::told::told;
+use runnel_ros1::peer_text::sanitize;
 use runnel_rtps::Correction;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
 
@@ -64,7 +64,7 @@ impl Ros2 {
                 };
                 let named = Arc::new(from.named(node));
                 end.input.rename(from, &named);
-                let [old, new] = [&from.publisher, &named.publisher].map(|name| told(name));
+                let [old, new] = [&from.publisher, &named.publisher].map(|name| sanitize(name));
                 console::debug!("topic {}: publisher [{old}] is [{new}]", end.topic);
                 if let Some(pair) = neighbours.key_of(*reader, *writer) {
                     effects.push_back(Effect::PublisherRenamed { pair, named: Arc::clone(&named) });
@@ -79,7 +79,7 @@ impl Ros2 {
         let ours = self.writers.get(&local).map(|end| (&end.topic, "subscriber"));
         let ours = ours.or_else(|| self.readers.get(&local).map(|end| (&end.topic, "publisher")));
         let Some((topic, role)) = ours else { return };
-        let node = self.graph.node_of(remote).map_or_else(|| remote.to_string(), told);
+        let node = self.graph.node_of(remote).map_or_else(|| remote.to_string(), sanitize);
         console::debug!("topic {topic}: {role} [{node}] of ROS 2 {what}");
     }
 

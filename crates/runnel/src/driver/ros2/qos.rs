@@ -2,7 +2,7 @@
 //! messages that publishers are to keep until there is some.
 
 use runnel_core::qos::{Policy, QoS};
-use runnel_ros1::told::told;
+use runnel_ros1::peer_text::sanitize;
 use runnel_rtps::Sample;
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid};
@@ -151,7 +151,7 @@ impl Ros2 {
             return;
         }
         let what = if theirs.role() == Role::Writer { "publisher" } else { "subscription" };
-        let [has, here] = [&theirs.type_name, dds_type].map(|name| told(&ros2_name(name)));
+        let [has, here] = [&theirs.type_name, dds_type].map(|name| sanitize(&ros2_name(name)));
         let before = format!("topic {topic}: the {what} of ");
         self.complain(
             node,

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::time::Duration;
 
-use runnel_io::unix::{Packets, Place, folder};
+use runnel_io::unix::{Packets, UnixAddress, folder};
 use runnel_io::{Interest, PacketListener, Token, clock, host};
 
 use super::{Entry, MOST_SESSIONS, Sessions};
@@ -31,7 +31,7 @@ impl Sessions {
         }
         let Some(settings) = self.settings.clone() else { return };
         let name = name(settings.identity.process);
-        let by_name = PacketListener::bind(Place::Abstract(name.as_bytes()));
+        let by_name = PacketListener::bind(UnixAddress::Abstract(name.as_bytes()));
         if let Err(error) = by_name.and_then(|listener| self.add_packet_listener(listener)) {
             console::warning!("other processes of this host cannot find this one by its name: {error}");
         }
@@ -119,7 +119,7 @@ impl Sessions {
             return;
         }
         let name = name(process);
-        let by_name = Packets::connect(Place::Abstract(name.as_bytes()));
+        let by_name = Packets::connect(UnixAddress::Abstract(name.as_bytes()));
         let by_file = |error| match &settings.directory {
             Some(directory) => connect_in(directory, &name),
             None => Err(error),
@@ -154,12 +154,12 @@ impl Sessions {
 fn listen_in(directory: &Path, name: &str) -> io::Result<PacketListener> {
     folder::check(directory)?;
     folder::remove_dead_sockets(directory, PREFIX)?;
-    PacketListener::bind(Place::Path(&directory.join(name)))
+    PacketListener::bind(UnixAddress::Path(&directory.join(name)))
 }
 
 /// Connects in a folder. A process that is found dead there is not the only one.
 fn connect_in(directory: &Path, name: &str) -> io::Result<Packets> {
-    let connected = Packets::connect(Place::Path(&directory.join(name)));
+    let connected = Packets::connect(UnixAddress::Path(&directory.join(name)));
     if connected.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
         let _ = folder::remove_dead_sockets(directory, PREFIX);
     }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runnel_io::lookup::at_once;
+use runnel_io::lookup::resolve_immediately;
 use runnel_io::{Interest, Stream, Token};
 use runnel_ros1::net::{ConnId, Endpoint};
 
@@ -67,7 +67,7 @@ impl Sockets {
         to: &Endpoint,
         effects: &mut Effects,
     ) {
-        if let Some(address) = at_once(&to.host, to.port, self.family) {
+        if let Some(address) = resolve_immediately(&to.host, to.port, self.family) {
             return self.connect_address(engine, conn, address, effects);
         }
         if let Err(error) = self.lookups.begin(engine, conn, to) {

@@ -57,7 +57,7 @@ impl Sockets {
         };
         let ip: Option<IpAddr> = self.iter().find_map(of_node);
         let socket = Datagrams::bind(ip.ok_or(io::ErrorKind::AddrNotAvailable)?)?;
-        socket.set_receive_room(RECEIVE_ROOM)?;
+        socket.set_receive_buffer_size(RECEIVE_ROOM)?;
         Ok(socket)
     }
 
@@ -76,7 +76,7 @@ impl Sockets {
         let added = self.reactor.add(&*socket, Token(key.to_bits()), Interest::Read);
         topic.join(from);
         let accepted = self.frame_budget.accepted(topic.fixed_len(from));
-        let reassembler = Reassembler::new(number).accepting(accepted);
+        let reassembler = Reassembler::new(number).with_accepted_length(accepted);
         // Datagrams do not prove where they are from.
         let claim = self.frame_budget.claim(Ipv4Addr::UNSPECIFIED.into());
         let from = Arc::clone(from);

@@ -134,7 +134,7 @@ impl Sockets {
         if let Socket::DatagramInput(input) = socket {
             input.topic.lose(input.reassembler.abandon(), &input.from);
             input.update_claim();
-            let trouble = |(engine, peer)| Effect::PeerTrouble { engine, peer, why };
+            let trouble = |(engine, peer)| Effect::PeerFault { engine, peer, why };
             return effects.extend(socket.peer().map(trouble));
         }
         self.misbehaved(key, why, effects);

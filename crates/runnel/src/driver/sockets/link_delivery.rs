@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use runnel_delivery::{PairId, PathKind, PublisherFault, ReceiveAction, Statement, StreamId};
-use runnel_ros1::tcpros::{FrameError, Part, STATEMENT};
+use runnel_ros1::tcpros::{FrameError, STATEMENT, StreamItem};
 
 use super::Input;
 use super::link_share::{LinkShare, name_of};
@@ -144,10 +144,10 @@ impl LinkPair {
 
 impl Input {
     /// The connection has brought a message or a statement.
-    pub(in crate::driver) fn hear_part(&mut self, part: Part) -> Result<(), LinkFault> {
+    pub(in crate::driver) fn hear_part(&mut self, part: StreamItem) -> Result<(), LinkFault> {
         match part {
-            Part::Message(message) => self.hear_message(message),
-            Part::Statement(bytes) => self.hear_statement(&bytes),
+            StreamItem::Message(message) => self.hear_message(message),
+            StreamItem::Statement(bytes) => self.hear_statement(&bytes),
         }
     }
 

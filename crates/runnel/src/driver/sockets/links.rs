@@ -36,7 +36,7 @@ impl Sockets {
             conn: link.conn,
             stream: Arc::clone(&control.stream),
             pair: link.delivery.map(|stream| Box::new(LinkPair::new(stream, link.origin.is_some()))),
-            reader: FrameReader::accepting(accepted).with_statements(link.delivery.is_some()),
+            reader: FrameReader::with_accepted_length(accepted).with_statements(link.delivery.is_some()),
             claim: self.frame_budget.claim(control.peer.ip()),
             topic,
             from: Arc::clone(from),
@@ -97,7 +97,7 @@ impl Sockets {
     pub(super) fn input_readable(&mut self, key: Key, effects: &mut Effects) {
         let mut scratch = self.take_scratch();
         let Some(Socket::Input(input)) = self.table.get_mut(key) else { return };
-        let direct = input.reader.room().is_some_and(|room| room.len() >= DIRECT);
+        let direct = input.reader.receive_buffer().is_some_and(|room| room.len() >= DIRECT);
         let ended = if direct { read_direct(input) } else { read_through(input, &mut scratch) };
         let (has_untold, is_shared) = (input.has_untold(), input.has_share_changed());
         self.scratch = scratch;
@@ -130,7 +130,7 @@ impl Sockets {
             input.lose_held();
         }
         if let Some((engine, peer)) = self.get(key).and_then(Socket::peer) {
-            effects.push_back(Effect::PeerTrouble { engine, peer, why: why.clone() });
+            effects.push_back(Effect::PeerFault { engine, peer, why: why.clone() });
         }
         self.finish(key, Some(why), effects);
     }
@@ -216,10 +216,10 @@ impl From<LinkFault> for End {
 }
 
 fn read_direct(input: &mut Input) -> Result<(), End> {
-    let Some(room) = input.reader.room() else { return Ok(()) };
+    let Some(room) = input.reader.receive_buffer() else { return Ok(()) };
     let count = received(input.stream.recv(room))?;
     input.received += count as u64;
-    if let Some(message) = input.reader.arrived(count) {
+    if let Some(message) = input.reader.advance(count) {
         input.hear_message(message)?;
     }
     input.update_claim();
@@ -246,7 +246,7 @@ fn received(result: io::Result<Option<usize>>) -> Result<usize, End> {
 /// Cuts bytes into messages and hands those on that are complete.
 fn cut(input: &mut Input, mut bytes: &[u8]) -> Result<(), LinkFault> {
     while !bytes.is_empty() {
-        if let Some(part) = input.reader.take_part(&mut bytes, || input.topic.spare())? {
+        if let Some(part) = input.reader.take_item(&mut bytes, || input.topic.spare())? {
             input.hear_part(part)?;
         }
     }

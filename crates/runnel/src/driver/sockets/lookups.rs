@@ -74,7 +74,7 @@ impl Lookups {
 
     fn start(&mut self, host: String) -> io::Result<()> {
         let (sender, waker, name) = (self.sender.clone(), self.waker.clone(), host.clone());
-        lookup::in_background(host, self.family, move |address| {
+        lookup::resolve_in_background(host, self.family, move |address| {
             // Nobody waits for the answer any more once the driver is gone.
             let _ = sender.send(Answer { host: name, address });
             waker.wake();

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use runnel_io::interfaces::Changes;
+use runnel_io::interfaces::InterfaceMonitor;
 use runnel_io::{Interest, Token};
 
 use super::{Socket, Sockets};
@@ -17,7 +17,7 @@ impl Sockets {
             let key = self.insert(Socket::Rtps(Arc::clone(&socket)));
             self.reactor.add(&*socket, Token(key.to_bits()), Interest::Read)?;
         }
-        let changes = Changes::watch()?;
+        let changes = InterfaceMonitor::watch()?;
         let key = self.insert(Socket::Nothing);
         self.reactor.add(&changes, Token(key.to_bits()), Interest::Read)?;
         if let Some(place) = self.get_mut(key) {

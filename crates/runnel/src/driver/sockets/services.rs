@@ -34,7 +34,7 @@ impl Sockets {
             engine: control.engine,
             conn: link.conn,
             stream,
-            reader: FrameReader::accepting(accepted),
+            reader: FrameReader::with_accepted_length(accepted),
             claim,
             service,
             client: Arc::new(client),

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use runnel_core::local_peer::LocalPeerId;
-use runnel_io::interfaces::Changes;
+use runnel_io::interfaces::InterfaceMonitor;
 use runnel_io::{Datagrams, Listener, Stream};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::{Port, ServiceLinkId};
@@ -41,7 +41,7 @@ pub(in crate::driver) enum Socket {
     /// Where datagrams of the ROS 2 graph come in.
     Rtps(Arc<Datagrams>),
     /// Tells that the interfaces of the host may have changed.
-    Interfaces(Changes),
+    Interfaces(InterfaceMonitor),
     /// Is about to be another.
     Nothing,
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use runnel_io::clock;
 use runnel_ros1::net::Transmit;
 use runnel_ros1::node::NodeEvent;
-use runnel_ros1::told::told;
+use runnel_ros1::peer_text::sanitize;
 use runnel_ros1::xmlrpc::Value;
 
 use crate::driver::Driver;
@@ -71,7 +71,7 @@ impl Driver {
             NodeEvent::ServiceClientJoined(link) => return self.join_service_client(engine, link),
             NodeEvent::ServiceLinked(linked) => return self.join_service(engine, linked),
             NodeEvent::ServiceFailed { link, why } => return self.call_ended(engine, link, Err(why)),
-            NodeEvent::PeerTrouble { why } => return self.warn_of_peer(engine, format_args!("{why}")),
+            NodeEvent::PeerFault { why } => return self.warn_of_peer(engine, format_args!("{why}")),
             _ => {}
         }
         let Some(key) = self.ros1.get(engine).and_then(|slot| slot.node) else { return };
@@ -97,11 +97,11 @@ impl Driver {
                     Source::Datagrams => ", by datagrams".to_owned(),
                 };
                 let topic = self.node_of(engine).and_then(|node| node.topic_of(topic)).unwrap_or_default();
-                format!("topic {topic}: publisher [{}]{by}", told(name))
+                format!("topic {topic}: publisher [{}]{by}", sanitize(name))
             }
-            Peer::Subscriber { topic, name } => format!("topic {topic}: subscriber [{}]", told(name)),
+            Peer::Subscriber { topic, name } => format!("topic {topic}: subscriber [{}]", sanitize(name)),
             Peer::Client { service, name, address } => {
-                format!("service {service}: client [{}] at {address}", told(name))
+                format!("service {service}: client [{}] at {address}", sanitize(name))
             }
         };
         self.warn_of_peer(engine, format_args!("{who}: {why}"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use runnel_io::memory::{ForeignWords, SharedWords};
-use runnel_io::unix::Place;
+use runnel_io::unix::UnixAddress;
 use runnel_io::{Doorbell, PacketListener, Packets, Ringer};
 
 use crate::ipc::{Heard, Inbox, Outbox, Pool, Receiver, Sender, SessionFault};
@@ -84,8 +84,8 @@ pub(super) fn packets() -> (Packets, Packets) {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("runnel-play-{}-{count}", std::process::id());
-    let listener = PacketListener::bind(Place::Abstract(name.as_bytes())).expect("a name");
-    let one = Packets::connect(Place::Abstract(name.as_bytes())).expect("a listener");
+    let listener = PacketListener::bind(UnixAddress::Abstract(name.as_bytes())).expect("a name");
+    let one = Packets::connect(UnixAddress::Abstract(name.as_bytes())).expect("a listener");
     let other = listener.accept().expect("a connection").expect("one that has connected");
     (one, other)
 }

@@ -41,15 +41,16 @@ impl Family {
             _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         };
         let at = |port| SocketAddr::new(any, port);
-        let receive_room = Some(RECEIVE_ROOM);
+        let receive_buffer_size = Some(RECEIVE_ROOM);
         // With no hops a multicast datagram does not leave the host.
         let hops = if settings.range == Range::Localhost { 0 } else { 1 };
-        let unicast = Options { receive_room, hops, ..Options::at(at(settings.unicast_port(participant))) };
+        let unicast =
+            Options { receive_buffer_size, hops, ..Options::at(at(settings.unicast_port(participant))) };
         let unicast = Arc::new(Datagrams::open(&unicast)?);
         let group = match settings.range {
             Range::Off => None,
             _ => {
-                let shared = Options { receive_room, ..Options::shared(at(settings.group_port())) };
+                let shared = Options { receive_buffer_size, ..Options::shared(at(settings.group_port())) };
                 Some(Arc::new(Datagrams::open(&shared)?))
             }
         };

@@ -12,7 +12,7 @@ use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Library, TypeName};
 use runnel::core::wire::{Encoding, cdr};
 use runnel::{Error, Node, Publisher, Subscription};
-use runnel_testkit::messages::filled;
+use runnel_testkit::messages::distinct_message;
 use runnel_testkit::process::Peer;
 
 use super::Way;
@@ -68,8 +68,8 @@ impl Talk {
     fn of<M: Message>(node: &Node, library: &Library) -> Result<Talk, Error> {
         let name = TypeName::parse(M::TYPE).expect("a name");
         let schema = library.message_in(Generation::Ros2, &name).expect("a definition");
-        let filled: DynamicMessage = filled(&schema);
-        let payload = filled.to_payload(Encoding::Xcdr1).expect("a form");
+        let distinct_message: DynamicMessage = distinct_message(&schema);
+        let payload = distinct_message.to_payload(Encoding::Xcdr1).expect("a form");
         let message: M = cdr::decode(&payload).expect("the same form");
         let place = M::ROS2_TYPE.replace("/msg/", "/");
         let publisher: Publisher<M> = node.create_publisher(&format!("/there/{place}"), 10)?;

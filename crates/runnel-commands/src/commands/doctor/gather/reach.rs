@@ -123,7 +123,7 @@ impl Hosts {
 
 /// The address of a host, or why it has none.
 pub fn address(host: &str) -> Result<IpAddr, String> {
-    if let Some(address) = lookup::at_once(host, 0, family()) {
+    if let Some(address) = lookup::resolve_immediately(host, 0, family()) {
         return Ok(address.ip());
     }
     let (send, receive) = channel();
@@ -131,7 +131,8 @@ pub fn address(host: &str) -> Result<IpAddr, String> {
         // Nobody waits any more for one that comes late.
         let _ = send.send(address);
     };
-    lookup::in_background(host.to_owned(), family(), done).map_err(|error| plain(&error.to_string()))?;
+    lookup::resolve_in_background(host.to_owned(), family(), done)
+        .map_err(|error| plain(&error.to_string()))?;
     match receive.recv_timeout(LOOKUP) {
         Ok(Ok(address)) => Ok(address),
         Ok(Err(error)) => Err(resolver_said(&error.to_string())),

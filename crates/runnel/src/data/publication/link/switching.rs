@@ -5,7 +5,7 @@ use std::sync::Arc;
 use runnel_core::wire::{Encoding, NoMemory, try_append};
 use runnel_delivery::{Numbered, PathKind, ReachedError, Statement};
 use runnel_io::Reactor;
-use runnel_ros1::tcpros::length_of;
+use runnel_ros1::tcpros::length_prefix;
 
 use super::Link;
 use crate::data::publication::memory_path::{Delivery, Ended, LeftOff, MemoryPath};
@@ -49,7 +49,7 @@ impl Link {
         let Some((delivery, begin)) = switched else { return true };
         let Some(number) = sender.open_samples(token, numbers.reached, &begin) else { return false };
         let channel = Channel { sender: Arc::clone(sender), number };
-        self.queue.forget_unsent();
+        self.queue.discard_unsent();
         self.state_skip(unsent);
         let mut memory = MemoryPath::new((self.token, channel), (delivery, bound), Encoding::Ros1);
         memory.stats = Some(Arc::clone(&self.stats));
@@ -100,7 +100,7 @@ impl Link {
                 try_append(&mut first, &statement.encode_frame())?;
             }
             numbers.append_skip(&mut first, number)?;
-            try_append(&mut first, &length_of(frame.as_ref()))?;
+            try_append(&mut first, &length_prefix(frame.as_ref()))?;
             try_append(&mut first, frame.as_ref())?;
             numbers.stated = number + 1;
         }
@@ -109,7 +109,7 @@ impl Link {
         }
         numbers.statements = statements;
         numbers.append_skip(&mut first, numbers.next - waiting.len() as u64)?;
-        let completed = self.queue.put_first(&first)?;
+        let completed = self.queue.insert_preamble(&first)?;
         self.stats.count(completed, 0);
         for (.., frame) in waiting {
             self.queue.push(frame, 0);

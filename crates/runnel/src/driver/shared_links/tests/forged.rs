@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use runnel_delivery::{MAX_NUMBER, PairId, Statement};
-use runnel_ros1::tcpros::Part;
+use runnel_ros1::tcpros::StreamItem;
 
 use super::*;
 use crate::driver::effect::Effect;
@@ -41,7 +41,7 @@ fn states(scene: &Scene, address: Option<IpAddr>, statement: impl Fn(PairId) -> 
         input.share().unwrap().returns = LinkReturns::default();
     }
     let pair = input.share().unwrap().receiver.pairs().next().unwrap().0;
-    input.hear_part(Part::Statement(statement(pair).encode())).unwrap();
+    input.hear_part(StreamItem::Statement(statement(pair).encode())).unwrap();
     driver.effects.push_back(Effect::LinkShared { key });
     driver.settle();
     driver.sockets.get(key).is_some()

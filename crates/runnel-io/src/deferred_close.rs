@@ -1,8 +1,7 @@
-//! Descriptors whose closing may wait: threads that do nothing else close them.
+//! Deferred close: dedicated threads close descriptors whose closing may block.
 //!
-//! Who closes the last descriptor of a TCP socket that lingers, or of a file of FUSE, waits for others; and so does who
-//! closes a Unix socket in whose queue such a descriptor lies. Peers can queue descriptors in every socket by which
-//! descriptors are received.
+//! Closing the last descriptor of a TCP socket that lingers, or of a FUSE file, blocks. So does closing a Unix socket
+//! with such a descriptor in its queue. Peers can queue descriptors in every socket that receives descriptors.
 
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
@@ -10,13 +9,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Threads that close at a time. As many closings may wait before others wait behind them.
+/// Threads that close at a time. This many closings may block before others wait.
 const MOST_THREADS: usize = 8;
 
-/// Descriptors that wait to be closed, past which no more connections are accepted by which others come.
+/// Pending closings past which no connection that can carry descriptors is accepted.
 const MANY: usize = 64;
 
-/// Bytes of the stack of such a thread.
+/// Stack size of such a thread, in bytes.
 const STACK: usize = 64 * 1024;
 
 static PENDING: Mutex<Pending> = Mutex::new(Pending { fds: VecDeque::new(), threads: 0 });
@@ -26,45 +25,45 @@ struct Pending {
     threads: usize,
 }
 
-/// A descriptor that is closed by another thread once it is dropped.
+/// A descriptor that another thread closes after it is dropped.
 #[derive(Debug)]
-pub(crate) struct ClosedApart(ManuallyDrop<OwnedFd>);
+pub(crate) struct DeferredClose(ManuallyDrop<OwnedFd>);
 
-impl From<OwnedFd> for ClosedApart {
+impl From<OwnedFd> for DeferredClose {
     fn from(fd: OwnedFd) -> Self {
         Self(ManuallyDrop::new(fd))
     }
 }
 
-impl AsFd for ClosedApart {
+impl AsFd for DeferredClose {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }
 
-impl Drop for ClosedApart {
+impl Drop for DeferredClose {
     fn drop(&mut self) {
-        // SAFETY: nobody uses the value afterwards, which is being dropped.
-        close_apart(unsafe { ManuallyDrop::take(&mut self.0) });
+        // SAFETY: the value is being dropped, and no code uses it afterwards.
+        close_deferred(unsafe { ManuallyDrop::take(&mut self.0) });
     }
 }
 
-/// True if so many descriptors wait to be closed that there should be no more of them.
+/// True if so many closings are pending that no more descriptors should be accepted.
 pub(crate) fn is_behind() -> bool {
     pending().fds.len() >= MANY
 }
 
-fn close_apart(fd: OwnedFd) {
+fn close_deferred(fd: OwnedFd) {
     let mut pending = pending();
     pending.fds.push_back(fd);
     if pending.threads < MOST_THREADS {
         let closing = thread::Builder::new().name("runnel-closing".into()).stack_size(STACK);
-        // Without a thread the next one that is started closes it.
+        // Without a thread, the next thread that starts closes it.
         pending.threads += usize::from(closing.spawn(close_all).is_ok());
     }
 }
 
-/// Closes what waits, until nothing does.
+/// Closes pending descriptors until none is left.
 fn close_all() {
     loop {
         let mut pending = pending();

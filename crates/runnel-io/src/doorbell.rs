@@ -1,13 +1,13 @@
 //! Doorbell: wakes a thread of another process that waits in its [`Reactor`].
 //!
-//! A doorbell is a pair of connected Unix sockets. The waiting process registers its own end with
-//! [`Reactor::add_edge`](crate::Reactor::add_edge) and passes the other end to the peer. The peer rings by shutting its end
-//! down for writing. This can be repeated: the kernel reports an event for each shutdown. No data is queued, so the socket
-//! is never read.
+//! A doorbell is a pair of connected Unix sockets. The waiting process registers its end with
+//! [`Reactor::add_edge`](crate::Reactor::add_edge) and passes the other end to the peer. The peer rings by shutting
+//! its end down for writing, which it can do repeatedly: the kernel reports an event for each shutdown. No data is
+//! queued, so the socket is never read.
 //!
-//! Ringing never blocks, whatever flags the other process sets on its copy of the descriptor. An eventfd cannot promise that:
-//! `O_NONBLOCK` decides whether `write` blocks, all holders of the descriptor share that flag, and `RWF_NOWAIT` is refused. A
-//! packet socket costs more, and its packets must be read.
+//! Ringing never blocks, whatever flags the other process sets on its copy of the descriptor. An eventfd cannot
+//! guarantee that: `O_NONBLOCK` decides whether `write` blocks, all holders of the descriptor share that flag, and
+//! `RWF_NOWAIT` is refused. A packet socket costs more, and its packets must be read.
 
 use crate::reactor::{Events, Reactor, Token};
 use rustix::fs::readlink;
@@ -18,13 +18,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// The end that is registered and waited for. It is never passed to another process.
+/// The end that the waiting process registers. It is never passed to another process.
 #[derive(Debug)]
 pub struct Doorbell {
     socket: OwnedFd,
 }
 
-/// The end that rings, which is passed to the peer.
+/// The end that rings. It is passed to the peer.
 #[derive(Debug)]
 pub struct Ringer {
     socket: OwnedFd,
@@ -34,8 +34,8 @@ impl Doorbell {
     /// Creates both ends of a doorbell.
     ///
     /// # Errors
-    /// When no more descriptors can be opened; `Unsupported` when the kernel does not report an event for every shutdown, as
-    /// Linux does.
+    /// When no more descriptors can be opened. `Unsupported` when the kernel does not report an event for every
+    /// shutdown, as Linux does.
     pub fn pair() -> io::Result<(Self, Ringer)> {
         static REPEATS: OnceLock<bool> = OnceLock::new();
         let repeats = match REPEATS.get() {
@@ -52,29 +52,30 @@ impl Doorbell {
 const UNSUPPORTED: &str = "this kernel does not report an event for every shutdown of a Unix socket";
 
 impl Ringer {
-    /// The end that a peer passed.
+    /// Takes the end that a peer passed.
     ///
     /// # Errors
-    /// `InvalidData` when the descriptor is not a Unix stream socket, or something lies in its queue. Nothing else is known never
-    /// to block: neither when it is used, nor when it is closed with what lies there, which may be descriptors of any kind.
+    /// `InvalidData` when the descriptor is not a Unix stream socket, or its queue is not empty. No other descriptor
+    /// is known never to block, either in use or when it is closed with its queue, which may hold descriptors of any
+    /// kind.
     pub fn from_fd(fd: OwnedFd) -> io::Result<Self> {
         let domain = sockopt::socket_domain(&fd);
         if domain == Ok(AddressFamily::UNIX) && sockopt::socket_type(&fd) == Ok(SocketType::STREAM) {
-            // In this order: what is not there now will never be.
+            // Shut down first: nothing can be queued afterwards.
             net::shutdown(&fd, Shutdown::Read)?;
             if ioctl_fionread(&fd) != Ok(0) {
-                let what = "a doorbell is a socket in which something lies";
+                let what = "a peer passed a doorbell socket whose queue is not empty";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
             return Ok(Self { socket: fd });
         }
         let kind = readlink(format!("/proc/self/fd/{}", fd.as_raw_fd()), Vec::new());
         let kind = kind.map_or_else(|_| "a descriptor".into(), |kind| kind.to_string_lossy().into_owned());
-        let what = format!("a doorbell is {kind:?}, which is not a Unix stream socket");
+        let what = format!("a peer passed {kind:?} as a doorbell, which is not a Unix stream socket");
         Err(io::Error::new(io::ErrorKind::InvalidData, what))
     }
 
-    /// Ends the current wait of the reactor with which the doorbell is registered, or else its next one. Never blocks.
+    /// Ends the current or else the next wait of the reactor that has the doorbell. Never blocks.
     pub fn ring(&self) {
         // An error means that the peer has closed its end.
         let _ = net::shutdown(&self.socket, Shutdown::Write);
@@ -96,12 +97,13 @@ impl AsFd for Ringer {
 fn sockets() -> io::Result<(Doorbell, Ringer)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let (near, far) = net::socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    // A peer can queue nothing here, neither bytes nor descriptors.
+    // A peer can queue neither bytes nor descriptors here.
     net::shutdown(&near, Shutdown::Read)?;
     Ok((Doorbell { socket: near }, Ringer { socket: far }))
 }
 
-/// Whether the kernel reports an event for the second shutdown as for the first. Linux always has, but no manual says so.
+/// Whether the kernel reports an event for the second shutdown as for the first. Linux always has, but no manual
+/// guarantees it.
 fn is_shutdown_reported_repeatedly() -> io::Result<bool> {
     let (reactor, (doorbell, ringer)) = (Reactor::new()?, sockets()?);
     reactor.add_edge(&doorbell, Token(0))?;
@@ -132,11 +134,11 @@ mod tests {
     const LONG: Option<Duration> = Some(Duration::from_secs(30));
     const NONE: Option<Duration> = Some(Duration::ZERO);
 
-    /// A registered doorbell that has not been rung, and a peer's copy of the end that rings.
+    /// A registered doorbell that has not rung, and a peer's copy of the other end.
     fn scene() -> (Reactor, Doorbell, Ringer) {
         let (reactor, (doorbell, ringer)) = (Reactor::new().unwrap(), Doorbell::pair().unwrap());
         reactor.add_edge(&doorbell, Token(3)).unwrap();
-        // That it is taken rings it, too.
+        // Taking the end rings, too.
         let ringer = Ringer::from_fd(ringer.socket).unwrap();
         is_rung(&reactor, NONE);
         (reactor, doorbell, ringer)
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn each_ring_of_a_peer_ends_one_wait_and_nothing_is_read() {
+    fn each_ring_ends_one_wait() {
         let (reactor, doorbell, ringer) = scene();
         for fd in [doorbell.as_fd(), ringer.as_fd()] {
             assert!(rustix::io::fcntl_getfd(fd).unwrap().contains(rustix::io::FdFlags::CLOEXEC));
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn peer_cannot_make_ring_block() {
+    fn peer_cannot_block_ring() {
         let (reactor, _doorbell, ringer) = scene();
         // The peer clears the non-blocking flag of its copy and tries to fill the socket.
         let copy = ringer.socket.try_clone().unwrap();
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn socket_in_which_something_lies_is_no_doorbell() {
+    fn doorbell_with_queued_data_is_refused() {
         let (near, far) = sockets().unwrap();
         net::send(&near.socket, b"x", SendFlags::NOSIGNAL).unwrap();
         let error = Ringer::from_fd(far.socket.try_clone().unwrap()).unwrap_err();
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_queued_in_a_doorbell() {
+    fn doorbell_accepts_no_data() {
         let (_reactor, doorbell, ringer) = scene();
         assert!(net::send(&ringer, b"x", SendFlags::NOSIGNAL | SendFlags::DONTWAIT).is_err());
         assert!(matches!(net::recv(&doorbell, &mut [0; 8], RecvFlags::DONTWAIT), Ok((_, 0))));

@@ -1,4 +1,4 @@
-//! What programs are told of their connections: at once, or when they go on.
+//! Connection events of programs, delivered at once or when a stopped program resumes.
 
 use std::collections::VecDeque;
 
@@ -7,9 +7,9 @@ use runnel_ros1::net::ConnId;
 use super::wire::{RESET, WireId};
 use super::{App, Net};
 
-/// What a program finds out about its connections.
+/// A connection event of a program.
 #[derive(Debug)]
-pub(super) enum Notice {
+pub(super) enum ConnectionEvent {
     Accept { wire: WireId },
     Connected { conn: ConnId },
     Bound { conn: ConnId, port: u16 },
@@ -18,31 +18,31 @@ pub(super) enum Notice {
 }
 
 impl Net {
-    /// Tells a program something, or keeps it for when the program goes on.
-    pub(super) fn notify(&mut self, app: App, notice: Notice) {
+    /// Delivers an event to a program, or queues it while the program is stopped.
+    pub(super) fn notify(&mut self, app: App, connection_event: ConnectionEvent) {
         let running = &mut self.running[app.0];
         if running.stalled {
-            running.backlog.push_back(notice);
+            running.backlog.push_back(connection_event);
         } else if running.alive {
-            self.tell(app, notice);
+            self.tell(app, connection_event);
         }
     }
 
-    /// Tells a program all that it has missed.
-    pub(super) fn tell_backlog(&mut self, app: App) {
-        let backlog: VecDeque<Notice> = std::mem::take(&mut self.running[app.0].backlog);
-        backlog.into_iter().for_each(|notice| self.notify(app, notice));
+    /// Delivers all queued events to a program.
+    pub(super) fn deliver_backlog(&mut self, app: App) {
+        let backlog: VecDeque<ConnectionEvent> = std::mem::take(&mut self.running[app.0].backlog);
+        backlog.into_iter().for_each(|connection_event| self.notify(app, connection_event));
     }
 
-    fn tell(&mut self, app: App, notice: Notice) {
+    fn tell(&mut self, app: App, connection_event: ConnectionEvent) {
         let now = self.now;
         let program = &mut self.running[app.0].program;
-        match notice {
-            Notice::Accept { wire } => self.accept(app, wire),
-            Notice::Connected { conn } => program.handle_connected(now, conn),
-            Notice::Bound { conn, port } => program.handle_bound(now, conn, port),
-            Notice::Data { conn, bytes } => program.handle_data(now, conn, &bytes),
-            Notice::Closed { conn, why } => {
+        match connection_event {
+            ConnectionEvent::Accept { wire } => self.accept(app, wire),
+            ConnectionEvent::Connected { conn } => program.handle_connected(now, conn),
+            ConnectionEvent::Bound { conn, port } => program.handle_bound(now, conn, port),
+            ConnectionEvent::Data { conn, bytes } => program.handle_data(now, conn, &bytes),
+            ConnectionEvent::Closed { conn, why } => {
                 program.handle_closed(now, conn, why.as_deref());
                 let (name, why) =
                     (&self.running[app.0].name, why.unwrap_or_else(|| "end of stream".to_owned()));

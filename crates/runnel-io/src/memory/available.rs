@@ -1,4 +1,4 @@
-//! How much memory there is to be had.
+//! Available memory of the machine and of control groups.
 
 use std::fs::read_to_string;
 use std::io;
@@ -6,15 +6,15 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-/// One part in so many of all memory is left to what programs take besides, which would be killed for want of it.
+/// One part in this many of all memory is left for other programs, which the kernel would otherwise kill.
 const BESIDES: u64 = 16;
 
-/// Refuses more memory than there is, since the kernel promises more pages of a memfd than it has and sends SIGKILL to
-/// whomever it finds when it has given all away.
+/// Refuses to allocate more memory than is available. The kernel grants more pages of a memfd than it has, and kills
+/// some process (SIGKILL) when they run out.
 ///
 /// # Errors
-/// When fewer bytes are left but for a sixteenth of all, of the machine's memory or of what a control group of this
-/// process may take: a container's, a unit's of systemd.
+/// When fewer than `bytes` would remain above a sixteenth, either of the machine's memory or of the limit of a
+/// control group of this process (a container, a systemd unit).
 pub fn check_available(bytes: usize) -> io::Result<()> {
     let available = read_to_string("/proc/meminfo").ok().as_deref().and_then(available);
     let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -22,7 +22,7 @@ pub fn check_available(bytes: usize) -> io::Result<()> {
     if left.is_some_and(|left| bytes as u64 > left) { Err(Errno::NOMEM.into()) } else { Ok(()) }
 }
 
-/// Bytes that can be had without taking them from others, as `/proc/meminfo` tells them.
+/// Available bytes according to `/proc/meminfo`, that is, without taking them from other programs.
 pub(super) fn available(meminfo: &str) -> Option<u64> {
     let bytes = |name: &str| {
         let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
@@ -31,11 +31,11 @@ pub(super) fn available(meminfo: &str) -> Option<u64> {
     Some(bytes("MemAvailable:")?.saturating_sub(bytes("MemTotal:")? / BESIDES))
 }
 
-/// Where control groups are mounted.
+/// Mount point of control groups.
 const CGROUP: &str = "/sys/fs/cgroup";
 
-/// What one version of control groups calls the limit of memory, what is taken of it, the statistics, and in these the
-/// pages of files that the kernel drops when it needs memory.
+/// Names that one version of control groups uses: the memory limit, the memory used, and the statistics entry for
+/// file pages that the kernel can drop.
 struct Names {
     limit: &'static str,
     taken: &'static str,
@@ -47,13 +47,13 @@ const VERSION_1: Names =
 
 const VERSION_2: Names = Names { limit: "memory.max", taken: "memory.current", dropped: "inactive_file " };
 
-/// Bytes that the groups of a process may still take, if one of them has a limit. `groups` is as `/proc/PID/cgroup` tells
-/// it.
+/// Bytes that the process's groups may still use, if one of them has a limit. `groups` is the content of
+/// `/proc/PID/cgroup`.
 pub(super) fn left_to_groups(mount: &Path, groups: &str) -> Option<u64> {
     let left = |line: &str| {
         let mut fields = line.splitn(3, ':').skip(1);
         let (controllers, path) = (fields.next()?, fields.next()?.trim_start_matches('/'));
-        // Each group is bound by those above it. A container may not see its own but as the root.
+        // Each group is bounded by those above it. A container may see its own group only as the root.
         let left = |names: &Names, root: &Path| {
             Path::new(path).ancestors().filter_map(|group| left_to_group(&root.join(group), names)).min()
         };

@@ -1,13 +1,13 @@
-//! What it sends.
+//! Construction of the messages that it sends.
 
 use std::net::Ipv4Addr;
 
 use super::{
-    EmbeddedRtps, Entity, GROUP, PARTICIPANT_WRITER, PUBLICATIONS_READER, PUBLICATIONS_WRITER, Prefix,
-    SUBSCRIPTIONS_WRITER, Sent, Told,
+    DiscoveryReader, EmbeddedRtps, Entity, GROUP, PARTICIPANT_WRITER, PUBLICATIONS_READER,
+    PUBLICATIONS_WRITER, Prefix, SUBSCRIPTIONS_WRITER, Sent,
 };
 
-/// What its user's buffers hold: of a message that goes whole, and of a fragment.
+/// Buffers of user data: a whole message, and a fragment.
 const WHOLE: usize = 100;
 const FRAGMENT: usize = 64;
 
@@ -42,7 +42,7 @@ impl EmbeddedRtps {
         out
     }
 
-    /// The second in which something is sent, whenever it was written.
+    /// The current second as a timestamp, whenever the message was written.
     fn stamp(&self) -> [u8; 8] {
         self.now.as_secs().to_le_bytes()
     }
@@ -85,9 +85,9 @@ impl EmbeddedRtps {
         list
     }
 
-    /// A heartbeat, if there is anything to tell.
+    /// Sends a heartbeat, if the writer has samples.
     pub(super) fn send_heartbeat(&mut self, index: usize) {
-        let (reader, to) = (self.told[index].entity, self.told[index].address);
+        let (reader, to) = (self.discovery_readers[index].entity, self.discovery_readers[index].address);
         let (writer, last) = self.history(reader);
         if last == 0 {
             return;
@@ -98,7 +98,7 @@ impl EmbeddedRtps {
         self.out.push_back(Sent { from: Self::ports()[0], to, bytes });
     }
 
-    /// Which of its writers tells a reader of endpoints, and how many samples that has.
+    /// The discovery writer for a reader, and its number of samples.
     fn history(&self, reader: Entity) -> (Entity, u64) {
         match reader {
             PUBLICATIONS_READER => (PUBLICATIONS_WRITER, self.publications.len() as u64),
@@ -106,7 +106,7 @@ impl EmbeddedRtps {
         }
     }
 
-    /// Answers a heartbeat that is newer than those before: what it expects, and whether it lacks that.
+    /// Answers a heartbeat that is newer than earlier ones: the expected sample, and whether it is missing.
     pub(super) fn answer(
         &mut self,
         prefix: Prefix,
@@ -114,15 +114,16 @@ impl EmbeddedRtps {
         last: u64,
         count: u32,
     ) {
-        let Some(teller) = self.tellers.iter_mut().find(|it| (it.prefix, it.entity) == (prefix, writer))
+        let Some(found) =
+            self.discovery_writers.iter_mut().find(|it| (it.prefix, it.entity) == (prefix, writer))
         else {
             return;
         };
-        if count <= teller.heartbeats {
+        if count <= found.heartbeats {
             return;
         }
-        (teller.heartbeats, teller.acknowledgements) = (count, teller.acknowledgements + 1);
-        let (expected, acknowledgements, to) = (teller.expected, teller.acknowledgements, teller.address);
+        (found.heartbeats, found.acknowledgements) = (count, found.acknowledgements + 1);
+        let (expected, acknowledgements, to) = (found.expected, found.acknowledgements, found.address);
         let mut body = [&reader[..], &writer, &number(expected)].concat();
         if last < expected {
             body.extend(0u32.to_le_bytes());
@@ -136,7 +137,7 @@ impl EmbeddedRtps {
         self.out.push_back(Sent { from: Self::ports()[0], to, bytes });
     }
 
-    /// Sends what is asked for, and all that comes behind.
+    /// Sends the requested sample and all later ones.
     pub(super) fn send_asked(
         &mut self,
         prefix: Prefix,
@@ -144,12 +145,14 @@ impl EmbeddedRtps {
         (next, asked): (u64, Vec<u64>),
         count: u32,
     ) {
-        let is_it = |told: &&mut Told| (told.prefix, told.entity) == (prefix, reader);
-        let Some(told) = self.told.iter_mut().find(is_it).filter(|told| count > told.acknowledgements) else {
+        let is_it = |found: &&mut DiscoveryReader| (found.prefix, found.entity) == (prefix, reader);
+        let Some(found) =
+            self.discovery_readers.iter_mut().find(is_it).filter(|found| count > found.acknowledgements)
+        else {
             return;
         };
-        told.acknowledgements = count;
-        let to = told.address;
+        found.acknowledgements = count;
+        let to = found.address;
         let history = if writer == PUBLICATIONS_WRITER { &self.publications } else { &self.subscriptions };
         let wanted = asked.into_iter().chain(next..=history.len() as u64);
         let payloads: Vec<_> =
@@ -160,7 +163,7 @@ impl EmbeddedRtps {
         }
     }
 
-    /// A sample of its user, whole or in fragments of which each says how long it is itself.
+    /// A user sample, whole or in fragments of which each announces its own size.
     pub(super) fn sample(&self, ends: (Entity, Entity), of: u64, payload: &[u8]) -> Vec<Vec<u8>> {
         if payload.len() <= WHOLE {
             return vec![self.data(ends, of, payload)];
@@ -171,7 +174,7 @@ impl EmbeddedRtps {
         let fragment = |(index, bytes): (usize, &[u8])| {
             let mut out = self.message();
             submessage(&mut out, 9, 1, &self.stamp());
-            // A length of 0: up to the end of the message.
+            // Length 0: up to the end of the message.
             out.extend([0x16, 1, 0, 0, 0, 0, 28, 0]);
             out.extend(ends.0);
             out.extend(ends.1);
