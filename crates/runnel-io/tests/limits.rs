@@ -71,10 +71,12 @@ fn listener() -> (PacketListener, [u8; 8]) {
     (PacketListener::bind(Place::Abstract(&name)).unwrap(), name)
 }
 
-fn pair() -> (Packets, Packets) {
+/// A connection, and its listener. Another thread closes a listener that is dropped, so a test that counts descriptors keeps it.
+fn pair() -> (PacketListener, Packets, Packets) {
     let (listener, name) = listener();
     let near = Packets::connect(Place::Abstract(&name)).unwrap();
-    (near, listener.accept().unwrap().unwrap())
+    let far = listener.accept().unwrap().unwrap();
+    (listener, near, far)
 }
 
 fn received(packets: &Packets) -> (usize, Vec<OwnedFd>, bool) {
@@ -91,7 +93,7 @@ fn is_out_of_descriptors(error: &io::Error) -> bool {
 #[test]
 fn descriptors_that_run_out_while_some_arrive_cost_those_and_nothing_else() {
     let _alone = alone();
-    let (near, far) = pair();
+    let (_listener, near, far) = pair();
     let _changed = Changed::to(Resource::Nofile, descriptors() + 20);
     for few in 0..=MAX_FDS {
         assert!(near.send(b"four", &[near.as_fd(); MAX_FDS]).unwrap() && near.send(b"next", &[]).unwrap());
