@@ -71,10 +71,12 @@ fn listener() -> (PacketListener, [u8; 8]) {
     (PacketListener::bind(UnixAddress::Abstract(&name)).unwrap(), name)
 }
 
-fn pair() -> (Packets, Packets) {
+/// A connection, and its listener. Another thread closes a listener that is dropped, so a test that counts descriptors keeps it.
+fn pair() -> (PacketListener, Packets, Packets) {
     let (listener, name) = listener();
     let near = Packets::connect(UnixAddress::Abstract(&name)).unwrap();
-    (near, listener.accept().unwrap().unwrap())
+    let far = listener.accept().unwrap().unwrap();
+    (listener, near, far)
 }
 
 fn received(packets: &Packets) -> (usize, Vec<OwnedFd>, bool) {
@@ -91,7 +93,7 @@ fn is_out_of_descriptors(error: &io::Error) -> bool {
 #[test]
 fn descriptors_beyond_limit_are_dropped() {
     let _alone = alone();
-    let (near, far) = pair();
+    let (_listener, near, far) = pair();
     let _changed = Changed::to(Resource::Nofile, descriptors() + 20);
     for few in 0..=MAX_FDS {
         assert!(near.send(b"four", &[near.as_fd(); MAX_FDS]).unwrap() && near.send(b"next", &[]).unwrap());

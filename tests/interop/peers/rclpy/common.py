@@ -80,13 +80,20 @@ def events(callbacks):
 
 @contextlib.contextmanager
 def node(name):
-    """A node, and what turns it once and waits at most for the seconds that it is given. A signal ends it in good order."""
+    """A node, and a function that turns it once and waits at most the given seconds: not at all where these are negative, for
+    ever where there are none. A signal ends it in good order."""
     rclpy.init(args=sys.argv)
     this = rclpy.create_node(name, start_parameter_services=False)
     executor = SingleThreadedExecutor()
     executor.add_node(this)
+
+    def turn(seconds=None):
+        # rclpy waits for ever where the time is negative. The time until a deadline is negative when the deadline has passed
+        # since the caller compared it with the clock.
+        executor.spin_once(timeout_sec=None if seconds is None else max(seconds, 0))
+
     try:
-        yield this, lambda seconds=None: executor.spin_once(timeout_sec=seconds)
+        yield this, turn
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     finally:

@@ -1,7 +1,7 @@
 //! Proves the harness without Runnel: the originals of ROS 2 and other DDS understand each other as far as they do anywhere.
 //!
-//! They run only when they are asked for, `./test` having installed the originals: when a test of Runnel with one of them
-//! fails, they tell whether it is Runnel's fault. On a busy machine Kilted and Cyclone DDS 0.10 do not always meet.
+//! Those that exchange messages run only when they are asked for, `./test` having installed the originals: when a test of
+//! Runnel with one of them fails, they tell whether it is Runnel's fault. On a busy machine Kilted and Cyclone DDS 0.10 do not always meet.
 
 use interop::capture::Capture;
 use interop::ros2::{Distro, Origin, Ros2Graph};
@@ -11,6 +11,16 @@ use runnel_testkit::process::within;
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
 const JAZZY: Origin = Origin::Ros2(Distro::Jazzy);
+
+/// rclpy takes a negative time for no limit. A talker that is late for its next message would wait for ever.
+#[test]
+fn rclpy_peer_returns_from_overdue_wait() {
+    for distro in [Distro::Kilted, Distro::Jazzy] {
+        let graph = Ros2Graph::new();
+        let mut peer = graph.rclpy(distro, "overdue.py", "overdue", &[]);
+        peer.wait_for_line(|line| line == "turned", within(PATIENCE)).unwrap();
+    }
+}
 
 /// Texts and bytes, 100 kB each, go from one to the other and back, byte for byte.
 fn understand_each_other(one: Origin, other: Origin) {
