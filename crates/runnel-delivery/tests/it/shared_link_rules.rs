@@ -48,6 +48,22 @@ fn a_subscriber_returns_pairs_that_it_does_not_know_and_refuses_nonsense() {
 }
 
 #[test]
+fn first_message_of_link_ends_what_rtps_delivers_of_unstated_pairs() {
+    let (mut receiver, b) = (SharedLinkReceiver::<u32>::default(), PairId { reader: 3, ..A });
+    for (pair, subscription) in [(A, 7), (b, 8)] {
+        receiver.add(subscription, true);
+        receiver.matched(pair, subscription);
+    }
+    receiver.statement(&Statement::Leave { id: A.id(), epoch: 1, from: 1 }).unwrap();
+    receiver.statement(&Statement::Number { id: PairId { reader: 0, ..A }.id(), next: 1 }).unwrap();
+    assert!(receiver.takes_rtps(A) && receiver.takes_rtps(b), "more may be stated before a message");
+    assert!(!receiver.delivers(7) && receiver.delivers(8));
+    assert!(receiver.note_message(), "the link serves the second pair");
+    assert!(receiver.takes_rtps(A) && !receiver.takes_rtps(b));
+    assert!(!receiver.note_message(), "nothing has changed");
+}
+
+#[test]
 fn what_comes_again_is_given_once_and_what_is_missing_is_counted() {
     let mut receiver = SharedLinkReceiver::<u32>::default();
     receiver.add(7, true);
