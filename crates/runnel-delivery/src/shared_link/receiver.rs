@@ -206,15 +206,31 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
             && !self.subscriptions.iter().any(|subscription| subscription.is_fresh)
     }
 
-    /// Records that a message of the link was delivered to [its subscriptions](Self::delivers).
-    pub fn note_message(&mut self) {
+    /// Records that a message of the link was delivered to [its subscriptions](Self::delivers). Returns whether samples that RTPS
+    /// delivers are no longer accepted for some pair.
+    pub fn note_message(&mut self) -> bool {
         self.has_begun = true;
+        let is_settled = self.settle_unstated();
         for index in 0..self.subscriptions.len() {
             let Subscription { name, is_fresh } = self.subscriptions[index];
             if is_fresh && self.delivers(name) {
                 self.subscriptions[index].is_fresh = false;
             }
         }
+        is_settled
+    }
+
+    /// The publisher states the pairs that RTPS serves before the first message of the link, which therefore serves all others.
+    /// Samples that RTPS delivers for those are meant for other readers of this node.
+    fn settle_unstated(&mut self) -> bool {
+        let mut is_any = false;
+        for pair in &mut self.pairs {
+            if pair.served_by == ServedBy::Unstated {
+                pair.served_by = ServedBy::Link;
+                is_any = true;
+            }
+        }
+        is_any
     }
 
     /// Returns whether RTPS samples of a pair are accepted.

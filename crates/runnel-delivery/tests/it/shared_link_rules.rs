@@ -48,6 +48,22 @@ fn receiver_returns_unknown_pairs_and_refuses_violations() {
 }
 
 #[test]
+fn first_link_message_ends_rtps_delivery_of_unstated_pairs() {
+    let (mut receiver, b) = (SharedLinkReceiver::<u32>::default(), PairId { reader: 3, ..A });
+    for (pair, subscription) in [(A, 7), (b, 8)] {
+        receiver.add(subscription, true);
+        receiver.matched(pair, subscription);
+    }
+    receiver.statement(&Statement::Leave { id: A.id(), epoch: 1, from: 1 }).unwrap();
+    receiver.statement(&Statement::Number { id: PairId { reader: 0, ..A }.id(), next: 1 }).unwrap();
+    assert!(receiver.accepts_rtps(A) && receiver.accepts_rtps(b), "more may be stated before a message");
+    assert!(!receiver.delivers(7) && receiver.delivers(8));
+    assert!(receiver.note_message(), "the link serves the second pair");
+    assert!(receiver.accepts_rtps(A) && !receiver.accepts_rtps(b));
+    assert!(!receiver.note_message(), "nothing has changed");
+}
+
+#[test]
 fn resent_message_is_delivered_once_and_gaps_are_counted() {
     let mut receiver = SharedLinkReceiver::<u32>::default();
     receiver.add(7, true);

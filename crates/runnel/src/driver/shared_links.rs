@@ -86,7 +86,9 @@ impl Driver {
         self.settle_returned(key);
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
         let Some(far_end) = input.far_end() else { return };
-        let left = input.share().map(|share| std::mem::take(&mut share.left)).unwrap_or_default();
+        let Some(share) = input.share() else { return };
+        share.is_settled = false;
+        let left = std::mem::take(&mut share.left);
         self.note_served(key);
         for left in left {
             if let Err(why) = self.note_left(far_end, left) {

@@ -227,7 +227,7 @@ impl Input {
         let Self { topic, from, pair, .. } = self;
         let Some(share) = pair.as_mut().and_then(|pair| pair.share.as_deref_mut()) else { return };
         topic.push_to(message.into_bytes(), from, |core| share.receiver.delivers(name_of(core)));
-        share.receiver.note_message();
+        share.is_settled |= share.receiver.note_message();
     }
 
     fn give(&mut self, number: u64, message: Piece) -> Result<(), LinkFault> {

@@ -35,6 +35,8 @@ pub(in crate::driver) struct LinkShare {
     waiting: VecDeque<(u64, Statement)>,
     /// Pairs that have left the link, of which RTPS is still to be told.
     pub(in crate::driver) left: Vec<LeftLink>,
+    /// The first message of the link has shown which pairs it serves.
+    pub(in crate::driver) is_settled: bool,
     pub(in crate::driver) returns: LinkReturns,
     /// What the publisher is to be told and the connection has not taken.
     unsent: Vec<u8>,
@@ -73,7 +75,10 @@ impl Input {
     pub(in crate::driver) fn has_share_changed(&self) -> bool {
         let share = self.pair.as_ref().and_then(|pair| pair.share.as_ref());
         share.is_some_and(|share| {
-            !share.left.is_empty() || share.receiver.has_statements() || share.returns.is_waiting()
+            share.is_settled
+                || !share.left.is_empty()
+                || share.receiver.has_statements()
+                || share.returns.is_waiting()
         })
     }
 
