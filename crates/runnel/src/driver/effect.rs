@@ -49,6 +49,8 @@ pub(super) enum Deadline {
     Neighbour(GuidPrefix),
     /// Complaints no longer wait for the names of nodes.
     Complaints,
+    /// A link begins though discovery may still deliver readers of its node: the turn looks at such links when it ends.
+    JoiningSubscribers,
 }
 
 /// See the module's documentation.
@@ -65,8 +67,8 @@ pub(super) enum Effect {
     Unresolved { engine: Key, conn: ConnId, why: String },
     /// The connection of a link has ended, which still has its socket: what its session brings is to be taken first.
     LinkEnded { key: Key, why: Option<String> },
-    /// A link to a subscriber of a node in both graphs stands. So often RTPS may still be read before it begins.
-    SubscriberJoined { key: Key, publication: Arc<Publication>, link: Box<SubscriberLink>, reads: usize },
+    /// RTPS has been read for a link to a subscriber of a node in both graphs.
+    SubscriberJoined(Box<JoiningSubscriber>),
     /// A link makes no sense.
     Misbehaved { link: Key, why: &'static str },
     /// What has come by a link is something that its publisher is to be told of.
@@ -136,6 +138,17 @@ impl Effect {
     pub(super) fn is_nodes_changed(&self) -> bool {
         matches!(self, Self::NodesChanged)
     }
+}
+
+/// A link to a subscriber of a node in both graphs that has yet to begin.
+pub(super) struct JoiningSubscriber {
+    pub(super) key: Key,
+    pub(super) publication: Arc<Publication>,
+    pub(super) link: SubscriberLink,
+    /// How often RTPS may still be read before it begins.
+    pub(super) reads: usize,
+    /// It begins then at the latest.
+    pub(super) until: Instant,
 }
 
 /// The other end of a link.

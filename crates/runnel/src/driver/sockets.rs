@@ -29,7 +29,7 @@ use runnel_io::{Interest, Listener, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::Port;
 
-use super::effect::{Effect, Effects};
+use super::effect::{Effect, Effects, JoiningSubscriber};
 use super::limits::SCRATCH;
 use super::table::{Key, Table};
 use super::throttle::Throttle;
@@ -51,6 +51,8 @@ pub(super) struct Sockets {
     table: Table<Socket>,
     /// The sockets of each engine's connections.
     conns: HashMap<(Key, ConnId), Key>,
+    /// Links that wait to begin until discovery has delivered the readers of their nodes.
+    pub(super) joining: Vec<Box<JoiningSubscriber>>,
     lookups: Lookups,
     /// Which addresses of hosts are taken.
     family: Family,
@@ -79,6 +81,7 @@ impl Sockets {
             scratch: Vec::new(),
             table: Table::default(),
             conns: HashMap::new(),
+            joining: Vec::new(),
             paused: Vec::new(),
             accepting: Throttle::default(),
             frame_budget: FrameBudget::new(settings.receive),

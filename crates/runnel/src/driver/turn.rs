@@ -8,7 +8,8 @@
 //! 3. host names that have been looked up, by threads that wake the loop;
 //! 4. what is [due](Deadline), in the order of the deadlines; messages that arrive too slowly are given up then, after all that
 //!    had come was read;
-//! 5. the ROS 2 participant.
+//! 5. the ROS 2 participant;
+//! 6. links that wait to begin until discovery has delivered the readers of their nodes.
 //!
 //! After each step the driver settles: it does what has come of the step until nothing is left ([`Driver::settle`]). So does
 //! a thread that has worked on the driver between turns, when it lets go.
@@ -69,6 +70,7 @@ impl Driver {
         self.serve_deadlines(all_ready_at);
         self.serve_ros2(&mut turned);
         self.settle();
+        self.resume_joining();
         waited.map(|_| turned)
     }
 
@@ -173,6 +175,8 @@ impl Driver {
             Deadline::AcceptProcesses => self.sessions.resume_accepting(),
             // Sessions are looked at before the next wait.
             Deadline::LateLinks => {}
+            // So are these when the turn ends.
+            Deadline::JoiningSubscribers => {}
             Deadline::EndingSession(session) => self.sessions.ending_due(now, session, &mut self.effects),
             Deadline::Process(process) => self.sessions.meet_again(now, process, &mut self.effects),
             Deadline::Greeting(key) => self.sessions.greeting_due(key, &mut self.effects),
@@ -278,12 +282,7 @@ impl Driver {
                 self.with_engine(engine, |engine, now| engine.verbs().handle_unresolved(now, conn, &why));
             }
             Effect::LinkEnded { key, why } => self.link_ended(key, why),
-            Effect::SubscriberJoined { key, publication, link, reads: 0 } => {
-                self.begin_subscriber(key, &publication, *link);
-            }
-            Effect::SubscriberJoined { key, publication, link, reads } => {
-                self.read_before_join(key, publication, link, reads - 1);
-            }
+            Effect::SubscriberJoined(joining) => self.go_on_joining(joining),
             Effect::Misbehaved { link, why } => {
                 self.sockets.misbehaved(link, why.to_owned(), &mut self.effects)
             }

@@ -1,6 +1,7 @@
 //! Nodes that are in both graphs tell in each who they are, so that a message goes to one of them by one graph only.
 
 use std::io;
+use std::net::IpAddr;
 
 use runnel_io::host;
 use runnel_rtps::announce::{Endpoint, Role};
@@ -47,6 +48,20 @@ impl Rtps {
             endpoint.role() == Role::Reader && origin_in(&endpoint.user_data) == Some(origin)
         };
         self.endpoints_on(topic).into_iter().filter(of_node).map(|endpoint| endpoint.guid).collect()
+    }
+
+    /// Whether discovery may yet deliver readers of the node of this origin at an address: its participant has not told of all that it
+    /// is known to have, or is read again since an endpoint of it has ended.
+    pub(crate) fn awaits_readers_of(&self, origin: u64, address: IpAddr) -> bool {
+        let core = lock(&self.core);
+        let participant = &core.participant;
+        let is_of_node = |endpoint: &Endpoint| origin_in(&endpoint.user_data) == Some(origin);
+        participant.peers().any(|peer| {
+            let prefix = peer.data.prefix;
+            !participant.is_complete(prefix)
+                && participant.is_at(prefix, address)
+                && peer.endpoints.values().any(is_of_node)
+        })
     }
 
     /// The topic of an endpoint of this process, as DDS knows it.

@@ -2,20 +2,27 @@
 //! this host.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use runnel_core::local_peer::LocalPeerId;
+use runnel_io::clock;
 use runnel_ros1::node::{PublisherLink, ServiceClientLink, ServiceLinkId, ServiceServerLink, SubscriberLink};
 
 use crate::data::{CallAnswer, LinkInfo, Publication};
 use crate::driver::Driver;
-use crate::driver::effect::Effect;
+use crate::driver::effect::{Deadline, Effect, JoiningSubscriber};
 use crate::driver::ros1::ServiceInfo;
 use crate::driver::sessions::OtherEnd;
+use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::log_output::console;
 
 /// Ends of pairs before which RTPS is read on until a link begins: other nodes may part without end.
 const MOST_READS: usize = 64;
+
+/// How long a link waits at most until discovery has delivered the readers of its node: a participant may announce readers
+/// without end.
+const MOST_WAIT: Duration = Duration::from_secs(1);
 
 impl Driver {
     /// A link to a publisher stands.
@@ -58,33 +65,58 @@ impl Driver {
         if link.origin.is_none() {
             return self.begin_subscriber(key, &publication, link);
         }
-        self.read_before_join(key, publication, Box::new(link), MOST_READS);
+        let until = clock::monotonic() + MOST_WAIT;
+        let joining = JoiningSubscriber { key, publication, link, reads: MOST_READS, until };
+        self.read_before_join(Box::new(joining));
     }
 
     /// A node that is in both graphs has announced its readers before it made the link, and ended the link before that. What RTPS
     /// has for them, the link need not bring: of what is kept, it has the last message alone. So that is read first. Where RTPS ends
     /// a pair, what is behind that is read once the loop has done it, so often at most.
-    pub(super) fn read_before_join(
-        &mut self,
-        key: Key,
-        publication: Arc<Publication>,
-        link: Box<SubscriberLink>,
-        reads: usize,
-    ) {
-        let reads = if self.receive_rtps() { 0 } else { reads };
-        for other in self.sockets.links_to_subscriber(&publication, &link.subscriber) {
+    fn read_before_join(&mut self, mut joining: Box<JoiningSubscriber>) {
+        joining.reads = if self.receive_rtps() { 0 } else { joining.reads - 1 };
+        for other in self.sockets.links_to_subscriber(&joining.publication, &joining.link.subscriber) {
             self.readable(other);
         }
-        self.effects.push_back(Effect::SubscriberJoined { key, publication, link, reads });
+        self.effects.push_back(Effect::SubscriberJoined(joining));
+    }
+
+    /// RTPS has been read for a link. It begins once discovery has delivered the readers of its node: an announcement that has
+    /// arrived waits while discovery is read again, and while an earlier one is missing.
+    pub(super) fn go_on_joining(&mut self, joining: Box<JoiningSubscriber>) {
+        if joining.reads > 0 {
+            return self.read_before_join(joining);
+        }
+        if clock::monotonic() < joining.until && self.awaits_readers_of(&joining) {
+            self.effects.schedule(Deadline::JoiningSubscribers, joining.until);
+            return self.sockets.joining.push(joining);
+        }
+        let JoiningSubscriber { key, publication, link, .. } = *joining;
+        self.begin_subscriber(key, &publication, link);
+    }
+
+    fn awaits_readers_of(&self, joining: &JoiningSubscriber) -> bool {
+        let address = match self.sockets.get(joining.key) {
+            Some(Socket::Control(control)) => control.peer.ip().to_canonical(),
+            _ => return false,
+        };
+        let node = joining.link.origin.zip(self.ros2.rtps.as_ref());
+        node.is_some_and(|(origin, rtps)| rtps.awaits_readers_of(origin, address))
+    }
+
+    /// Goes on with the links that wait for discovery.
+    pub(super) fn resume_joining(&mut self) {
+        if self.sockets.joining.is_empty() {
+            return;
+        }
+        self.effects.cancel(Deadline::JoiningSubscribers);
+        let joining = std::mem::take(&mut self.sockets.joining);
+        joining.into_iter().for_each(|joining| self.go_on_joining(joining));
+        self.settle();
     }
 
     /// All is read that may change what a link to a subscriber carries: it begins.
-    pub(super) fn begin_subscriber(
-        &mut self,
-        key: Key,
-        publication: &Arc<Publication>,
-        link: SubscriberLink,
-    ) {
+    fn begin_subscriber(&mut self, key: Key, publication: &Arc<Publication>, link: SubscriberLink) {
         let meeting = link.same_host;
         console::debug!("topic {}: subscriber [{}] joined", link.topic, link.subscriber);
         if self.sockets.join_subscriber(key, publication, link) {
