@@ -1,5 +1,5 @@
 //! Messages that there is no memory for: an error for each, and the program goes on.
-#![cfg(feature = "std")]
+#![cfg(feature = "dynamic")]
 
 use std::sync::Arc;
 

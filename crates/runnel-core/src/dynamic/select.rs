@@ -116,7 +116,7 @@ fn array_of(values: Vec<Value>) -> Result<Value, DynamicErrorKind> {
     Ok(Value::Array(array))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "yaml"))]
 mod tests {
     use super::*;
     use crate::dynamic::tests::everything;

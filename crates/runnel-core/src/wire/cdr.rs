@@ -125,7 +125,7 @@ pub fn encode_into<T: Wire>(
 }
 
 /// As [`encode_into`], of what `write` writes: a message known only while the program runs.
-#[cfg(feature = "std")]
+#[cfg(feature = "dynamic")]
 pub(crate) fn write_payload(encoding: Encoding, out: &mut dyn Sink, write: &dyn Fn(&mut dyn Sink)) {
     let write = |out: &mut dyn Sink| match encoding {
         Encoding::Ros1 => write(out),

@@ -26,7 +26,7 @@ mod sink;
 mod text;
 mod text_view;
 
-#[cfg(feature = "std")]
+#[cfg(feature = "dynamic")]
 pub(crate) use arrays::{length_of, resize, tells_its_length, write_array};
 pub use bytes::Bytes;
 pub use encoding::Encoding;
@@ -36,7 +36,7 @@ pub(crate) use memory::try_clone_each;
 #[doc(hidden)]
 pub use memory::try_copy_all;
 pub use memory::{GrowingSink, NoMemory, try_append, try_reserve, try_write};
-#[cfg(feature = "std")]
+#[cfg(feature = "dynamic")]
 pub(crate) use memory::{exactly, try_clone_text};
 pub use number_iter::LeSliceIter;
 pub use reader::{End, Reader};

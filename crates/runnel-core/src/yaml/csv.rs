@@ -6,8 +6,8 @@
 //! within its quotes, and so does text that begins with a quote: `"""a\u001b[2J"""`. A reader that decodes cells which begin
 //! with a quote as JSON has every text as it was.
 
-use super::print::{EchoOptions, abbreviated, number_text, truncated};
-use super::seconds::{duration, nanoseconds, time, time_since};
+use super::print::{EchoOptions, abbreviated, nanoseconds, number_text, time_since, truncated};
+use super::seconds::{duration, time};
 use crate::dynamic::{Array, DynamicError, DynamicMessage, ValueRef};
 use crate::sanitize;
 use crate::schema::{Arity, Field};

@@ -11,25 +11,38 @@
 //! Nothing in a text is evaluated, and what a text may become is bounded: its own length ([`MAX_TEXT`]) and the
 //! memory of the message, however often an alias names an anchor.
 
+#[cfg(feature = "yaml")]
 mod csv;
 mod error;
+#[cfg(feature = "yaml")]
 mod implicit;
 mod json;
 mod number;
 mod parse;
+#[cfg(feature = "yaml")]
+mod parser;
+#[cfg(feature = "yaml")]
 mod print;
 mod read;
 mod seconds;
+#[cfg(feature = "yaml")]
 mod text;
 
+#[cfg(feature = "yaml")]
 pub use csv::{field_to_csv, plot_header, plot_row, to_csv};
 pub use error::{YamlError, YamlErrorKind};
 pub use json::{field_to_json, to_json, to_json_in};
 pub use number::{python_float, yaml_float};
 pub use parse::{parse_yaml_bool, parse_yaml_int};
+#[cfg(feature = "yaml")]
+pub use parser::{Plain, YamlNode, YamlValue, parse_documents, plain_value};
+#[cfg(feature = "yaml")]
 pub use print::{EchoOptions, field_to_yaml, to_yaml, value_to_yaml};
-pub use read::{MAX_BRACKETS, MAX_TEXT, from_json, from_yaml, from_yaml_args};
+pub use read::{MAX_BRACKETS, MAX_TEXT, from_json};
+#[cfg(feature = "yaml")]
+pub use read::{from_yaml, from_yaml_args};
+#[cfg(feature = "yaml")]
 pub use text::block_text;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "yaml"))]
 mod tests;

@@ -20,13 +20,6 @@ pub(super) fn time(value: Time, generation: Generation) -> (i64, i64) {
     (sec, i64::from(value.nanosec))
 }
 
-/// The same of what lies between a time and an earlier one, if there is one: seconds rounded down.
-pub(super) fn time_since(value: Time, earlier: Option<Time>, generation: Generation) -> (i64, i64) {
-    let Some(earlier) = earlier else { return time(value, generation) };
-    let between = nanoseconds(time(value, generation)) - nanoseconds(time(earlier, generation));
-    (between.div_euclid(1_000_000_000), between.rem_euclid(1_000_000_000))
-}
-
 /// Seconds and nanoseconds of a duration as the wire has them: in ROS 1 both with a sign, in ROS 2 only seconds.
 pub(super) fn duration(value: Duration, generation: Generation) -> (i64, i64) {
     let nanosec = match generation {
@@ -34,11 +27,6 @@ pub(super) fn duration(value: Duration, generation: Generation) -> (i64, i64) {
         Generation::Ros2 => i64::from(value.nanosec),
     };
     (i64::from(value.sec), nanosec)
-}
-
-/// Both as one number, which 64 bits hold since either comes from 32.
-pub(super) fn nanoseconds((sec, nanosec): (i64, i64)) -> i64 {
-    sec * 1_000_000_000 + nanosec
 }
 
 #[cfg(test)]

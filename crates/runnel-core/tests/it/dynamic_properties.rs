@@ -1,5 +1,5 @@
 //! What holds for dynamic messages of random values, and for random bytes and texts.
-#![cfg(feature = "std")]
+#![cfg(feature = "yaml")]
 
 use proptest::collection::vec;
 use proptest::prelude::*;

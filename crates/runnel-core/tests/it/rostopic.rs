@@ -1,6 +1,6 @@
 //! Messages and command lines against what ROS Noetic's own tools make of them: `data/rostopic.json`, written by
 //! `data/make_vectors.py`.
-#![cfg(feature = "std")]
+#![cfg(feature = "yaml")]
 
 use runnel_core::dynamic::{DynamicMessage, ValueRef};
 use runnel_core::schema::{Schema, TypeName};
