@@ -1,7 +1,7 @@
-//! What every part of Runnel shares and no operating system is needed for: names and remapping, time, deadlines, QoS,
-//! and the serialization of messages.
+//! Foundation of all crates of Runnel, without I/O: names and remapping, time, deadlines, QoS, and the serialization of
+//! messages.
 //!
-//! Features add what fewer programs need and what the standard library is needed for, each with those above it:
+//! Without features the crate needs no standard library. Each feature includes those above it:
 //!
 //! | Feature | Adds |
 //! |---|---|

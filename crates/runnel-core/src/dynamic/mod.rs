@@ -1,4 +1,4 @@
-//! Messages of types that are known only when the program runs, by their [`Schema`].
+//! Dynamic messages: messages of types that are known only at run time, by their [`Schema`].
 //!
 //! A [`DynamicMessage`] always fits its schema: each field has the type, the length and the range that the schema
 //! says, so encoding cannot fail. Arrays of numbers are kept as numbers ([`Array`]), not as values one by one.
@@ -65,7 +65,7 @@ impl DynamicMessage {
 }
 
 impl DynamicMessage {
-    /// The message once more, as `Clone` has it.
+    /// A copy of the message, as `Clone` makes it.
     ///
     /// # Errors
     /// When there is no memory for it.

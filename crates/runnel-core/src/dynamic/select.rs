@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_a_field_with_or_without_elements() {
+    fn path_step_is_field_with_or_without_index() {
         assert_eq!(step("x"), Some(Step { field: "x", elements: None }));
         assert_eq!(step("x[-1]"), Some(Step { field: "x", elements: Some(Elements::One(-1)) }));
         for part in ["x[", "x[]", "x[1", "x[1]y", "x[a]"] {

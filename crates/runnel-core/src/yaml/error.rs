@@ -1,4 +1,4 @@
-//! Why a text is not a message.
+//! Errors of reading a message from text.
 
 use crate::dynamic::DynamicErrorKind;
 use std::fmt;

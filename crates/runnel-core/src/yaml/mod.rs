@@ -1,4 +1,4 @@
-//! Messages as people write and read them: YAML as rostopic prints and takes it, JSON, and CSV.
+//! Text forms of messages: YAML as rostopic prints and accepts it, JSON, and CSV.
 //!
 //! [`to_yaml`] prints what `rostopic echo` prints, to the byte, with two exceptions: `char[]`, which rostopic shows as
 //! a Python byte string, is a list of numbers as every other array; and times are as the wire has them, where rostopic
@@ -8,8 +8,8 @@
 //! (`nan`, `1e+16`, text outside ASCII). It does not take what rostopic takes by accident: `true` for a number, 2 for
 //! a truth value, a field given twice; nor base sixty (`12:30`), `<<` and `!!binary`.
 //!
-//! Nothing in a text is evaluated, and what a text may become is bounded: its own length ([`MAX_TEXT`]) and the
-//! memory of the message, however often an alias names an anchor.
+//! Nothing in a text is evaluated. The length of a text ([`MAX_TEXT`]), the depth of its lists and mappings
+//! ([`MAX_BRACKETS`]) and the memory of its message are bounded, however often an alias repeats an anchor.
 
 #[cfg(feature = "yaml")]
 mod csv;

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_ros_1_times_have_no_sign_and_durations_two_and_in_ros_2_seconds_have_one() {
+    fn signs_of_times_follow_the_generation() {
         let (least, back) =
             (Time { sec: -1, nanosec: u32::MAX }, Duration { sec: -1, nanosec: -5i32 as u32 });
         assert_eq!(time(least, Generation::Ros1), (4_294_967_295, 4_294_967_295));

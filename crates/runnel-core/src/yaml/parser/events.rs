@@ -28,7 +28,7 @@ pub(super) enum EventKind<'t> {
     Mapping,
     /// The end of a list or mapping.
     End,
-    /// A node that stands elsewhere, by the number of its anchor.
+    /// A repeated node, by the number of its anchor.
     Alias(usize),
 }
 

@@ -1,6 +1,6 @@
-//! Quoted text whose further lines begin too far to the left.
+//! Tolerance for quoted text whose continuation lines are indented too little.
 //!
-//! YAML wants them indented as what they are part of, and PyYAML does not: `rostopic echo` folds long text so.
+//! YAML 1.2 requires their indentation and PyYAML does not: `rostopic echo` prints folded text so.
 
 use super::de::ReadError;
 use super::events::Events;
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// What the parser says of such text.
 pub(super) const REASON: &str = "invalid indentation in quoted scalar";
 
-/// The most bytes that are parsed to find all such places of a text: each is found by parsing anew from the beginning.
+/// Limit of the bytes parsed to find all such places of a text: each is found by parsing from the beginning again.
 const MAX_PARSED: usize = 64 << 20;
 
 /// The text with the lines of quoted text moved to the right where the parser refuses them, which leaves what the text
@@ -28,8 +28,8 @@ pub(crate) fn indented(text: &str) -> Cow<'_, str> {
     indented
 }
 
-/// Where the first text stands that the parser refuses for its indentation: its number of the quote's character, and the
-/// quote's column from 0.
+/// Start of the first text that the parser refuses for its indentation: the index of the quote's character, and the quote's
+/// column from 0.
 fn refused_quote(text: &str) -> Option<(usize, usize)> {
     let mut events = Events::new(text);
     let mut read = || -> Result<(), ReadError> {

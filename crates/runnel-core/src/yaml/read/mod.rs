@@ -1,7 +1,7 @@
-//! Messages from the text that `rostopic pub` takes.
+//! Messages from the text that `rostopic pub` accepts.
 //!
-//! A text is read straight into the message, led by the schema: a [`Node`](node::Node) for each kind of thing that
-//! can stand in a place. So a text field takes `1e5` or `yes` as it was typed, and no tree of the text is built.
+//! The schema leads the reader: each kind of value has a [`Node`](node::Node), which reads it straight into the message.
+//! So a text field takes `1e5` or `yes` as it was typed, and no tree of the text is built.
 
 #[cfg(feature = "yaml")]
 mod document;
