@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::time::Duration;
 
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use runnel::core::names;
 use runnel::core::schema::{Generation, Kind, TypeName};
 use runnel::{Context, ContextOptions, Graphs, Ros2Graph};
@@ -24,9 +24,11 @@ pub fn topics() -> ArgValueCompleter {
 }
 
 /// Completes these names, and those of files.
+#[cfg(feature = "demo")]
 pub fn names_or_files(
     names: impl Iterator<Item = &'static str> + Clone + Send + Sync + 'static,
 ) -> ArgValueCompleter {
+    use clap_complete::engine::{PathCompleter, ValueCompleter};
     ArgValueCompleter::new(move |current: &OsStr| {
         let named = candidates(current, names.clone().map(str::to_owned).collect());
         named.into_iter().chain(PathCompleter::file().complete(current)).collect::<Vec<_>>()

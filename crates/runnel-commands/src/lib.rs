@@ -4,6 +4,7 @@
 
 mod actions;
 mod arguments;
+#[cfg(any(feature = "bench", feature = "demo"))]
 mod child;
 mod commands;
 mod completion;
@@ -11,6 +12,8 @@ mod error;
 mod graph;
 mod graphs;
 mod interfaces;
+// Only the demo draws on the terminal and holds lines back meanwhile.
+#[cfg_attr(not(feature = "demo"), allow(dead_code))]
 mod logging;
 mod master;
 mod measure;

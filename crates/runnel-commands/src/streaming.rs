@@ -1,7 +1,7 @@
 //! Commands that run until Ctrl-C, until they have what they want, or until nobody reads their output.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use runnel::Context;
 
@@ -51,7 +51,10 @@ impl Ending {
 ///
 /// # Errors
 /// When the operating system refuses to wait.
+#[cfg(feature = "demo")]
 pub fn spin_for(context: &Context, time: Duration) -> Result<(), CliError> {
+    use std::time::Instant;
+
     let until = Instant::now() + time;
     loop {
         let left = until.saturating_duration_since(Instant::now());

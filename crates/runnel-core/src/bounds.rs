@@ -1,4 +1,4 @@
-//! How long a message may be, and how much may wait, in both generations.
+//! Limits of message length and of queued bytes, in both generations.
 
 use core::error::Error;
 use core::fmt;

@@ -1,4 +1,4 @@
-//! What the code that `runnel-gen` writes is made with. Nobody else needs it: it may change with any version.
+//! Macros that generated code calls. Only `runnel-gen` uses them: they may change with any version.
 
 use crate::wire::EncodeErrorKind;
 
@@ -9,12 +9,12 @@ pub use alloc::{string::String, vec::Vec};
 /// [`Message`](crate::Message) forms.
 ///
 /// A type of nothing but numbers (`plain`) is its own view; any other has a view in which texts and arrays are
-/// borrowed. The literal before each type is the field's name on the wire, which Rust may not allow. In brackets behind it
-/// stands what is not so of every field, in this order:
+/// borrowed. The literal before each type is the field's name on the wire, which Rust may not allow. Marks in brackets behind it
+/// follow this order:
 ///
 /// | Mark | Meaning |
 /// |---|---|
-/// | `ros1`, `ros2` | only that generation has it; in the other's bytes it is passed over |
+/// | `ros1`, `ros2` | only that generation has it; it is skipped in the bytes of the other |
 /// | `most 3` | in ROS 2 it has at most 3 elements, or bytes of text |
 /// | `texts 5` | in ROS 2 each of its texts has at most 5 bytes |
 /// | `wide` | it is a `wstring`, which has no form in ROS 2 |
@@ -290,7 +290,7 @@ pub fn at_most(bound: usize, len: usize) -> Result<(), EncodeErrorKind> {
     if len > bound { Err(EncodeErrorKind::BeyondBound { len, bound }) } else { Ok(()) }
 }
 
-/// What comes of a `wstring` in ROS 2.
+/// The error for a `wstring` in ROS 2.
 ///
 /// # Errors
 /// Always.

@@ -1,7 +1,15 @@
-//! What every part of Runnel shares and no operating system is needed for: names and remapping, time,
-//! deadlines, QoS, and the serialization of messages; with the feature `std` also message schemas, their hashes,
-//! dynamic values and the YAML forms of messages.
-#![cfg_attr(not(feature = "std"), no_std)]
+//! Foundation of all crates of Runnel, without I/O: names and remapping, time, deadlines, QoS, and the serialization of
+//! messages.
+//!
+//! Without features the crate needs no standard library. Each feature includes those above it:
+//!
+//! | Feature | Adds |
+//! |---|---|
+//! | `schema` | message schemas and their hashes |
+//! | `dynamic` | messages whose type is known only while the program runs |
+//! | `json` | messages as JSON |
+//! | `yaml` | messages as YAML and CSV |
+#![cfg_attr(not(feature = "schema"), no_std)]
 #![deny(unsafe_code)]
 
 extern crate alloc;
@@ -18,11 +26,11 @@ pub mod time;
 pub mod timers;
 pub mod wire;
 
-#[cfg(feature = "std")]
+#[cfg(feature = "dynamic")]
 pub mod dynamic;
-#[cfg(feature = "std")]
+#[cfg(feature = "schema")]
 pub mod schema;
-#[cfg(feature = "std")]
+#[cfg(feature = "json")]
 pub mod yaml;
 
 pub use message::{Action, Message, Service};

@@ -1,4 +1,4 @@
-//! What generated message, service and action types offer.
+//! Traits of generated message, service and action types.
 
 mod tail;
 
@@ -9,8 +9,8 @@ use core::fmt::Debug;
 
 /// A message type: serialization (by [`Wire`]) and the names by which peers know it.
 ///
-/// Generated from `.msg` files; nobody writes it by hand. One type serves both generations: what only one has is passed
-/// over in the bytes of the other.
+/// Generated from `.msg` files; nobody writes it by hand. One type serves both generations: fields that only one
+/// generation has are skipped in the bytes of the other.
 pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 'static {
     /// The ROS 1 type name, such as `std_msgs/String`.
     const TYPE: &'static str;
@@ -22,7 +22,7 @@ pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 's
     const HAS_HEADER: bool;
     /// The ROS 2 type name, such as `std_msgs/msg/String`.
     const ROS2_TYPE: &'static str;
-    /// The name that the DDS of ROS 2 has for the type, such as `std_msgs::msg::dds_::String_`.
+    /// The name of the type in DDS as ROS 2 uses it, such as `std_msgs::msg::dds_::String_`.
     const DDS_TYPE: &'static str;
     /// The ROS 2 type hash: `RIHS01_` and 64 lower-case hex digits.
     const RIHS01: &'static str;
@@ -38,9 +38,9 @@ pub trait Message: Wire + Clone + Debug + PartialEq + Default + Send + Sync + 's
 
 /// A service type: a request and a response message.
 pub trait Service: Send + Sync + 'static {
-    /// What a call carries.
+    /// The request of a call.
     type Request: Message;
-    /// What the answer carries.
+    /// The response to a call.
     type Response: Message;
     /// The ROS 1 type name, such as `std_srvs/SetBool`.
     const TYPE: &'static str;
@@ -52,17 +52,17 @@ pub trait Service: Send + Sync + 'static {
     const RIHS01: &'static str;
 }
 
-/// An action type: what is asked for, what comes of it and what is told on the way.
+/// An action type: goal, result and feedback.
 ///
 /// Implemented by the type `XAction` that is generated from `X.action`, as actionlib names actions. No message of that
 /// type travels: in ROS 1 the three that do are the goal, the result and the feedback, each behind a header and a goal
 /// id or a goal status. In ROS 2 goal and result travel in services, and the feedback in a message.
 pub trait Action: Send + Sync + 'static {
-    /// What is asked for.
+    /// The goal.
     type Goal: Message;
-    /// What came of it.
+    /// The result.
     type Result: Message;
-    /// What is told on the way.
+    /// The feedback.
     type Feedback: Message;
     /// The goal as ROS 1 sends it: a header, a goal id and the goal.
     type ActionGoal: Message;

@@ -1,8 +1,8 @@
 //! Quality of service: what a publisher offers and a subscription asks for.
 //!
 //! ROS 1 has queue sizes and latching only: [`History`] and depth are the queue, [`Durability::TransientLocal`] is a
-//! latched topic, whose late subscribers get the last message. Reliability, deadline, lifespan and liveliness are words
-//! of ROS 2 and change nothing in ROS 1, where every TCPROS connection is reliable.
+//! latched topic, whose late subscribers get the last message. Reliability, deadline, lifespan and liveliness are ROS 2
+//! policies and change nothing in ROS 1, where every TCPROS connection is reliable.
 
 mod available;
 
@@ -65,7 +65,7 @@ pub enum Ros1Transport {
 /// A set of policies, made by a constructor and narrowed by methods:
 /// `QoS::keep_last(10).reliable().transient_local()`.
 ///
-/// A number alone is a depth: `create_publisher("x", 10)`.
+/// A number is a depth: `create_publisher("x", 10)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct QoS {
     /// Which messages wait.
@@ -319,7 +319,7 @@ impl fmt::Display for Policy {
     }
 }
 
-/// A time as it is told to others: none if it is zero, as with rmw, or longer than the wire can tell, which others take for
+/// A time as it is announced to peers: none if it is zero, as in rmw, or longer than the wire can hold, which peers take for
 /// ever.
 const fn finite(time: Duration) -> Option<Duration> {
     if time.is_zero() || time.as_secs() >= i32::MAX as u64 { None } else { Some(time) }
@@ -332,14 +332,14 @@ mod tests {
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
     #[test]
-    fn a_number_alone_is_a_depth() {
+    fn number_is_a_depth() {
         let qos: QoS = 10.into();
         assert_eq!(qos, QoS::keep_last(10).reliable().volatile());
         assert_eq!(QoS::from(0).depth, 1);
     }
 
     #[test]
-    fn latched_is_transient_local_of_depth_one() {
+    fn latched_is_transient_local_with_depth_one() {
         assert_eq!(QoS::latched(), QoS::keep_last(1).reliable().transient_local());
         assert!(QoS::latched().is_latching());
         assert!(!QoS::default().is_latching());
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_are_asked_for_by_name_only() {
+    fn udpros_is_used_only_on_request() {
         assert_eq!(QoS::sensor_data().best_effort().ros1_transport, Ros1Transport::Tcpros);
         let wants = QoS::keep_last(1).udpros();
         assert_eq!(wants.ros1_transport, Ros1Transport::UdprosFirst);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn more_may_be_offered_than_is_asked_for_but_not_less() {
+    fn offer_may_exceed_request() {
         let best_effort = QoS::keep_last(1).best_effort();
         assert_eq!(best_effort.incompatible_with(&QoS::latched()), []);
         let wants = QoS::latched();
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn times_offered_must_not_be_longer_than_those_asked_for() {
+    fn offered_times_must_not_exceed_requested_times() {
         let wants = QoS::default().deadline(MS(100)).liveliness(Liveliness::ManualByTopic, Some(MS(50)));
         let short = QoS::default().deadline(MS(100)).liveliness(Liveliness::ManualByTopic, Some(MS(49)));
         let long = QoS::default().deadline(MS(101)).liveliness(Liveliness::Automatic, Some(MS(51)));
@@ -385,14 +385,14 @@ mod tests {
     }
 
     #[test]
-    fn history_depth_and_lifespan_never_stand_in_the_way() {
+    fn history_depth_and_lifespan_never_conflict() {
         let offers = QoS::keep_all().lifespan(MS(1));
         assert_eq!(QoS::keep_last(7).incompatible_with(&offers), []);
         assert_eq!(offers.incompatible_with(&QoS::keep_last(7)), []);
     }
 
     #[test]
-    fn times_of_zero_and_those_that_the_wire_cannot_tell_are_not_set() {
+    fn zero_and_unrepresentable_times_are_unset() {
         for time in [Duration::ZERO, Duration::MAX, Duration::from_secs(i32::MAX as u64)] {
             let qos = QoS::default().deadline(time).lifespan(time);
             let qos = qos.liveliness(Liveliness::ManualByTopic, Some(time));

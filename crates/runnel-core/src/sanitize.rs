@@ -1,4 +1,4 @@
-//! Text from peers, made fit to be shown: names, types, values, errors and whatever else another process can choose.
+//! Sanitization of text from peers for display: names, types, values, errors and any other text that another process chooses.
 //!
 //! A terminal obeys control characters, and bidirectional marks reorder what is read. So a peer could clear the screen, hide
 //! its name or forge a line of a log. Each output channel (log line, command output, errors, JSON, CSV) calls one of these
@@ -60,7 +60,7 @@ pub fn log_text(text: &str) -> Cow<'_, str> {
 }
 
 /// A JSON document with `\u009b` and the like for such characters in its strings, which decode to the same value. JSON
-/// writers escape C0 alone. Outside strings JSON has no such character but white space, which stays.
+/// writers escape only C0. Outside strings JSON has no such character but white space, which stays.
 pub fn json(document: &str) -> Cow<'_, str> {
     escaped(
         document,

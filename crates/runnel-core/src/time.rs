@@ -1,4 +1,4 @@
-//! Time as messages carry it, and time as engines are told it.
+//! Time as messages carry it, and time as engines receive it.
 //!
 //! [`Time`] and [`Duration`] are the `time` and `duration` of ROS messages: whole seconds and nanoseconds.
 //! [`Instant`] is a point on a clock that never steps; engines receive it as an argument and never read one.
@@ -10,7 +10,7 @@ const NANOS_PER_SECOND: i64 = 1_000_000_000;
 
 /// A point in ROS time: seconds and nanoseconds since the epoch of the clock in use.
 ///
-/// The wire of ROS 1 reads `sec` as unsigned, that of ROS 2 as signed; the 32 bits are the same.
+/// ROS 1 reads `sec` as unsigned and ROS 2 as signed; the 32 bits are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time {
     /// Whole seconds.
@@ -136,7 +136,7 @@ mod tests {
     use alloc::format;
 
     #[test]
-    fn nanoseconds_survive_the_way_there_and_back() {
+    fn nanoseconds_convert_in_both_directions() {
         for nanos in [0, 1, -1, 999_999_999, 1_000_000_000, -1_500_000_000, 1_700_000_000_123_456_789] {
             assert_eq!(Time::from_nanos(nanos).as_nanos(), nanos);
             assert_eq!(Duration::from_nanos(nanos).as_nanos(), nanos);
@@ -144,25 +144,25 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_held_at_the_end() {
+    fn overflowing_time_is_clamped() {
         assert_eq!(Time::from_nanos(i64::MAX), Time { sec: i32::MAX, nanosec: 999_999_999 });
         assert_eq!(Time::from_nanos(i64::MIN).sec, i32::MIN);
     }
 
     #[test]
-    fn a_time_is_printed_without_a_sign() {
+    fn ros_1_time_is_printed_unsigned() {
         assert_eq!(format!("{}", Time { sec: 1, nanosec: 5 }), "1.000000005");
         assert_eq!(format!("{}", Time::from_nanos(-1_500_000_000)), "4294967294.500000000");
     }
 
     #[test]
-    fn a_duration_in_seconds_may_be_negative() {
+    fn duration_in_seconds_may_be_negative() {
         assert_eq!(Duration::from_nanos(-1_500_000_000).as_secs_f64(), -1.5);
         assert_eq!(Duration { sec: -1, nanosec: -500_000_000i32 as u32 }.as_secs_f64(), -1.5);
     }
 
     #[test]
-    fn an_instant_never_counts_backwards() {
+    fn instant_difference_is_never_negative() {
         assert_eq!(Instant(3).since(Instant(5)), core::time::Duration::ZERO);
         assert_eq!(Instant(u64::MAX) + core::time::Duration::from_secs(1), Instant(u64::MAX));
     }

@@ -1,5 +1,5 @@
 //! Messages that there is no memory for: an error for each, and the program goes on.
-#![cfg(feature = "std")]
+#![cfg(feature = "dynamic")]
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn typed_message_beyond_memory_is_an_error() {
 
 /// Growing takes twice the memory as a rule, so that it is seldom needed, and exactly as much where there is not more.
 #[test]
-fn message_grows_into_memory_that_has_room_for_it_and_no_more() {
+fn message_grows_only_within_available_memory() {
     let message = vec![vec![1u8; LONG]; 3];
     let mut out = Vec::new();
     // While it grows for the last time, both are there: what two parts have, and what three take.
@@ -82,7 +82,7 @@ fn copy_beyond_memory_is_an_error() {
 }
 
 #[test]
-fn text_whose_replacements_are_beyond_memory_is_an_error() {
+fn replaced_text_beyond_memory_is_an_error() {
     let mut bytes = vec![0xff; 4 + LONG];
     bytes[..4].copy_from_slice(&(LONG as u32).to_le_bytes());
     let read = with_memory(LONG + LITTLE, || decode::<String>(&bytes));

@@ -80,8 +80,10 @@ impl fmt::Display for GenerateError {
 /// The interfaces for which code is generated.
 pub(crate) struct Interfaces {
     pub(crate) packages: BTreeMap<String, Package>,
-    /// All types of these packages; other types are those of `::runnel::msgs`.
+    /// All types of these packages and of those left out; others are those of `::runnel::msgs`.
     pub(crate) own: BTreeSet<TypeName>,
+    /// The packages that are found and that no code is generated for.
+    pub(crate) left_out: BTreeSet<String>,
 }
 
 /// A service in both generations.
@@ -110,8 +112,12 @@ pub(crate) struct Package {
 }
 
 impl Interfaces {
-    /// Reads the packages in a folder, which may refer to the standard ones.
-    pub(crate) fn collect(folder: &Path, standard: Option<&Path>) -> Result<Self, Vec<GenerateError>> {
+    /// Reads the packages in a folder that are selected by name. They may use the types of the standard ones.
+    pub(crate) fn collect(
+        folder: &Path,
+        standard: Option<&Path>,
+        is_selected: impl Fn(&str) -> bool,
+    ) -> Result<Self, Vec<GenerateError>> {
         let mut library = Library::new();
         let count =
             library.add_folder(folder).map_err(|error| vec![GenerateError::folder(folder, &error)])?;
@@ -125,21 +131,28 @@ impl Interfaces {
         if let Some(standard) = standard {
             library.add_folder(standard).map_err(|error| vec![GenerateError::folder(standard, &error)])?;
         }
-        let mut interfaces = Self { packages: BTreeMap::new(), own: messages.iter().cloned().collect() };
+        let names = messages.iter().chain(&services).chain(&actions);
+        let left_out = names.map(|name| &name.package).filter(|package| !is_selected(package));
+        let mut interfaces = Self {
+            packages: BTreeMap::new(),
+            own: messages.iter().cloned().collect(),
+            left_out: left_out.cloned().collect(),
+        };
         let mut errors = Vec::new();
-        for name in &messages {
+        let is_selected = |name: &&TypeName| is_selected(&name.package);
+        for name in messages.iter().filter(is_selected) {
             match message(&library, name) {
                 Ok(message) => interfaces.package(name).messages.push(message),
                 Err(error) => errors.push(error),
             }
         }
-        for name in &services {
+        for name in services.iter().filter(is_selected) {
             match service(&library, name) {
                 Ok(service) => interfaces.package(name).services.push(service),
                 Err(error) => errors.push(error),
             }
         }
-        for name in &actions {
+        for name in actions.iter().filter(is_selected) {
             match action(&library, name) {
                 Ok(action) => interfaces.package(name).actions.push(action),
                 Err(error) => errors.push(error),

@@ -27,7 +27,13 @@ pub(crate) fn packages(interfaces: &Interfaces) -> Result<String, Vec<GenerateEr
         package.actions.iter().for_each(|code| out.push_str(&action(code)));
         out.push_str("}\n\n");
     }
+    interfaces.left_out.iter().for_each(|name| out.push_str(&left_out(name)));
     if errors.is_empty() { Ok(out) } else { Err(errors) }
+}
+
+/// The module of a package whose feature is off: the compiler names the feature in its error about a use of the module.
+fn left_out(package: &str) -> String {
+    format!("#[cfg(feature = \"{package}\")]\npub mod {} {{}}\n\n", names::module(package))
 }
 
 /// Emits a macro that passes the path of every message to another macro, for tests of all messages.

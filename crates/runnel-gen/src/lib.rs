@@ -45,18 +45,24 @@ const MESSAGES_FILE: &str = "runnel_messages.rs";
 /// script with errors that name file, line and column if a definition is wrong.
 pub fn generate(folder: impl AsRef<Path>) {
     watch(folder.as_ref());
-    let interfaces = Interfaces::collect(folder.as_ref(), Some(&standard_folder()));
+    let interfaces = Interfaces::collect(folder.as_ref(), Some(&standard_folder()), |_| true);
     write_out(INTERFACES_FILE, interfaces.and_then(|interfaces| emit::packages(&interfaces)));
 }
 
-/// Generates the standard packages, for the crate that contains them.
+/// Generates the standard packages that the features of the crate being built select, each by the package's name, and lists the
+/// definitions of all of them. For the crate that contains them.
 pub fn generate_standard() {
     let folder = standard_folder();
     watch(&folder);
-    let interfaces = Interfaces::collect(&folder, None);
+    let interfaces = Interfaces::collect(&folder, None, is_feature_on);
     write_out(MESSAGES_FILE, interfaces.as_ref().map(emit::message_list).map_err(Vec::clone));
     write_out(INTERFACES_FILE, interfaces.and_then(|interfaces| emit::packages(&interfaces)));
     write_out(DEFINITIONS_FILE, collect::definition_list(&folder));
+}
+
+/// True if the crate that is being built has a feature of this name, and it is on.
+fn is_feature_on(name: &str) -> bool {
+    std::env::var_os(format!("CARGO_FEATURE_{}", name.to_uppercase())).is_some()
 }
 
 fn standard_folder() -> PathBuf {

@@ -1,11 +1,20 @@
 //! The commands: one file each, an `Args` whose comments are the help, and `run`.
 
 mod action;
+#[cfg(feature = "bench")]
+mod bench;
+#[cfg(not(feature = "bench"))]
+#[path = "absent/bench.rs"]
 mod bench;
 pub mod completion;
+#[cfg(feature = "demo")]
+mod demo;
+#[cfg(not(feature = "demo"))]
+#[path = "absent/demo.rs"]
 mod demo;
 mod doctor;
 mod interface;
+#[cfg(feature = "demo")]
 mod line_trace;
 mod log;
 mod master;
@@ -77,8 +86,10 @@ pub enum Command {
     Ros1(ros1::Command),
     Bench(bench::Args),
     Completion(completion::Args),
+    #[cfg(feature = "demo")]
     #[command(hide = true)]
     LineTrace(line_trace::Args),
+    #[cfg(feature = "bench")]
     #[command(hide = true)]
     BenchPeer(runnel_bench_ends::Args),
 }
@@ -116,6 +127,7 @@ pub fn inner_verbose(matches: &ArgMatches) -> u8 {
 pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
     match command {
         Command::Demo(args) => demo::run(&args, session),
+        #[cfg(feature = "demo")]
         Command::LineTrace(args) => line_trace::run(&args),
         Command::Master(args) => master::run(args, session),
         Command::Topic(command) => topic::run(command, session),
@@ -128,6 +140,7 @@ pub fn run(command: Command, session: &Session) -> Result<(), CliError> {
         Command::Interface(command) => interface::run(command, session),
         Command::Ros1(command) => ros1::run(&command, session),
         Command::Bench(args) => bench::run(&args, session),
+        #[cfg(feature = "bench")]
         Command::BenchPeer(args) => runnel_bench_ends::run(&args).map_err(CliError::failed),
         Command::Completion(args) => completion::run(&args),
     }

@@ -1,5 +1,6 @@
 //! Parameters as text, as ROS 1 reads and writes them.
 
+mod block_style;
 pub mod pyyaml;
 mod read;
 pub mod yaml;

@@ -1,141 +1,131 @@
-//! YAML as ROS reads parameters: by the rules of YAML 1.1, where `yes` is a truth value, and with angles.
+//! YAML as ROS reads parameters: by the rules of YAML 1.1, where `yes` is a truth value, with merged mappings and with
+//! angles.
+//!
+//! Source: the tag repository of YAML 1.1 (bool, int, merge), as PyYAML applies it; `rosparam`'s angles.
 
 use std::f64::consts::PI;
-use std::fmt;
 
-use runnel::core::yaml::{parse_yaml_bool, parse_yaml_int};
-use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor,
+use runnel::core::yaml::{
+    Plain, YamlError, YamlNode, YamlValue, parse_documents, parse_yaml_bool, parse_yaml_int, plain_value,
 };
-use serde_yaml_ng::Value as Yaml;
-use serde_yaml_ng::value::{Tag, TaggedValue};
+
+/// A value as ROS reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Yaml {
+    /// Nothing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Int(i128),
+    /// A number with a point.
+    Float(f64),
+    /// Text.
+    Text(String),
+    /// A list.
+    List(Vec<Yaml>),
+    /// A mapping. Of two members of one name the later one counts.
+    Mapping(Vec<(Yaml, Yaml)>),
+    /// A value whose tag is unknown or does not fit it.
+    Tagged(String),
+}
 
 /// The documents of a text.
 ///
 /// # Errors
-/// When it is not YAML.
-pub fn documents(text: &str) -> Result<Vec<Yaml>, serde_yaml_ng::Error> {
-    let document = |document| Node { text }.deserialize::<serde_yaml_ng::Deserializer<'_>>(document);
-    serde_yaml_ng::Deserializer::from_str(text).map(document).collect()
+/// When it is not YAML, or holds too much.
+pub fn documents(text: &str) -> Result<Vec<Yaml>, YamlError> {
+    Ok(parse_documents(text)?.into_iter().map(value).collect())
 }
 
-/// A value in a text. The parser says what it takes unquoted text for by YAML 1.2, where fewer words mean something.
-#[derive(Clone, Copy)]
-struct Node<'t> {
-    text: &'t str,
-}
-
-impl Node<'_> {
-    /// True if a part of the text stands in quotes.
-    fn is_quoted(self, part: &str) -> bool {
-        let start = (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
-        let before = start.checked_sub(1).and_then(|before| self.text.as_bytes().get(before));
-        matches!(before, Some(b'\'' | b'"'))
+fn value(node: YamlNode) -> Yaml {
+    if let Some(tag) = node.tag {
+        return tagged(tag, node.value);
+    }
+    match node.value {
+        YamlValue::Plain(text) => unquoted(&text),
+        YamlValue::Quoted(text) => Yaml::Text(text),
+        YamlValue::List(elements) => Yaml::List(elements.into_iter().map(value).collect()),
+        YamlValue::Mapping(members) => mapping(members),
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Node<'_> {
-    type Value = Yaml;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Yaml, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Node<'_> {
-    type Value = Yaml;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Yaml, E> {
-        Ok(Yaml::Null)
-    }
-
-    /// A text with nothing in it.
-    fn visit_none<E: Error>(self) -> Result<Yaml, E> {
-        Ok(Yaml::Null)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Yaml, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Yaml, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Yaml, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Yaml, E> {
-        Ok(value.into())
-    }
-
-    /// Text that is not written as it is meant, so it is quoted or stands in a block.
-    fn visit_str<E: Error>(self, value: &str) -> Result<Yaml, E> {
-        Ok(value.into())
-    }
-
-    /// Text as it is written, in quotes or not.
-    fn visit_borrowed_str<E: Error>(self, value: &'de str) -> Result<Yaml, E> {
-        Ok(if self.is_quoted(value) { value.into() } else { unquoted(value) })
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Yaml, A::Error> {
-        let mut elements = Vec::new();
-        while let Some(element) = list.next_element_seed(self)? {
-            elements.push(element);
+fn tagged(tag: String, node: YamlValue) -> Yaml {
+    match (tag.as_str(), node) {
+        ("!degrees", YamlValue::Plain(text) | YamlValue::Quoted(text)) => degrees(&text).map(Yaml::Float),
+        ("!radians", YamlValue::Plain(text) | YamlValue::Quoted(text)) => radians(&text).map(Yaml::Float),
+        ("!" | "!!str", YamlValue::Plain(text) | YamlValue::Quoted(text)) => Some(Yaml::Text(text)),
+        ("!!null" | "!!bool" | "!!int" | "!!float", YamlValue::Plain(text) | YamlValue::Quoted(text)) => {
+            Some(unquoted(&text)).filter(|value| value.tag() == tag)
         }
-        Ok(Yaml::Sequence(elements))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Yaml, A::Error> {
-        let mut members = serde_yaml_ng::Mapping::new();
-        while let Some(key) = map.next_key_seed(self)? {
-            members.insert(key, map.next_value_seed(self)?);
+        ("!" | "!!seq", node @ YamlValue::List(_)) | ("!" | "!!map", node @ YamlValue::Mapping(_)) => {
+            Some(value(YamlNode { tag: None, value: node }))
         }
-        Ok(Yaml::Mapping(members))
+        _ => None,
     }
+    .unwrap_or(Yaml::Tagged(tag))
+}
 
-    fn visit_enum<A: EnumAccess<'de>>(self, tagged: A) -> Result<Yaml, A::Error> {
-        let (tag, value) = tagged.variant::<String>()?;
-        let value = value.newtype_variant_seed(self)?;
-        let angle = angle_text(&value).and_then(|text| match tag.as_str() {
-            "degrees" | "!degrees" => degrees(&text),
-            "radians" | "!radians" => radians(&text),
-            _ => None,
-        });
-        Ok(match angle {
-            Some(angle) => angle.into(),
-            None => Yaml::Tagged(Box::new(TaggedValue { tag: Tag::new(tag), value })),
-        })
+impl Yaml {
+    /// The tag that says what the value is.
+    fn tag(&self) -> &str {
+        match self {
+            Self::Null => "!!null",
+            Self::Bool(_) => "!!bool",
+            Self::Int(_) => "!!int",
+            Self::Float(_) => "!!float",
+            Self::Text(_) => "!!str",
+            Self::List(_) => "!!seq",
+            Self::Mapping(_) => "!!map",
+            Self::Tagged(tag) => tag,
+        }
     }
 }
 
-/// What unquoted text means that YAML 1.2 takes for text.
-fn unquoted(text: &str) -> Yaml {
+/// A mapping, with the members of mappings that stand at the key `<<` before its own, which override them.
+fn mapping(members: Vec<(YamlNode, YamlNode)>) -> Yaml {
+    let is_merge = |key: &YamlNode| key.tag.is_none() && key.value == YamlValue::Plain("<<".into());
+    let (merges, own): (Vec<_>, Vec<_>) = members.into_iter().partition(|(key, _)| is_merge(key));
+    let mut all = Vec::new();
+    for (key, merged) in merges {
+        let merged = match value(merged) {
+            Yaml::List(mappings) => mappings,
+            other => vec![other],
+        };
+        // The first mapping of a list overrides those behind it.
+        for mapping in merged.into_iter().rev() {
+            match mapping {
+                Yaml::Mapping(members) => all.extend(members),
+                other => all.push((value(key.clone()), other)),
+            }
+        }
+    }
+    all.extend(own.into_iter().map(|(key, member)| (value(key), value(member))));
+    Yaml::Mapping(all)
+}
+
+/// What unquoted text stands for.
+pub fn unquoted(text: &str) -> Yaml {
+    match plain_value(text) {
+        Plain::Null => Yaml::Null,
+        Plain::Bool(truth) => Yaml::Bool(truth),
+        Plain::Int(number) => Yaml::Int(number),
+        Plain::Float(number) => Yaml::Float(number),
+        Plain::Text(text) => of_yaml_1_1(text),
+    }
+}
+
+/// What unquoted text stands for that YAML 1.2 takes for text.
+fn of_yaml_1_1(text: &str) -> Yaml {
     if let Some(truth) = parse_yaml_bool(text) {
-        return truth.into();
+        return Yaml::Bool(truth);
     }
-    if let Some(whole) = parse_yaml_int(text) {
-        // What is longer than a parameter can be is refused later.
-        return i64::try_from(whole)
-            .map_or_else(|_| u64::try_from(whole).unwrap_or(u64::MAX).into(), Yaml::from);
+    if let Some(number) = parse_yaml_int(text) {
+        return Yaml::Int(number);
     }
     let within = |word: &str| text.strip_prefix(word)?.strip_prefix('(')?.strip_suffix(')');
     let angle = within("deg").and_then(degrees).or_else(|| within("rad").and_then(radians));
-    angle.map_or_else(|| text.into(), Yaml::from)
-}
-
-fn angle_text(value: &Yaml) -> Option<String> {
-    match value {
-        Yaml::Number(number) => Some(number.to_string()),
-        Yaml::String(text) => Some(text.clone()),
-        _ => None,
-    }
+    angle.map_or_else(|| Yaml::Text(text.to_owned()), Yaml::Float)
 }
 
 /// An angle in degrees, in radians.
@@ -170,28 +160,32 @@ mod tests {
         documents(text).expect("YAML").remove(0)
     }
 
+    fn text(text: &str) -> Yaml {
+        Yaml::Text(text.to_owned())
+    }
+
     #[test]
     fn unquoted_words_mean_what_they_do_in_yaml_1_1() {
-        let text =
+        let words =
             "{a: yes, b: 'yes', c: \"no\", d: [off, 'off'], e: 017, f: 1_000, g: text, h: '017', i: true}";
         let expected =
             "{a: true, b: 'yes', c: 'no', d: [false, 'off'], e: 15, f: 1000, g: text, h: '017', i: true}";
-        assert_eq!(one(text), serde_yaml_ng::from_str::<Yaml>(expected).expect("YAML"));
-        assert_eq!(one("on"), Yaml::from(true));
-        assert_eq!(one("'on'"), Yaml::from("on"));
-        assert_eq!(one("a: |\n  yes\n"), serde_yaml_ng::from_str::<Yaml>("a: \"yes\\n\"").expect("YAML"));
-        assert_eq!(one("- &x yes\n- *x\n"), Yaml::Sequence(vec![true.into(), true.into()]));
+        assert_eq!(one(words), one(expected));
+        assert_eq!(one("on"), Yaml::Bool(true));
+        assert_eq!(one("'on'"), text("on"));
+        assert_eq!(one("a: |\n  yes\n"), Yaml::Mapping(vec![(text("a"), text("yes\n"))]));
+        assert_eq!(one("- &x yes\n- *x\n"), Yaml::List(vec![Yaml::Bool(true), Yaml::Bool(true)]));
     }
 
     #[test]
     fn angles_are_numbers() {
-        assert_eq!(one("deg(180)"), Yaml::from(PI));
-        assert_eq!(one("!degrees 90"), Yaml::from(PI / 2.0));
-        assert_eq!(one("rad(2*pi)"), Yaml::from(2.0 * PI));
-        assert_eq!(one("!radians -pi/2"), Yaml::from(-PI / 2.0));
-        assert_eq!(one("'deg(180)'"), Yaml::from("deg(180)"));
-        for text in ["rad(pi+1)", "rad(2*)", "deg(x)", "rad()", "rad(__import__)"] {
-            assert_eq!(one(text), Yaml::from(text), "nothing is evaluated");
+        assert_eq!(one("deg(180)"), Yaml::Float(PI));
+        assert_eq!(one("!degrees 90"), Yaml::Float(PI / 2.0));
+        assert_eq!(one("rad(2*pi)"), Yaml::Float(2.0 * PI));
+        assert_eq!(one("!radians -pi/2"), Yaml::Float(-PI / 2.0));
+        assert_eq!(one("'deg(180)'"), text("deg(180)"));
+        for word in ["rad(pi+1)", "rad(2*)", "deg(x)", "rad()", "rad(__import__)"] {
+            assert_eq!(one(word), text(word), "nothing is evaluated");
         }
     }
 
@@ -199,5 +193,30 @@ mod tests {
     fn documents_stand_between_rules() {
         assert_eq!(documents("a: 1\n---\nb: 2\n").expect("YAML").len(), 2);
         assert!(documents("a: [").is_err());
+    }
+
+    #[test]
+    fn merged_members_are_overridden_by_own_ones_and_by_earlier_mappings() {
+        let members = |document: &str| {
+            let Yaml::Mapping(members) = one(document) else { panic!("no mapping") };
+            members.into_iter().collect::<Vec<_>>()
+        };
+        let of_two = members("{<<: [{x: 1, y: 1}, {x: 2, z: 2}], z: 3}");
+        let last = |name: &str| of_two.iter().rfind(|(key, _)| *key == text(name)).map(|(_, value)| value);
+        assert_eq!(last("x"), Some(&Yaml::Int(1)));
+        assert_eq!(last("y"), Some(&Yaml::Int(1)));
+        assert_eq!(last("z"), Some(&Yaml::Int(3)));
+        let alias = one("- &base {x: 1}\n- <<: *base\n  y: 2\n");
+        let Yaml::List(elements) = alias else { panic!("no list") };
+        assert_eq!(elements[1], one("{x: 1, y: 2}"));
+        assert_eq!(members("{'<<': {x: 1}}"), [(text("<<"), one("{x: 1}"))]);
+    }
+
+    #[test]
+    fn tags_say_what_text_stands_for() {
+        assert_eq!(one("!!str 5"), text("5"));
+        assert_eq!(one("!!int '5'"), Yaml::Int(5));
+        assert_eq!(one("!!int five"), Yaml::Tagged("!!int".into()));
+        assert_eq!(one("!odd [1]"), Yaml::Tagged("!odd".into()));
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use runnel::ParamValue;
 use runnel::core::sanitize;
 use serde_json::{Value as Json, json};
-use serde_yaml_ng::Value as Yaml;
 
-use super::{pyyaml, read};
+use super::read::{self, Yaml};
+use super::{block_style, pyyaml};
 use crate::error::CliError;
 
 /// Most bytes of a text that is read.
@@ -41,13 +41,12 @@ fn from_yaml(yaml: Yaml, at: &str) -> Result<ParamValue, String> {
     Ok(match yaml {
         Yaml::Null => return Err(format!("{}a parameter cannot be null", here())),
         Yaml::Bool(truth) => truth.into(),
-        Yaml::Number(number) => match (number.as_i64().map(i32::try_from), number.as_f64()) {
-            (Some(Ok(whole)), _) => whole.into(),
-            (None, Some(float)) if number.is_f64() => float.into(),
-            _ => return Err(format!("{}{number} has more than 32 bits, which no parameter can", here())),
-        },
-        Yaml::String(text) => text.into(),
-        Yaml::Sequence(elements) => {
+        Yaml::Int(number) => i32::try_from(number)
+            .map_err(|_| format!("{}{number} has more than 32 bits, which no parameter can", here()))?
+            .into(),
+        Yaml::Float(number) => number.into(),
+        Yaml::Text(text) => text.into(),
+        Yaml::List(elements) => {
             let element = |(index, element)| from_yaml(element, &format!("{at}[{index}]"));
             ParamValue::Array(elements.into_iter().enumerate().map(element).collect::<Result<_, _>>()?)
         }
@@ -60,15 +59,16 @@ fn from_yaml(yaml: Yaml, at: &str) -> Result<ParamValue, String> {
             }
             ParamValue::Struct(map)
         }
-        Yaml::Tagged(tagged) => return Err(format!("{}the tag {} is not known", here(), tagged.tag)),
+        Yaml::Tagged(tag) => return Err(format!("{}the tag {tag} is not known", here())),
     })
 }
 
 /// The name that a key stands for.
 fn key_text(key: &Yaml) -> Option<String> {
     match key {
-        Yaml::String(text) => Some(text.clone()),
-        Yaml::Number(number) => Some(number.to_string()),
+        Yaml::Text(text) => Some(text.clone()),
+        Yaml::Int(number) => Some(number.to_string()),
+        Yaml::Float(number) => Some(block_style::float(*number)),
         Yaml::Bool(truth) => Some(truth.to_string()),
         _ => None,
     }
@@ -79,13 +79,13 @@ fn key_text(key: &Yaml) -> Option<String> {
 /// # Errors
 /// None that a value of a parameter server can cause.
 pub fn to_text(value: &ParamValue) -> Result<String, CliError> {
-    let text = serde_yaml_ng::to_string(&to_yaml(value)).map_err(CliError::failed)?;
-    // That writer leaves some of them unescaped, and would have what is shown of them read back as something else.
+    let text = block_style::dump(value);
+    // Its text blocks have no escapes.
     let is_unsafe = |character: char| sanitize::is_unsafe(character) && character != '\n';
     Ok(if text.contains(is_unsafe) { pyyaml::dump(&without_bytes(value)) } else { text })
 }
 
-/// The value with bytes as a list of numbers, as [`to_yaml`] has them.
+/// The value with bytes as a list of numbers, as [`block_style`] has them.
 fn without_bytes(value: &ParamValue) -> ParamValue {
     match value {
         ParamValue::Binary(bytes) => {
@@ -97,21 +97,6 @@ fn without_bytes(value: &ParamValue) -> ParamValue {
             ParamValue::Struct(members.iter().map(member).collect())
         }
         other => other.clone(),
-    }
-}
-
-fn to_yaml(value: &ParamValue) -> Yaml {
-    match value {
-        ParamValue::Int(number) => Yaml::Number((*number).into()),
-        ParamValue::Bool(truth) => Yaml::Bool(*truth),
-        ParamValue::String(text) | ParamValue::DateTime(text) => Yaml::String(text.clone()),
-        ParamValue::Double(number) => Yaml::Number((*number).into()),
-        ParamValue::Binary(bytes) => Yaml::Sequence(bytes.iter().map(|byte| Yaml::from(*byte)).collect()),
-        ParamValue::Array(elements) => Yaml::Sequence(elements.iter().map(to_yaml).collect()),
-        ParamValue::Struct(members) => {
-            let member = |(name, value): (&String, &ParamValue)| (Yaml::String(name.clone()), to_yaml(value));
-            Yaml::Mapping(members.iter().map(member).collect())
-        }
     }
 }
 
@@ -170,6 +155,47 @@ mod tests {
             assert!(!text.contains(is_raw), "{text:?}");
             assert_eq!(from_text(&text).expect("YAML"), value, "{text}");
         }
+    }
+
+    #[test]
+    fn text_of_every_kind_reads_back() {
+        let texts = [
+            "yes",
+            "a\nb",
+            "a\nb\n",
+            "a\n\n",
+            "\n",
+            "\n\n",
+            " a\nb",
+            "\na",
+            "a \nb ",
+            "- a\n  b",
+            "a: b\n# c",
+            "? a",
+            "é\nü",
+            "'",
+            "\"",
+            "\\",
+            "#",
+            "key: [",
+            "{",
+            "...",
+            "---\na",
+            "<<",
+            "=",
+            "1:30",
+            "2020-01-01",
+            "!a",
+            "&a",
+            "*a",
+        ];
+        let list = ParamValue::Array(texts.map(ParamValue::from).into());
+        let members = texts.map(|text| (text.to_owned(), list.clone()));
+        let value = ParamValue::Struct(members.into());
+        let text = to_text(&value).expect("YAML");
+        assert_eq!(from_text(&text).expect("YAML"), value, "{text}");
+        let long = ParamValue::Struct([("k".repeat(2000), 1.into())].into());
+        assert_eq!(from_text(&to_text(&long).expect("YAML")).expect("YAML"), long);
     }
 
     #[test]

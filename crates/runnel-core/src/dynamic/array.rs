@@ -127,7 +127,7 @@ impl Array {
         })
     }
 
-    /// How many bytes of memory an element takes up, without what it holds elsewhere.
+    /// How many bytes of memory an element takes up, without memory that it points to.
     pub(crate) fn element_size(&self) -> usize {
         fn size<T>(_: &[T]) -> usize {
             size_of::<T>()
@@ -147,7 +147,7 @@ macro_rules! try_clone_as {
 }
 
 impl Array {
-    /// The array once more, as `Clone` has it.
+    /// A copy of the array, as `Clone` makes it.
     ///
     /// # Errors
     /// When there is no memory for it.

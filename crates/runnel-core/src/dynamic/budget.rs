@@ -1,4 +1,4 @@
-//! How much memory a message may still take up.
+//! Memory budget of one message under construction.
 
 use super::{Array, DynamicErrorKind, MAX_MEMORY, Value};
 
@@ -23,7 +23,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Takes what a message of `fields` fields is itself, without what its fields hold elsewhere.
+    /// Takes what a message of `fields` fields is itself, without memory that its fields point to.
     ///
     /// # Errors
     /// When no more is left.
@@ -31,7 +31,7 @@ impl Budget {
         self.take(fields + 1, size_of::<Value>())
     }
 
-    /// Takes what a value that a definition gives holds beside itself: the bytes of a text, the elements of an array.
+    /// Takes the memory that a value of a definition points to: the bytes of a text, the elements of an array.
     /// Definitions give no messages.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Bytes to dynamic messages.
+//! Decoding of dynamic messages.
 
 use super::array::with_vector;
 use super::fit::{check_len, check_text};
@@ -25,7 +25,7 @@ impl DynamicMessage {
         Decoder::read(schema, Reader::new(bytes))
     }
 
-    /// Reads the whole of a payload of ROS 2, with its header, as a message of this schema, which should be the form of
+    /// Reads a whole ROS 2 payload, with its header, as a message of this schema, which should be the form of
     /// ROS 2. Text that is not UTF-8 is read with replacement characters.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The message that has every field at its default: what its definition says, or zero, empty and false.
+//! Default messages: every field has the default of its definition, or is zero, empty or false.
 
 use super::array::with_vector;
 use super::{

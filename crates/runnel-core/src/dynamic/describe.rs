@@ -1,4 +1,4 @@
-//! What errors call types and values.
+//! Names of types and values in errors.
 
 use super::{Array, ValueRef};
 use crate::schema::{Arity, Element, Primitive, Schema};

@@ -1,4 +1,4 @@
-//! Dynamic messages to bytes.
+//! Encoding of dynamic messages.
 
 use super::array::with_vector;
 use super::{Array, DynamicError, DynamicErrorKind, DynamicMessage, Value};

@@ -1,4 +1,4 @@
-//! What can go wrong with a message known by its schema.
+//! Errors of dynamic messages.
 
 use crate::schema::MAX_MESSAGE_DEPTH;
 use crate::wire::{DecodeError, DecodeErrorKind, EncodeErrorKind, NoMemory};

@@ -1,5 +1,5 @@
-//! Making values fit fields: whole numbers change width where nothing is lost, floats may lose digits but never become
-//! infinite, and everything else must be of the type asked for.
+//! Conversion of values to the types of fields. Whole numbers change width without loss, floats may lose digits but never
+//! become infinite, and any other value must have the type of the field.
 
 use super::{Array, DynamicError, DynamicErrorKind, Value, describe, element_name};
 use crate::schema::{Arity, Element, Field, Primitive, Schema};

@@ -1,4 +1,4 @@
-//! A message in another form of its type, such as that of the other generation.
+//! Conversion of a message to another form of its type, such as that of the other generation.
 
 use super::fit::{check_len, fit_field};
 use super::{Array, Budget, DynamicError, DynamicErrorKind, DynamicMessage, Value, default_field, parts};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 impl DynamicMessage {
     /// The message in another form of its type: see
     /// [`Library::form_of`](crate::schema::Library::form_of). Fields go by their names, which ROS 2 has in lower case. What
-    /// this form alone has is left out, such as the `seq` of a header in ROS 2; what the other alone has is at its default.
+    /// only this form has is left out, such as the `seq` of a header in ROS 2; a field that only the other has gets its default.
     ///
     /// # Errors
     /// When a field is of another type there, longer than its bound there, or the message would take up too much memory or more than there is.
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_go_by_their_names_in_either_direction() {
+    fn fields_convert_by_name_in_both_directions() {
         let [ros1, ros2] = forms(&[
             ("a/Info", "std_msgs/Header header\nfloat64[2] K\nPart[] roiList\ntime[] at\nuint8[] data"),
             ("a/Part", "string frameName\nbool on"),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_of_another_type_or_too_long_is_named() {
+    fn field_of_other_type_or_length_is_named() {
         let [words, _] = forms(&[("a/B", "Part part"), ("a/Part", "string[] names")]);
         let mut message = DynamicMessage::default_of(&words).unwrap();
         let names = Value::Array(Array::String(vec!["one".into(), "two".into()]));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_only_the_other_form_has_is_at_its_default() {
+    fn field_of_other_form_has_its_default() {
         let [_, one] = forms(&[("a/B", "int8 x")]);
         let [_, other] = forms(&[("a/B", "string name \"nobody\"\nint32 x")]);
         let mut message = DynamicMessage::default_of(&one).unwrap();

@@ -1,4 +1,4 @@
-//! Messages of types that are known only when the program runs, by their [`Schema`].
+//! Dynamic messages: messages of types that are known only at run time, by their [`Schema`].
 //!
 //! A [`DynamicMessage`] always fits its schema: each field has the type, the length and the range that the schema
 //! says, so encoding cannot fail. Arrays of numbers are kept as numbers ([`Array`]), not as values one by one.
@@ -27,7 +27,10 @@ pub(crate) use budget::Budget;
 pub(crate) use default::default_field;
 pub(crate) use describe::{describe, element_name};
 pub(crate) use error::join;
-pub(crate) use fit::{check_len, fit_element};
+#[cfg(feature = "json")]
+pub(crate) use fit::check_len;
+pub(crate) use fit::fit_element;
+#[cfg(feature = "json")]
 pub(crate) use path::no_such_field;
 
 use crate::schema::{Field, Schema};
@@ -62,7 +65,7 @@ impl DynamicMessage {
 }
 
 impl DynamicMessage {
-    /// The message once more, as `Clone` has it.
+    /// A copy of the message, as `Clone` makes it.
     ///
     /// # Errors
     /// When there is no memory for it.
@@ -81,6 +84,7 @@ impl PartialEq for DynamicMessage {
     }
 }
 
+#[cfg(feature = "json")]
 impl DynamicMessage {
     /// A message of these values, which fit the schema's fields one by one.
     pub(crate) fn of_values(schema: Arc<Schema>, fields: Vec<Value>) -> Self {
@@ -94,5 +98,5 @@ pub(crate) fn parts(schema: &Schema) -> impl Iterator<Item = (&Field, Option<&Ar
     schema.def.fields.iter().enumerate().map(move |(index, field)| (field, part(index)))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "yaml"))]
 pub(crate) mod tests;

@@ -116,7 +116,7 @@ fn array_of(values: Vec<Value>) -> Result<Value, DynamicErrorKind> {
     Ok(Value::Array(array))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "yaml"))]
 mod tests {
     use super::*;
     use crate::dynamic::tests::everything;
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_a_field_with_or_without_elements() {
+    fn path_step_is_field_with_or_without_index() {
         assert_eq!(step("x"), Some(Step { field: "x", elements: None }));
         assert_eq!(step("x[-1]"), Some(Step { field: "x", elements: Some(Elements::One(-1)) }));
         for part in ["x[", "x[]", "x[1", "x[1]y", "x[a]"] {

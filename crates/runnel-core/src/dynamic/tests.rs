@@ -37,7 +37,7 @@ pub(crate) fn everything() -> Arc<Schema> {
 }
 
 #[test]
-fn a_message_is_decoded_field_by_field_and_encoded_to_the_same_bytes() {
+fn message_is_decoded_and_encoded_to_the_same_bytes() {
     let schema = pose_stamped();
     let mut bytes = encode(&7u32);
     bytes.extend(encode(&Time { sec: 1, nanosec: 2 }));
@@ -52,7 +52,7 @@ fn a_message_is_decoded_field_by_field_and_encoded_to_the_same_bytes() {
 }
 
 #[test]
-fn every_kind_of_field_survives_the_way_there_and_back() {
+fn every_kind_of_field_survives_encoding() {
     let schema = everything();
     let mut message = DynamicMessage::default_of(&schema).unwrap();
     let text = |text: &str| text.to_owned();
@@ -74,7 +74,7 @@ fn every_kind_of_field_survives_the_way_there_and_back() {
 }
 
 #[test]
-fn numbers_change_width_only_where_nothing_is_lost() {
+fn numbers_change_width_only_without_loss() {
     let mut message = DynamicMessage::default_of(&everything()).unwrap();
     message.set("i16", 32_767u64).unwrap();
     message.set("f32", 3).unwrap();
@@ -97,7 +97,7 @@ fn numbers_change_width_only_where_nothing_is_lost() {
 }
 
 #[test]
-fn a_path_that_leads_nowhere_is_named_with_what_there_is() {
+fn invalid_path_is_named_with_the_fields_there() {
     let message = DynamicMessage::default_of(&pose_stamped()).unwrap();
     let table = [
         ("pose.position.q", "field pose.position.q: no such field; geometry_msgs/Point has x, y, z"),
@@ -118,7 +118,7 @@ fn a_path_that_leads_nowhere_is_named_with_what_there_is() {
 }
 
 #[test]
-fn bytes_that_are_not_the_message_are_refused_with_the_field() {
+fn broken_bytes_are_refused_with_the_field() {
     let schema = everything();
     let good = DynamicMessage::default_of(&schema).unwrap().to_bytes();
     for len in 0..good.len() {
@@ -135,7 +135,7 @@ fn bytes_that_are_not_the_message_are_refused_with_the_field() {
 }
 
 #[test]
-fn text_that_is_not_utf_8_does_not_make_a_message_unreadable() {
+fn invalid_utf_8_is_read_with_replacements() {
     let schema = schema("a/T", "string one\nstring[] more\nuint8 after");
     let bytes = [2, 0, 0, 0, b'h', 0xe9, 1, 0, 0, 0, 1, 0, 0, 0, 0xff, 7];
     let message = DynamicMessage::decode(&schema, &bytes).unwrap();
@@ -145,7 +145,7 @@ fn text_that_is_not_utf_8_does_not_make_a_message_unreadable() {
 }
 
 #[test]
-fn a_message_has_a_form_in_each_encoding() {
+fn message_has_bytes_in_each_encoding() {
     let schema =
         schema("a/L", &["uint8 a\ntime t\nE e\nP[1] ps\nfloat64[] d", "a/E\n", "a/P\nint16 x"].join(RULE));
     let mut message = DynamicMessage::default_of(&schema).unwrap();
@@ -169,7 +169,7 @@ fn a_message_has_a_form_in_each_encoding() {
 }
 
 #[test]
-fn a_part_that_is_not_as_long_as_it_says_is_refused() {
+fn wrong_length_header_is_refused() {
     let schema = schema("a/L", &["P[] ps\nstring[] texts", "a/P\nint32 x"].join(RULE));
     let payload = DynamicMessage::default_of(&schema).unwrap().to_payload(Encoding::Xcdr2).unwrap();
     for at in [4, 12] {
@@ -180,7 +180,7 @@ fn a_part_that_is_not_as_long_as_it_says_is_refused() {
 }
 
 #[test]
-fn a_wstring_has_no_form_in_ros_2() {
+fn wstring_has_no_form_in_ros_2() {
     let schema = schema("a/L", &["P[] ps", "a/P\nwstring x"].join(RULE));
     let mut message = DynamicMessage::default_of(&schema).unwrap();
     let part = DynamicMessage::default_of(schema.parts[0].as_ref().unwrap()).unwrap();
@@ -196,7 +196,7 @@ fn a_wstring_has_no_form_in_ros_2() {
 }
 
 #[test]
-fn a_count_beyond_the_message_is_refused_before_memory_is_reserved() {
+fn count_beyond_message_is_refused_before_allocation() {
     let schema = schema("a/L", &["P[] ps", "a/P\nint32 x"].join(RULE));
     let error = DynamicMessage::decode(&schema, &[0xff, 0xff, 0xff, 0xff, 1]).unwrap_err();
     assert_eq!(error.to_string(), "field ps: 4294967295 elements claimed, but only 1 bytes left");
@@ -213,7 +213,7 @@ fn elements_without_bytes_are_counted() {
 }
 
 #[test]
-fn a_fixed_array_of_any_length_holds_elements_without_bytes() {
+fn fixed_array_may_hold_empty_elements() {
     let schema = schema("a/L", &["E[65537] es", "a/E\n"].join(RULE));
     let message = DynamicMessage::default_of(&schema).unwrap();
     assert_eq!(DynamicMessage::decode(&schema, &message.to_bytes()), Ok(message));
@@ -263,7 +263,7 @@ fn tower(levels: usize, fan: usize) -> Arc<Schema> {
 }
 
 #[test]
-fn a_schema_that_asks_for_too_much_is_refused() {
+fn schema_beyond_memory_limit_is_refused() {
     let explosion = tower(30, 6000);
     assert_eq!(*DynamicMessage::default_of(&explosion).unwrap_err().kind(), DynamicErrorKind::TooLarge);
     assert_eq!(*DynamicMessage::decode(&explosion, &[]).unwrap_err().kind(), DynamicErrorKind::TooLarge);
@@ -320,7 +320,7 @@ fn defaults_and_bounds_of_ros_2_definitions_hold() {
 }
 
 #[test]
-fn a_message_of_another_type_does_not_fit() {
+fn message_of_other_type_is_refused() {
     let mut message = DynamicMessage::default_of(&pose_stamped()).unwrap();
     let other = DynamicMessage::default_of(&everything()).unwrap();
     let error = message.set("pose.position", other).unwrap_err();

@@ -1,4 +1,4 @@
-//! Messages whose one big array is filled in place.
+//! Loans: messages whose last array is filled in place.
 
 use crate::Message;
 use crate::wire::{EncodeErrorKind, Encoding, NO_ALIGNMENT, Sink, XCDR1_ALIGNMENT, XCDR2_ALIGNMENT, cdr};

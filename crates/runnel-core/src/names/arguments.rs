@@ -84,14 +84,14 @@ impl fmt::Display for ArgumentError {
 
 impl core::error::Error for ArgumentError {}
 
-/// Which rules of ROS 2 for every node have been read: later ones for the same count no more.
+/// Which rules of ROS 2 for every node have been read: later rules for the same name are ignored.
 #[derive(Default)]
 struct Settled {
     node: bool,
     namespace: bool,
 }
 
-/// Switches of ROS 2 about where log lines go that ask for nothing else than what is. They are taken and passed over.
+/// ROS 2 switches for log output that ask for what Runnel does anyway. They are accepted and ignored.
 const LOG_SWITCHES: [&str; 4] = [
     "--enable-rosout-logs",
     "--enable-stdout-logs",
@@ -99,7 +99,7 @@ const LOG_SWITCHES: [&str; 4] = [
     "--disable-external-lib-logs",
 ];
 
-/// Those that would have lines go elsewhere, which is the program's choice.
+/// ROS 2 switches that would send log lines to another place, which is the program's choice.
 const LOG_REFUSALS: [&str; 2] = ["--disable-rosout-logs", "--disable-stdout-logs"];
 
 impl Arguments {
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn an_enclave_is_an_absolute_name() {
+    fn enclave_must_be_absolute_name() {
         assert_eq!(parse("--ros-args -e /").unwrap().enclave.as_deref(), Some("/"));
         let refused = parse("--ros-args --enclave robots/one").unwrap_err().to_string();
         assert_eq!(refused, r#"--enclave robots/one: name "robots/one": does not begin with a slash"#);
@@ -364,14 +364,14 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_an_assignment_is_the_programs_own() {
+    fn similar_arguments_are_left_to_the_program() {
         let arguments = parse("--expr:=x 1:=2 :=x a.b:=c __unknown:=x").unwrap();
         assert_eq!(arguments.rest, ["--expr:=x", "1:=2", ":=x", "a.b:=c", "__unknown:=x"]);
         assert_eq!(arguments.remaps, []);
     }
 
     #[test]
-    fn of_two_rules_for_one_name_the_last_counts_in_ros_1_and_the_first_in_ros_2() {
+    fn last_rule_counts_in_ros_1_and_first_in_ros_2() {
         let remap = |line: &str| {
             let remapping = parse(line).unwrap().remapping("/", "n").unwrap();
             remapping.remap("/a").to_string()
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_named_by_the_program_unless_the_user_says_otherwise() {
+    fn user_may_override_the_node_name() {
         let node = |line: &str| parse(line).unwrap().node("talker").unwrap();
         assert_eq!(node(""), ("/".into(), "talker".into()));
         assert_eq!(node("__name:=n __ns:=x"), ("/x".into(), "n".into()));
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_rules_of_ros_2_that_name_a_node_the_first_that_fits_counts() {
+    fn first_matching_node_rule_counts_in_ros_2() {
         let node = |line: &str| parse(&format!("--ros-args {line}")).unwrap().node("talker").unwrap();
         let is = |namespace: &str, name: &str| (namespace.to_string(), name.to_string());
         assert_eq!(node("-r __node:=a -r __node:=b"), is("/", "a"));
@@ -403,13 +403,13 @@ mod tests {
     }
 
     #[test]
-    fn parameters_for_other_nodes_are_passed_over() {
+    fn parameters_for_other_nodes_are_ignored() {
         let arguments = parse("_a:=1 --ros-args -p b:=2 -p me:c:=3 -p other:d:=4").unwrap();
         assert!(arguments.params_of("me").eq([("a", "1"), ("b", "2"), ("c", "3")]));
     }
 
     #[test]
-    fn what_is_not_followed_yet_is_named() {
+    fn unsupported_argument_is_named() {
         let line = "a:=b _rate:=5 __log:=/l --ros-args -p n:x:=1 --params-file f --log-level debug \
                     --log-file-name talker --log-config-file c -e /e \
                     --disable-stdout-logs --enable-rosout-logs";
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_argument() {
+    fn error_names_argument() {
         let table = [
             ("--ros-args -r", "-r: a value should follow"),
             ("--ros-args --nonsense", "--nonsense: not a ROS argument (those end with --)"),

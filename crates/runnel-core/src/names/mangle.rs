@@ -1,4 +1,4 @@
-//! What topics and types of ROS 2 are called in DDS, and what such a name stands for.
+//! DDS names of ROS 2 topics and types, in both directions.
 //!
 //! Source: ROS 2 design, "Topic and Service name mapping to DDS".
 
@@ -17,7 +17,7 @@ pub enum DdsTopic<'a> {
 }
 
 impl<'a> DdsTopic<'a> {
-    /// Reads the name of a topic of DDS; `None` if it is none of ROS 2.
+    /// Reads the name of a DDS topic; `None` if it is not a ROS 2 name.
     pub fn parse(name: &'a str) -> Option<Self> {
         let (prefix, rest) = name.split_at_checked(2)?;
         if !rest.starts_with('/') || rest.len() < 2 {
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn topics_and_services_are_told_by_their_prefixes() {
+    fn dds_prefix_distinguishes_topics_and_services() {
         assert_eq!(DdsTopic::parse("rt/robot/scan"), Some(DdsTopic::Topic("/robot/scan")));
         assert_eq!(DdsTopic::parse("rq/addRequest"), Some(DdsTopic::ServiceRequest("/add")));
         assert_eq!(DdsTopic::parse("rr/addReply"), Some(DdsTopic::ServiceReply("/add")));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_those_of_ros_there_and_back() {
+    fn type_names_convert_in_both_directions() {
         for (dds, ros) in [
             ("std_msgs::msg::dds_::String_", "std_msgs/msg/String"),
             (

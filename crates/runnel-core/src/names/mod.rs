@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_name_does_not_resolve() {
+    fn invalid_name_does_not_resolve() {
         for name in ["a b", "a~b", "1a", "a-b", "é", "~~a"] {
             assert!(resolve("/", "node", name).is_err(), "{name}");
         }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_comes_apart_into_namespace_and_last_part() {
+    fn name_splits_into_namespace_and_last_part() {
         assert_eq!(split("/a/b/c"), ("/a/b", "c"));
         assert_eq!(split("/a"), ("/", "a"));
         assert_eq!(split("a"), ("/", "a"));

@@ -58,7 +58,7 @@ impl Remapping {
 }
 
 /// The namespace and name that a node gets which its program calls `default` (a name, or an absolute one), by rules for it
-/// alone, or else by what is given for every node.
+/// only, or else by the rules for every node.
 pub(super) fn node_identity(
     rules: &[RemapRule],
     (namespace, name): (Option<&str>, Option<&str>),
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_of_a_rule_are_resolved_in_the_nodes_namespace() {
+    fn rule_is_resolved_in_node_namespace() {
         let rules = [rule(None, "chatter", "talk"), rule(None, "~x", "/x"), rule(None, "/abs", "rel")];
         let remapping = Remapping::new(&rules, "/ns", "node").unwrap();
         assert_eq!(remapping.remap("/ns/chatter"), "/ns/talk");
@@ -93,21 +93,21 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_not_applied_to_what_another_gave() {
+    fn rules_are_not_chained() {
         let rules = [rule(None, "a", "b"), rule(None, "b", "a")];
         let remapping = Remapping::new(&rules, "/", "node").unwrap();
         assert_eq!((remapping.remap("/a"), remapping.remap("/b")), ("/b", "/a"));
     }
 
     #[test]
-    fn a_rule_for_one_node_leaves_others_alone() {
+    fn rule_for_one_node_does_not_affect_others() {
         let rules = [rule(Some("other"), "a", "b"), rule(Some("node"), "a", "c")];
         assert_eq!(Remapping::new(&rules, "/", "node").unwrap().remap("/a"), "/c");
         assert_eq!(Remapping::new(&rules, "/", "third").unwrap().remap("/a"), "/a");
     }
 
     #[test]
-    fn a_rule_that_is_no_name_is_named() {
+    fn invalid_rule_is_named() {
         let error = Remapping::new(&[rule(None, "a", "b c")], "/", "node").unwrap_err();
         assert_eq!(error.name, "b c");
     }

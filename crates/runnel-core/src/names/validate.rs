@@ -1,4 +1,4 @@
-//! What is a valid name.
+//! Validation of names.
 //!
 //! Sources: the checks of roscpp (`names::validate`) and, for ROS 2, those that rcl and rmw make.
 
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_is_absolute_and_ends_without_a_slash() {
+    fn namespace_is_absolute_without_trailing_slash() {
         for good in ["/", "/a", "/a/b"] {
             assert_eq!(validate_namespace(good), Ok(()));
         }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_quotes_no_more_than_a_name_may_have() {
+    fn error_quotes_bounded_name() {
         let error = validate_name(&"é".repeat(100_000), Ros2).unwrap_err();
         assert_eq!((error.kind, error.name.chars().count()), (TooLong, MAX_NAME_LEN));
         let text = format!("{}", validate_name("a b", Ros1).unwrap_err());

@@ -1,4 +1,4 @@
-//! Policies that are settled when an endpoint is made, by what the other side of the topic has then.
+//! Best-available policies: they are resolved when an endpoint is created, from the endpoints on the other side of the topic.
 
 use core::time::Duration;
 
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subscription_asks_for_the_most_that_all_publishers_offer() {
+    fn subscription_requests_the_most_all_publishers_offer() {
         let best = QoS::best_available();
         let of = |offered: &[QoS]| {
             let settled = best.settled_for_subscription(offered);
@@ -178,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn a_publisher_offers_what_the_most_demanding_subscription_asks_for() {
+    fn publisher_offers_the_most_that_is_requested() {
         let settled = QoS::best_available().settled_for_publisher(&[weak(), strong()]);
         assert_eq!(settled, QoS { depth: 10, ..strong() });
         assert_eq!(QoS::best_available().settled_for_publisher(&[]), QoS::keep_last(10).transient_local());
     }
 
     #[test]
-    fn a_publisher_does_not_promise_what_nobody_can_keep() {
+    fn publisher_does_not_promise_unkeepable_times() {
         let absurd = strong()
             .deadline(Duration::from_nanos(1))
             .liveliness(Liveliness::Automatic, Some(Duration::ZERO));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_to_be_settled_is_settled() {
+    fn explicit_policies_are_not_changed() {
         let qos = QoS::keep_last(3).reliability_best_available();
         assert_eq!(qos.settled_for_subscription(&[weak()]), QoS::keep_last(3).best_effort());
         assert_eq!(qos.best_effort().reliable().best_available, BestAvailable::NONE);

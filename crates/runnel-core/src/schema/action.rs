@@ -1,4 +1,4 @@
-//! The messages that each generation makes of an action.
+//! Messages that each generation derives from an action.
 
 use super::generation::Generation;
 use super::parse::parse_message;
@@ -22,7 +22,7 @@ const ROS2_MESSAGES: [(&str, &str, &str); 5] = [
     ("FeedbackMessage", "FeedbackMessage", "unique_identifier_msgs/UUID goal_id\nXFeedback feedback\n"),
 ];
 
-/// The suffixes of all messages of an action, each with the generation that alone has it.
+/// The suffixes of all messages of an action, each with the only generation that has it.
 pub(super) fn suffixes() -> impl Iterator<Item = (&'static str, Option<Generation>)> {
     let of_ros1 = |(index, suffix)| (suffix, (index >= SHARED).then_some(Generation::Ros1));
     let of_ros2 = ROS2_MESSAGES.into_iter().map(|(suffix, ..)| (suffix, Some(Generation::Ros2)));

@@ -1,9 +1,9 @@
-//! Length of messages that take the same number of bytes whatever they hold.
+//! Length of messages of fixed size.
 
 use super::{Arity, Element, Field, Generation, Primitive, Schema};
 
 impl Schema {
-    /// Number of bytes that every message takes in ROS 1; `None` if that varies, or if this is the form of ROS 2.
+    /// Number of bytes that every message takes in ROS 1; `None` if that varies, or if this is the ROS 2 form.
     pub fn ros1_fixed_len(&self) -> Option<usize> {
         if self.generation != Generation::Ros1 {
             return None;

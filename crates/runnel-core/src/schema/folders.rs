@@ -1,4 +1,4 @@
-//! Finds definition files below a folder.
+//! Search for definition files below a folder.
 
 use super::generation::Generation;
 use super::library::Kind;
@@ -19,7 +19,7 @@ const IGNORE_MARKS: [&str; 3] = ["CATKIN_IGNORE", "COLCON_IGNORE", "AMENT_IGNORE
 pub struct DefinitionFile {
     /// What it defines.
     pub kind: Kind,
-    /// The generation that alone has the definition; `None` if both have.
+    /// The only generation that has the definition; `None` if both have it.
     pub generation: Option<Generation>,
     /// The name: package and file name without its ending.
     pub name: TypeName,
@@ -30,7 +30,7 @@ pub struct DefinitionFile {
 /// The files `<package>/msg/*.msg`, `<package>/srv/*.srv` and `<package>/action/*.action` below a folder, which may
 /// also be a package itself, sorted by path. Packages are looked for four folders deep, and not within packages.
 ///
-/// What lies in a folder `ros1` or `ros2` right in that folder is of that generation alone.
+/// What lies in a folder `ros1` or `ros2` right in that folder is of that generation only.
 ///
 /// # Errors
 /// When the folder itself cannot be read. What cannot be read below it is passed over.

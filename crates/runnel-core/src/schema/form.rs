@@ -1,4 +1,4 @@
-//! The form that a type has in the other generation, also of a type that no library knows.
+//! Form of a type in the other generation, also for a type that no library knows.
 
 use super::full_text::full_text;
 use super::generation::{Generation, ros2_form, ros2_has};
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_the_library_does_not_know_has_the_form_that_its_texts_have() {
+    fn unknown_type_has_the_form_of_its_text() {
         let all = library(&[HEADER, OWN, OTHER]);
         for (from, to) in [(Generation::Ros1, Generation::Ros2), (Generation::Ros2, Generation::Ros1)] {
             let schema = all.message_in(from, &name("a/Own")).unwrap();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_the_library_defines_otherwise_is_not_taken_from_it() {
+    fn conflicting_library_definition_is_not_used() {
         let ros1 = library(&[HEADER, OWN, OTHER]).message(&name("a/Own")).unwrap();
         let another = library(&[HEADER, OWN, ("a/Other", "int8 x")]);
         let ros2 = another.form_of(&ros1, Generation::Ros2).unwrap();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_are_laid_out_alike_but_for_what_only_one_has() {
+    fn forms_differ_only_in_fields_of_one_generation() {
         let all = library(&[HEADER, OWN, OTHER]);
         let [own, other] = ["a/Own", "a/Other"]
             .map(|text| Generation::ALL.map(|generation| all.message_in(generation, &name(text)).unwrap()));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_are_named_in_many_ways_take_no_time() {
+    fn repeated_parts_take_bounded_time() {
         let mut types = vec![("a/T0".to_owned(), "int32 Value".to_owned())];
         types.extend((1..50).map(|n| (format!("a/T{n}"), format!("T{} a\nT{} b", n - 1, n - 1))));
         let types: Vec<(&str, &str)> =

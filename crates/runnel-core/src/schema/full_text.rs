@@ -94,7 +94,7 @@ fn is_rule(line: &str) -> bool {
     line.len() >= RULE_LEN && line.bytes().all(|byte| byte == b'=')
 }
 
-/// A message's text as a generation reads it. That of ROS 2 was made with its form.
+/// A message's text as a generation reads it. The ROS 2 text was made with the ROS 2 form.
 fn text_in(generation: Generation, def: &MessageDef) -> Cow<'_, str> {
     match generation {
         Generation::Ros1 => ros1_text(def),

@@ -1,4 +1,4 @@
-//! The two generations of ROS, and the form that a definition has in the second.
+//! The two generations of ROS, and the ROS 2 form of a definition.
 
 use super::full_text::ros2_spelling;
 use super::types::{Field, Literal, MessageDef};
@@ -17,7 +17,7 @@ impl Generation {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Ros1, Self::Ros2];
 
-    /// The name of the folder for definitions that are of this generation alone.
+    /// The name of the folder for definitions that only this generation has.
     pub fn folder(self) -> &'static str {
         match self {
             Self::Ros1 => "ros1",
@@ -27,7 +27,7 @@ impl Generation {
 }
 
 /// The form that a definition has in ROS 2: fields in lower case, times as messages, and a `std_msgs/Header` without
-/// `seq`. Its text is left alone if it is that form already.
+/// `seq`. Its text is kept if it has that form already.
 pub(super) fn ros2_form(mut def: MessageDef) -> MessageDef {
     let before = def.fields.clone();
     let kept: Vec<bool> = def.fields.iter().map(|field| ros2_has(&def, field)).collect();

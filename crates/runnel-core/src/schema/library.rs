@@ -1,4 +1,4 @@
-//! Where definitions are found.
+//! Library of definitions.
 
 use super::action;
 use super::folders::{DefinitionFile, definition_files};
@@ -41,7 +41,7 @@ impl Kind {
 pub struct BuiltIn {
     /// What it defines.
     pub kind: Kind,
-    /// The generation that alone has the definition; `None` if both have.
+    /// The only generation that has the definition; `None` if both have it.
     pub generation: Option<Generation>,
     /// The name, such as `std_msgs/String`.
     pub name: &'static str,
@@ -56,7 +56,7 @@ pub struct BuiltIn {
 /// last.
 ///
 /// A type has a form in each [`Generation`], which mostly follows from one text. A folder, or the list of what is built in,
-/// may have two texts for it, or say that only one generation has it; the form for the other can be had all the same.
+/// may have two texts for it, or say that only one generation has it. The form for the other generation is still available.
 #[derive(Debug, Default)]
 pub struct Library {
     added: Definitions,
@@ -217,7 +217,7 @@ impl Library {
         self.environment_definitions().names(kind)
     }
 
-    /// True if a generation has the type of its own; its form can be had for the other too. What a generation makes of
+    /// True if a generation has its own definition of the type. The form for the other is available, too. What a generation makes of
     /// actions it has only of its own ones.
     pub fn is_in(&self, generation: Generation, kind: Kind, name: &TypeName) -> bool {
         let Some(definition) = self.definition(kind, name) else { return false };

@@ -1,6 +1,6 @@
-//! The MD5 sums by which ROS 1 nodes know that they mean the same type.
+//! MD5 sums of types, which ROS 1 nodes compare when they connect.
 //!
-//! What is hashed: the constants, each `type name=value`, then the fields, each `type name`, without comments, one a
+//! The hashed text holds the constants, each `type name=value`, then the fields, each `type name`, without comments, one a
 //! line and no line end after the last. A field that is a message is led by that message's sum instead of its type,
 //! whether it is an array or not. A service is hashed as its request's lines and its response's, one after the
 //! other. Source: `compute_md5_text` in genmsg's `gentools.py`.

@@ -1,4 +1,4 @@
-//! Message schemas: what `.msg`, `.srv` and `.action` files of both generations say.
+//! Message schemas of `.msg`, `.srv` and `.action` files, in both generations.
 //!
 //! [`parse`] reads one file into a definition; a [`Library`] finds the definitions that it names and joins them
 //! into a [`Schema`], which knows its ROS 1 MD5 and the full text that travels in connection headers, or its ROS 2 type

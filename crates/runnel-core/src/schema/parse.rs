@@ -1,4 +1,4 @@
-//! Reads `.msg`, `.srv` and `.action` files of both generations.
+//! Parser of `.msg`, `.srv` and `.action` files of both generations.
 //!
 //! One line holds one declaration: a type, a name, and then `=` and a constant's value, or (ROS 2) a default.
 //! What either generation accepts is accepted; where they differ in what a line means (quotes around a string

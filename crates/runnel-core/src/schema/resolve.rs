@@ -1,4 +1,4 @@
-//! From definitions to schemas: finds what a definition names, and what that names.
+//! Resolution of definitions to schemas, with the definitions that they use, directly or not.
 
 use super::full_text::{full_text, sections};
 use super::generation::{Generation, ros2_form};
@@ -16,7 +16,7 @@ pub const MAX_MESSAGE_DEPTH: usize = 64;
 /// The most work that the full texts of one look-up may take: bytes written and fields looked at.
 pub(super) const MAX_TEXT_WORK: usize = 16 << 20;
 
-/// A type cannot be had.
+/// A type cannot be resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResolveError {
     /// No definition of that name is known.
@@ -328,7 +328,7 @@ impl Schema {
         Self::from_full_text_in(Generation::Ros1, name, text)
     }
 
-    /// As [`Schema::from_full_text`], in the form that the message has in a generation; texts of ROS 2 come with bags.
+    /// As [`Schema::from_full_text`], in the form that the message has in a generation. ROS 2 texts come with bags.
     ///
     /// # Errors
     /// As [`Schema::from_full_text`].

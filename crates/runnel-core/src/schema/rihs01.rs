@@ -1,7 +1,7 @@
-//! The type hashes of ROS 2.
+//! ROS 2 type hashes.
 //!
-//! What is hashed is a description of the type and of every type that it names, directly or not, as JSON: names, numbers
-//! that stand for types, and bounds, but neither constants nor defaults. The SHA-256 of it, in hex, follows `RIHS01_`.
+//! The hashed text is a JSON description of the type and of every type that it uses, directly or not: names, type numbers
+//! and bounds, without constants and defaults. Its SHA-256 in hex follows `RIHS01_`.
 //!
 //! Source: REP-2016 and REP-2011; the numbers are those of `type_description_interfaces/msg/FieldType`.
 
@@ -17,7 +17,7 @@ const UUID: &str = "unique_identifier_msgs/msg/UUID";
 const EVENT_INFO: &str = "service_msgs/msg/ServiceEventInfo";
 
 impl Schema {
-    /// The ROS 2 type hash, `RIHS01_` and 64 lower-case hex digits; `None` of a form of ROS 1.
+    /// The ROS 2 type hash, `RIHS01_` and 64 lower-case hex digits; `None` for a ROS 1 form.
     pub fn rihs01(&self) -> Option<String> {
         if self.generation != Generation::Ros2 {
             return None;
@@ -164,7 +164,7 @@ impl Types {
         self.add(name, [("sec", Type::number(Primitive::I32)), ("nanosec", Type::number(Primitive::U32))]);
     }
 
-    /// A service whose request and response are there, or its own to be added, and what tells of its calls.
+    /// A service with its request, its response and its event message.
     fn add_service(&mut self, name: &str) {
         let [request, response, event] =
             ["Request", "Response", "Event"].map(|part| format!("{name}_{part}"));

@@ -36,7 +36,7 @@ fn library(messages: &[(&str, &str)]) -> Library {
 }
 
 #[test]
-fn sums_are_those_of_the_original() {
+fn md5_sums_equal_those_of_ros_1() {
     let library = standard();
     for (name, md5) in [
         ("std_msgs/Empty", "d41d8cd98f00b204e9800998ecf8427e"),
@@ -63,7 +63,7 @@ fn sums_are_those_of_the_original() {
 }
 
 #[test]
-fn a_definition_that_uses_what_only_ros_2_has_hashes_as_its_ros_1_form() {
+fn definition_with_ros_2_syntax_hashes_as_its_ros_1_form() {
     let ros1 = library(&[("A", "uint8 X=1\nstring s\nB[] b\ntime t"), ("B", "int8 x")]);
     let ros2 = library(&[
         ("A", "string<=5 s \"a\"\nuint8 X=1\np/msg/B[<=2] b\nbuiltin_interfaces/Time t"),
@@ -91,7 +91,7 @@ fn every_full_text_is_read_back() {
 }
 
 #[test]
-fn a_type_has_a_form_in_each_generation() {
+fn type_has_form_in_each_generation() {
     let library = standard();
     let fields = |generation, name| {
         let schema = library.message_in(generation, &type_name(name)).unwrap();
@@ -116,7 +116,7 @@ fn a_type_has_a_form_in_each_generation() {
 }
 
 #[test]
-fn a_form_of_ros_2_is_told_as_ros_2_writes_it() {
+fn ros_2_form_is_written_as_ros_2_writes_it() {
     let library =
         library(&[("A", "time[2] At\nHeader h\nint8 a\nint8 A\nstring NAME=x y\nstring QUOTED=\"z\"")]);
     let mut library = library;
@@ -135,7 +135,7 @@ fn a_form_of_ros_2_is_told_as_ros_2_writes_it() {
 }
 
 #[test]
-fn annotations_say_nothing() {
+fn annotations_are_ignored() {
     let library = library(&[
         ("A", "@key\n@key int32 x\n  @optional @key string<=3 y \"b\" # z\n"),
         ("B", "@key\nint8 x"),
@@ -148,7 +148,7 @@ fn annotations_say_nothing() {
 }
 
 #[test]
-fn a_folder_may_say_what_only_one_generation_has() {
+fn folder_may_limit_definition_to_one_generation() {
     let folder = folder(&[
         ("p/msg/Both.msg", "int8 x"),
         ("ros2/p/msg/Both.msg", "int8 x\nint8 y"),
@@ -170,7 +170,7 @@ fn a_folder_may_say_what_only_one_generation_has() {
 }
 
 #[test]
-fn what_was_added_first_counts_in_both_generations() {
+fn first_definition_counts_in_both_generations() {
     let folder = folder(&[("p/msg/A.msg", "int8 x\nint8 y"), ("ros2/p/msg/A.msg", "")]);
     let mut library = library(&[("A", "int8 own")]);
     library.add_folder(folder.path()).unwrap();
@@ -180,7 +180,7 @@ fn what_was_added_first_counts_in_both_generations() {
 }
 
 #[test]
-fn type_hashes_are_those_of_the_original() {
+fn type_hashes_equal_those_of_ros_2() {
     let library = standard();
     let hash = |name| library.message_in(Generation::Ros2, &type_name(name)).unwrap().rihs01().unwrap();
     assert_eq!(
@@ -194,7 +194,7 @@ fn type_hashes_are_those_of_the_original() {
 }
 
 #[test]
-fn a_part_used_twice_is_written_once_and_shared() {
+fn repeated_part_is_written_once_and_shared() {
     let library = library(&[("A", "B x\nC y"), ("B", "C z"), ("C", "int8 i")]);
     let schema = library.message(&type_name("p/A")).unwrap();
     let rule = "=".repeat(80);
@@ -206,7 +206,7 @@ fn a_part_used_twice_is_written_once_and_shared() {
 }
 
 #[test]
-fn an_action_brings_seven_messages() {
+fn action_adds_seven_messages() {
     let library = standard();
     let action = library.action(&type_name("nav_msgs/action/GetMap")).unwrap();
     assert_eq!(action.action.md5, "e611ad23fbf237c031b7536416dc7cd7");
@@ -218,7 +218,7 @@ fn an_action_brings_seven_messages() {
 }
 
 #[test]
-fn ros_2_makes_two_services_and_a_message_of_an_action() {
+fn ros_2_derives_two_services_and_a_message_from_action() {
     let (library, name) = (standard(), type_name("tf2_msgs/LookupTransform"));
     let [send_goal, get_result] = library.action_services_in(Generation::Ros2, &name).unwrap();
     let names =
@@ -235,7 +235,7 @@ fn ros_2_makes_two_services_and_a_message_of_an_action() {
 }
 
 #[test]
-fn a_file_of_its_own_counts_before_what_an_action_brings() {
+fn own_file_takes_precedence_over_message_of_action() {
     let mut library = standard();
     let name = type_name("nav_msgs/GetMapGoal");
     library.add_text(Kind::Message, name.clone(), "# own", "own");
@@ -243,14 +243,14 @@ fn a_file_of_its_own_counts_before_what_an_action_brings() {
 }
 
 #[test]
-fn the_definition_added_first_counts() {
+fn first_definition_takes_precedence() {
     let mut library = library(&[("A", "int8 first"), ("A", "int8 second")]);
     library.add_text(Kind::Message, type_name("p/A"), "int8 third", "third");
     assert_eq!(library.message(&type_name("p/A")).unwrap().def.fields[0].name, "first");
 }
 
 #[test]
-fn what_is_missing_is_named_with_who_wants_it() {
+fn missing_type_is_named_with_the_type_that_uses_it() {
     let mut library = library(&[("A", "int8 a\n  q/B b"), ("S", "?"), ("T", "A a")]);
     library.add_text(Kind::Service, type_name("p/V"), "int8 a\n---\nfloat65[] b", "V.srv");
     let error = |name: &str| library.message(&type_name(name)).unwrap_err().to_string();
@@ -265,7 +265,7 @@ fn what_is_missing_is_named_with_who_wants_it() {
 }
 
 #[test]
-fn a_message_cannot_hold_itself() {
+fn message_cannot_contain_itself() {
     let library = library(&[("A", "B b"), ("B", "C[] c"), ("C", "A a")]);
     let error = library.message(&type_name("p/A")).unwrap_err();
     assert_eq!(error.to_string(), "message holds itself: p/A > p/B > p/C > p/A");
@@ -299,13 +299,13 @@ fn nesting_is_limited() {
 }
 
 #[test]
-fn many_ways_to_one_part_cost_no_more_than_one() {
+fn shared_part_is_resolved_once() {
     let schema = Schema::from_full_text(&type_name("p/Root"), &layered(60, 3)).unwrap();
     assert_eq!(schema.full_text.matches("MSG: ").count(), 180);
 }
 
 #[test]
-fn a_peers_text_takes_bounded_work() {
+fn text_of_peer_takes_bounded_work() {
     let name = type_name("p/Root");
     let text = layered(60, 30);
     assert!(text.len() < parse::MAX_FILE_LEN);
@@ -313,7 +313,7 @@ fn a_peers_text_takes_bounded_work() {
 }
 
 #[test]
-fn a_section_must_be_named() {
+fn unnamed_section_is_refused() {
     let text = format!("int8 x\n{}\nnothing here\n", "=".repeat(80));
     let error = Schema::from_full_text(&type_name("p/A"), &text).unwrap_err();
     assert_eq!(error.to_string(), "\"nothing here\" is not the name of a type");
@@ -331,7 +331,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 #[test]
-fn packages_are_found_below_a_folder_and_ignored_where_marked() {
+fn packages_are_found_below_folder_unless_marked() {
     let folder = folder(&[
         ("src/group/a/msg/A.msg", "int8 x"),
         ("src/group/a/srv/S.srv", "---"),
@@ -353,7 +353,7 @@ fn packages_are_found_below_a_folder_and_ignored_where_marked() {
 }
 
 #[test]
-fn a_folder_may_be_a_package_itself() {
+fn folder_may_be_a_package() {
     let folder = folder(&[("a/msg/A.msg", "int8 x")]);
     let mut library = Library::new();
     assert_eq!(library.add_folder(&folder.path().join("a")).unwrap(), 1);
@@ -362,7 +362,7 @@ fn a_folder_may_be_a_package_itself() {
 }
 
 #[test]
-fn the_environments_folders_are_searched_for_what_is_missing() {
+fn environment_folders_are_searched_for_missing_types() {
     let folder = folder(&[
         ("ros2/share/a/msg/A.msg", "b/B b"),
         ("ros1/b/msg/B.msg", "int8 x"),
@@ -378,7 +378,7 @@ fn the_environments_folders_are_searched_for_what_is_missing() {
 }
 
 #[test]
-fn a_file_in_another_encoding_is_read() {
+fn file_in_other_text_encoding_is_read() {
     let folder = folder(&[]);
     fs::create_dir_all(folder.path().join("a/msg")).unwrap();
     fs::write(folder.path().join("a/msg/A.msg"), b"int8 x # \xb5m").unwrap();
@@ -388,7 +388,7 @@ fn a_file_in_another_encoding_is_read() {
 }
 
 #[test]
-fn a_library_may_be_shared_between_threads() {
+fn library_is_shared_between_threads() {
     let library = standard();
     let name = type_name("visualization_msgs/MarkerArray");
     let look_up = || library.message(&name).unwrap();
@@ -401,7 +401,7 @@ fn a_library_may_be_shared_between_threads() {
 
 proptest! {
     #[test]
-    fn no_full_text_makes_the_reader_panic(
+    fn full_text_never_panics(
         parts in prop::collection::vec("(MSG: (p/)?[A-C]\n|={80}\n|([A-C]|int8)(\\[\\])? [a-c]\n|[ \nü#=]){0,6}", 0..8)
     ) {
         let _ = Schema::from_full_text(&type_name("p/A"), &parts.concat());

@@ -1,4 +1,4 @@
-//! The parts of a definition.
+//! Parts of a definition: fields, constants, types.
 
 use super::generation::Generation;
 use std::fmt;
@@ -177,7 +177,7 @@ pub struct Field {
     /// Its name.
     pub name: String,
     /// What one element is. In a file, a name without package means the file's own package
-    /// (`Header` alone means `std_msgs/Header`); here it is resolved.
+    /// (a bare `Header` means `std_msgs/Header`); here it is resolved.
     pub element: Element,
     /// How many elements.
     pub arity: Arity,
@@ -218,7 +218,7 @@ pub struct MessageDef {
 }
 
 impl MessageDef {
-    /// The name that the DDS of ROS 2 has for the type, such as `std_msgs::msg::dds_::String_`.
+    /// The name of the type in DDS as ROS 2 uses it, such as `std_msgs::msg::dds_::String_`.
     pub fn dds_name(&self) -> String {
         match self.ros2_name.rsplit_once('/') {
             Some((folder, name)) => format!("{}::dds_::{name}_", folder.replace('/', "::")),
@@ -258,7 +258,7 @@ pub struct ActionDef {
     pub goal: MessageDef,
     /// What came of it; named `NameResult`.
     pub result: MessageDef,
-    /// What is told on the way; named `NameFeedback`.
+    /// The feedback; named `NameFeedback`.
     pub feedback: MessageDef,
 }
 
@@ -271,10 +271,10 @@ pub struct Schema {
     pub def: MessageDef,
     /// The schema of each field that is a message, at the index of the field; `None` for a primitive.
     pub parts: Vec<Option<Arc<Schema>>>,
-    /// ROS 1 MD5 sum of this form, 32 lower-case hex digits. In ROS 2 it tells types apart here, and means nothing to
+    /// ROS 1 MD5 sum of this form, 32 lower-case hex digits. In ROS 2 it distinguishes types within Runnel and means nothing to
     /// peers.
     pub md5: String,
-    /// The definition with all it depends on, as connection headers of ROS 1 carry it; in ROS 2 as bags do.
+    /// The definition with all it depends on, as ROS 1 connection headers carry it, or as ROS 2 bags do.
     pub full_text: String,
 }
 
@@ -304,7 +304,7 @@ pub struct ActionSchema {
     pub goal: Arc<Schema>,
     /// What came of it.
     pub result: Arc<Schema>,
-    /// What is told on the way.
+    /// The feedback.
     pub feedback: Arc<Schema>,
     /// The goal as it travels, with header and goal id: `NameActionGoal`.
     pub action_goal: Arc<Schema>,

@@ -1,4 +1,4 @@
-//! The bytes of a message, wherever they lie.
+//! Bytes of a message, in memory of this process or shared with another.
 
 mod blocks;
 mod foreign;

@@ -1,4 +1,4 @@
-//! Messages as ROS 2 carries them: a header of 4 bytes, which tells the encoding, then the message.
+//! ROS 2 message payloads: a header of 4 bytes, which names the encoding, then the message.
 //!
 //! ```text
 //! 0              8              16             24           30   32
@@ -7,10 +7,10 @@
 //! +--------------+--------------+--------------+------------+----+
 //! |  the message, from whose first byte alignment is counted     |
 //! ```
-//! The identifier is big-endian. The two lowest bits of the header's last byte tell how many bytes that fill up the last
+//! The identifier is big-endian. The two lowest bits of the header's last byte are the number of bytes that fill up the last
 //! word end the payload; Runnel writes them, and such bytes, in [`Encoding::Xcdr2`] only, as ROS 2's own programs do.
 //!
-//! What is read are the little-endian encodings of types that are `@final`, as all of ROS 2's are: `CDR_LE` (0x0001) and
+//! The reader accepts the little-endian encodings of `@final` types, as all ROS 2 types are: `CDR_LE` (0x0001) and
 //! `PLAIN_CDR2_LE` (0x0007), and `DELIMITED_CDR2_LE` (0x0009) of a message whose parts are `@final`.
 //!
 //! Source: OMG DDS-XTypes 1.3, 7.4 and 7.6.3.1.2; OMG DDSI-RTPS 2.5, 10.2.
@@ -103,7 +103,7 @@ fn bare_len<T: Wire>(value: &T, encoding: Encoding) -> usize {
     count.len()
 }
 
-/// Appends the whole payload, header and message; in [`Encoding::Ros1`] the message alone.
+/// Appends the whole payload, header and message; in [`Encoding::Ros1`] only the message.
 ///
 /// # Errors
 /// When something is longer than its type allows in ROS 2, or has no form there. Nothing is written then.
@@ -125,7 +125,7 @@ pub fn encode_into<T: Wire>(
 }
 
 /// As [`encode_into`], of what `write` writes: a message known only while the program runs.
-#[cfg(feature = "std")]
+#[cfg(feature = "dynamic")]
 pub(crate) fn write_payload(encoding: Encoding, out: &mut dyn Sink, write: &dyn Fn(&mut dyn Sink)) {
     let write = |out: &mut dyn Sink| match encoding {
         Encoding::Ros1 => write(out),

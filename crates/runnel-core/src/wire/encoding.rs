@@ -1,4 +1,4 @@
-//! The forms that values take as bytes.
+//! Encodings of values.
 
 /// A form of values as bytes.
 ///
@@ -14,7 +14,7 @@ pub enum Encoding {
     /// 7.4.1.
     Xcdr1 = XCDR1_ALIGNMENT,
     /// `PLAIN_CDR2`: as [`Encoding::Xcdr1`], but no number is aligned to more than 4, and what is made of anything but
-    /// single numbers and truth values tells its length in bytes. Source: OMG DDS-XTypes 1.3, 7.4.3.
+    /// single numbers and truth values begins with its length in bytes. Source: OMG DDS-XTypes 1.3, 7.4.3.
     Xcdr2 = XCDR2_ALIGNMENT,
 }
 
@@ -27,7 +27,7 @@ impl Encoding {
     /// All there are.
     pub const ALL: [Self; 3] = [Self::Ros1, Self::Xcdr1, Self::Xcdr2];
 
-    /// True of the encoding of ROS 1; the others are of ROS 2.
+    /// True for the ROS 1 encoding; the others are ROS 2 encodings.
     #[inline]
     pub const fn is_ros1(self) -> bool {
         matches!(self, Self::Ros1)

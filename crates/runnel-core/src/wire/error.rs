@@ -1,4 +1,4 @@
-//! Why bytes are not a message, and why a value has no bytes.
+//! Errors of decoding and encoding.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -54,7 +54,7 @@ pub enum DecodeErrorKind {
         /// The most allowed.
         bound: usize,
     },
-    /// A `wstring`, of which the programs of ROS 2 send different forms.
+    /// A `wstring`, which ROS 2 implementations encode differently.
     WideText,
     /// The payload is in none of the encodings that are read.
     UnknownEncapsulation {
@@ -139,7 +139,7 @@ pub enum EncodeErrorKind {
         /// The most allowed.
         bound: usize,
     },
-    /// A `wstring`, of which the programs of ROS 2 send different forms.
+    /// A `wstring`, which ROS 2 implementations encode differently.
     WideText,
 }
 
@@ -196,7 +196,7 @@ impl fmt::Display for EncodeError {
 
 impl core::error::Error for EncodeError {}
 
-const WIDE_TEXT: &str = "a wstring has no form that all programs of ROS 2 share: use a string";
+const WIDE_TEXT: &str = "a wstring has no encoding that all ROS 2 implementations share: use a string";
 
 fn write_path(path: &[&str], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (index, field) in path.iter().rev().enumerate() {

@@ -1,4 +1,4 @@
-//! Memory whose size a message decides: where the allocator refuses it, the result is an error.
+//! Fallible allocation of memory whose size a message decides.
 
 use super::{DecodeErrorKind, Sink};
 use alloc::string::String;
@@ -33,7 +33,7 @@ impl From<NoMemory> for super::DecodeError {
 }
 
 /// Collects bytes in memory that grows with them, as a vector does, as long as the allocator gives it. From then on it
-/// keeps nothing and only counts, so that the error tells how much would have been needed.
+/// keeps nothing and only counts, so that the error states how much memory would have been needed.
 ///
 /// [`try_write`] makes it.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl GrowingSink {
             *count = count.saturating_add(bytes.len());
         } else if try_append(&mut self.bytes, bytes).is_err() {
             self.refused = Some(self.bytes.len().saturating_add(bytes.len()));
-            // The memory may help whoever handles the error.
+            // The code that handles the error may need the memory.
             self.bytes = Vec::new();
         }
     }
@@ -116,7 +116,7 @@ pub fn try_reserve<T>(vector: &mut Vec<T>, more: usize) -> Result<(), NoMemory> 
     reserved.map_err(|_| NoMemory { bytes: vector.len().saturating_add(more).saturating_mul(size_of::<T>()) })
 }
 
-/// A text once more.
+/// A copy of a text.
 pub(crate) fn try_clone_text(text: &str) -> Result<String, NoMemory> {
     let mut copy = String::new();
     copy.try_reserve_exact(text.len()).map_err(|_| NoMemory { bytes: text.len() })?;
@@ -124,7 +124,7 @@ pub(crate) fn try_clone_text(text: &str) -> Result<String, NoMemory> {
     Ok(copy)
 }
 
-/// Values that are copied as they lie, once more.
+/// A bytewise copy of values.
 #[doc(hidden)]
 pub fn try_copy_all<T: Copy>(values: &[T]) -> Result<Vec<T>, NoMemory> {
     let mut copies = exactly(values.len())?;
@@ -132,7 +132,7 @@ pub fn try_copy_all<T: Copy>(values: &[T]) -> Result<Vec<T>, NoMemory> {
     Ok(copies)
 }
 
-/// Values once more, each by `clone`.
+/// A copy of values, each by `clone`.
 pub(crate) fn try_clone_each<T>(
     values: &[T],
     clone: impl Fn(&T) -> Result<T, NoMemory>,

@@ -8,7 +8,7 @@
 //!
 //! Nothing here panics, whatever the bytes: reading checks them once, and no accessor of what was read fails.
 //!
-//! The functions of this module are of ROS 1; those of [`cdr`] are of ROS 2.
+//! The functions of this module use the ROS 1 encoding; those of [`cdr`] use the ROS 2 encodings.
 //!
 //! Source: the ROS 1 message wire format as spoken by rospy and roscpp, and what [`cdr`] names.
 
@@ -26,7 +26,7 @@ mod sink;
 mod text;
 mod text_view;
 
-#[cfg(feature = "std")]
+#[cfg(feature = "dynamic")]
 pub(crate) use arrays::{length_of, resize, tells_its_length, write_array};
 pub use bytes::Bytes;
 pub use encoding::Encoding;
@@ -36,7 +36,7 @@ pub(crate) use memory::try_clone_each;
 #[doc(hidden)]
 pub use memory::try_copy_all;
 pub use memory::{GrowingSink, NoMemory, try_append, try_reserve, try_write};
-#[cfg(feature = "std")]
+#[cfg(feature = "dynamic")]
 pub(crate) use memory::{exactly, try_clone_text};
 pub use number_iter::LeSliceIter;
 pub use reader::{End, Reader};
@@ -108,13 +108,13 @@ pub trait Wire: Sized + 'static {
     /// The same view, of an owned value.
     fn view(&self) -> Self::View<'_>;
 
-    /// The value once more, as `Clone` has it.
+    /// A copy of the value, as `Clone` makes it.
     ///
     /// # Errors
     /// When there is no memory for it.
     fn try_clone(&self) -> Result<Self, NoMemory>;
 
-    /// All values once more; overridden where they can be copied at once.
+    /// Copies of all values; overridden where they can be copied at once.
     ///
     /// # Errors
     /// When there is no memory for them.
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_not_utf_8_is_read_with_replacement_characters_but_not_borrowed() {
+    fn invalid_utf_8_is_replaced_but_not_borrowed() {
         let latin = [2, 0, 0, 0, b'h', 0xe9];
         assert_eq!(decode::<String>(&latin).unwrap(), "h\u{fffd}");
         let error = decode_view::<String>(&latin).unwrap_err();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn values_survive_encoding() {
         let texts = vec![String::from("a"), String::new(), String::from("ccc")];
         assert_eq!(decode::<Vec<String>>(&encode(&texts)).unwrap(), texts);
         let numbers = vec![1.5f64, -0.0, f64::MAX];
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_of_bytes_equals_the_view_of_the_value() {
+    fn view_of_bytes_equals_view_of_value() {
         let texts = vec![String::from("a"), String::from("bb")];
         let bytes = encode(&texts);
         let view = decode_view::<Vec<String>>(&bytes).unwrap();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_beyond_the_message_reserves_nothing() {
+    fn count_beyond_message_reserves_no_memory() {
         let claim = [0xff, 0xff, 0xff, 0xff, 1, 2];
         for error in [
             decode::<Vec<u8>>(&claim).map(drop).unwrap_err(),
@@ -289,13 +289,13 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_field_from_the_outside_in() {
+    fn error_names_fields_outermost_first() {
         let error = DecodeError::from(DecodeErrorKind::NotUtf8).within("frame_id").within("header");
         assert_eq!(alloc::format!("{error}"), "field header.frame_id: text is not UTF-8");
     }
 
     #[test]
-    fn the_buffers_of_the_value_that_is_there_are_used_again() {
+    fn buffers_are_reused() {
         let mut value = vec![0u8; 100];
         let place = value.as_ptr();
         decode_into(&mut value, &encode(&vec![9u8; 50])).unwrap();

@@ -1,4 +1,4 @@
-//! Numbers of a message one after another.
+//! Iterator over the numbers of an array.
 
 use super::{Bytes, Number};
 use core::marker::PhantomData;

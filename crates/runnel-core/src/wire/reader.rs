@@ -1,4 +1,4 @@
-//! A cursor over received bytes.
+//! Cursor over received bytes.
 
 use super::{Bytes, DecodeError, DecodeErrorKind, Encoding, MAX_EMPTY_ELEMENTS};
 
@@ -11,16 +11,16 @@ pub struct Reader<'a> {
     encoding: Encoding,
 }
 
-/// Where a part that told its length is to end.
+/// End of a part that has a length header.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct End {
-    /// Bytes that are left then; `None` where no length was told.
+    /// Bytes that are left then; `None` without a length header.
     left: Option<usize>,
 }
 
 impl<'a> Reader<'a> {
-    /// A cursor at the start of `bytes`, which are in the encoding of ROS 1.
+    /// A cursor at the start of `bytes`, which are in the ROS 1 encoding.
     pub fn new(bytes: impl Into<Bytes<'a>>) -> Self {
         Self::of(Encoding::Ros1, bytes)
     }

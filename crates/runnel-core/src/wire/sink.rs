@@ -1,4 +1,4 @@
-//! Where wire forms are written to.
+//! Sinks: destinations of encoded bytes.
 
 use super::Encoding;
 use alloc::vec::Vec;
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_what_did_not_fit_is_left_out_though_it_would_fit() {
+    fn bytes_after_overflow_are_dropped() {
         let mut memory = [9; 3];
         let mut sink = SliceSink::new(&mut memory);
         [&[1u8, 2][..], &[3, 4], &[5], &[]].iter().for_each(|part| sink.put(part));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_is_of_all_bytes() {
+    fn byte_count_sums_all_parts() {
         let mut count = ByteCount::default();
         assert!(count.is_empty());
         [&[1u8, 2][..], &[], &[3]].iter().for_each(|part| count.put(part));

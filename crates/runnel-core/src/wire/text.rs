@@ -1,7 +1,7 @@
 //! Wire form of text: a 32-bit count of bytes, then UTF-8. In ROS 2 a zero byte ends it, which is counted.
 //!
 //! ROS 1 takes any bytes for text, so peers may send what is not UTF-8: a Latin-1 name, a driver's raw answer. An owned
-//! text then has replacement characters; the text of a view cannot be had.
+//! text then has replacement characters; a view of the text is refused.
 
 use super::memory::try_clone_text;
 use super::{Bytes, DecodeError, DecodeErrorKind, NoMemory, Reader, Seq, Sink, Text, Wire};

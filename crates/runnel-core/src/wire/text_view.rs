@@ -1,4 +1,4 @@
-//! The text of a view.
+//! Borrowed text of a message.
 
 use super::{Bytes, DecodeErrorKind};
 use alloc::boxed::Box;
@@ -48,7 +48,7 @@ impl<'a> Text<'a> {
         match &self.0 {
             Place::Borrowed(text) => text,
             Place::Short { len, bytes } => {
-                // It was checked, and belongs to this value alone since.
+                // It was checked, and only this value has owned it since.
                 bytes.get(..usize::from(*len)).and_then(|text| checked(text).ok()).unwrap_or_default()
             }
             Place::Long(text) => text,

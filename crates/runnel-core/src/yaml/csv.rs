@@ -2,12 +2,12 @@
 //! `rostopic echo -p` prints for plotting.
 //!
 //! Text that holds a comma, a quote or a line break is quoted as in RFC 4180; neither tool does that, and what they
-//! print for it cannot be told apart. RFC 4180 has no escapes, so text with other control characters stands as a JSON string
+//! print for it is ambiguous. RFC 4180 has no escapes, so text with other control characters stands as a JSON string
 //! within its quotes, and so does text that begins with a quote: `"""a\u001b[2J"""`. A reader that decodes cells which begin
 //! with a quote as JSON has every text as it was.
 
-use super::print::{EchoOptions, abbreviated, number_text, truncated};
-use super::seconds::{duration, nanoseconds, time, time_since};
+use super::print::{EchoOptions, abbreviated, nanoseconds, number_text, time_since, truncated};
+use super::seconds::{duration, time};
 use crate::dynamic::{Array, DynamicError, DynamicMessage, ValueRef};
 use crate::sanitize;
 use crate::schema::{Arity, Field};

@@ -1,4 +1,4 @@
-//! Why a text is not a message.
+//! Errors of reading a message from text.
 
 use crate::dynamic::DynamicErrorKind;
 use std::fmt;
@@ -83,11 +83,9 @@ impl fmt::Display for YamlError {
             write!(f, "{}: ", self.path)?;
         }
         self.kind.fmt(f)?;
-        match (self.place, &self.kind) {
-            (Some((line, column)), kind) if !matches!(kind, YamlErrorKind::Syntax(_)) => {
-                write!(f, " (line {line}, column {column})")
-            }
-            _ => Ok(()),
+        match self.place {
+            Some((line, column)) => write!(f, " (line {line}, column {column})"),
+            None => Ok(()),
         }
     }
 }

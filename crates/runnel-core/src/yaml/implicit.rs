@@ -1,4 +1,4 @@
-//! What YAML 1.1 takes unquoted text for.
+//! Implicit types of unquoted text in YAML 1.1.
 //!
 //! Source: the tag repository of YAML 1.1 (bool, float, int, merge, null, timestamp, value), as PyYAML applies it.
 
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_pyyaml_reads_as_something_else_is_not_text() {
+    fn words_with_meaning_in_pyyaml_are_not_text() {
         let others = "~ null Null NULL true Yes off ON << = 0 -1 +1 017 0b1 0x1F 1_000 12:30:45 1:5 1. 1.5 .5 -.inf .inf \
                       .nan .NaN 1.0e+5 1.5e-07 12:30.5 2020-01-01 2020-1-1T1:02:03 2020-01-01T00:00:00.5Z 0_ 0b_";
         for text in
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pyyaml_reads_as_text_is_text() {
+    fn words_without_meaning_in_pyyaml_are_text() {
         let texts = "a y n 1e5 1e+5 0o17 NaN inf nan -- 1a 08 09 0x 0b2 1:60x :5 -. + . 2020-01-1 2020-01-01T 1.0e5 1.5e \
                      tRUE -.nan +.5 12:60 2020-1-1";
         for text in texts.split_whitespace() {

@@ -1,4 +1,4 @@
-//! Messages as people write and read them: YAML as rostopic prints and takes it, JSON, and CSV.
+//! Text forms of messages: YAML as rostopic prints and accepts it, JSON, and CSV.
 //!
 //! [`to_yaml`] prints what `rostopic echo` prints, to the byte, with two exceptions: `char[]`, which rostopic shows as
 //! a Python byte string, is a list of numbers as every other array; and times are as the wire has them, where rostopic
@@ -8,28 +8,41 @@
 //! (`nan`, `1e+16`, text outside ASCII). It does not take what rostopic takes by accident: `true` for a number, 2 for
 //! a truth value, a field given twice; nor base sixty (`12:30`), `<<` and `!!binary`.
 //!
-//! Nothing in a text is evaluated, and what a text may become is bounded: its own length ([`MAX_TEXT`]) and the
-//! memory of the message, however often an alias names an anchor.
+//! Nothing in a text is evaluated. The length of a text ([`MAX_TEXT`]), the depth of its lists and mappings
+//! ([`MAX_BRACKETS`]) and the memory of its message are bounded, however often an alias repeats an anchor.
 
+#[cfg(feature = "yaml")]
 mod csv;
 mod error;
+#[cfg(feature = "yaml")]
 mod implicit;
 mod json;
 mod number;
 mod parse;
+#[cfg(feature = "yaml")]
+mod parser;
+#[cfg(feature = "yaml")]
 mod print;
 mod read;
 mod seconds;
+#[cfg(feature = "yaml")]
 mod text;
 
+#[cfg(feature = "yaml")]
 pub use csv::{field_to_csv, plot_header, plot_row, to_csv};
 pub use error::{YamlError, YamlErrorKind};
 pub use json::{field_to_json, to_json, to_json_in};
 pub use number::{python_float, yaml_float};
 pub use parse::{parse_yaml_bool, parse_yaml_int};
+#[cfg(feature = "yaml")]
+pub use parser::{Plain, YamlNode, YamlValue, parse_documents, plain_value};
+#[cfg(feature = "yaml")]
 pub use print::{EchoOptions, field_to_yaml, to_yaml, value_to_yaml};
-pub use read::{MAX_BRACKETS, MAX_TEXT, from_json, from_yaml, from_yaml_args};
+pub use read::{MAX_BRACKETS, MAX_TEXT, from_json};
+#[cfg(feature = "yaml")]
+pub use read::{from_yaml, from_yaml_args};
+#[cfg(feature = "yaml")]
 pub use text::block_text;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "yaml"))]
 mod tests;

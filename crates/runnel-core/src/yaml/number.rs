@@ -37,11 +37,6 @@ pub fn yaml_float(value: f64) -> String {
     }
 }
 
-/// A truth value as Python writes it.
-pub(super) fn python_bool(value: bool) -> &'static str {
-    if value { "True" } else { "False" }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

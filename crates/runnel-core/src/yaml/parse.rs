@@ -1,4 +1,4 @@
-//! Numbers and truth values in spellings that YAML 1.2 takes for text: those of YAML 1.1 and of Python.
+//! Numbers and truth values in spellings of YAML 1.1 and Python that are text in YAML 1.2.
 
 /// A whole number in the spellings of YAML 1.1 that YAML 1.2 takes for text: `0` before octal digits, and underscores
 /// between digits.

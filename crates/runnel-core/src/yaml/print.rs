@@ -1,7 +1,7 @@
 //! Messages as `rostopic echo` prints them.
 
-use super::number::{python_bool, python_float};
-use super::seconds::{duration, names, time_since};
+use super::number::python_float;
+use super::seconds::{duration, names, time};
 use super::text::{field_text, item_text};
 use crate::dynamic::{Array, DynamicError, DynamicMessage, Value, ValueRef};
 use crate::schema::{Arity, Element, Field, Generation};
@@ -255,4 +255,21 @@ pub(super) fn truncated(text: &str, most: Option<usize>) -> std::borrow::Cow<'_,
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()).into(),
         None => text.into(),
     }
+}
+
+/// Seconds and nanoseconds of a time, or of what lies between it and an earlier one: seconds rounded down.
+pub(super) fn time_since(value: Time, earlier: Option<Time>, generation: Generation) -> (i64, i64) {
+    let Some(earlier) = earlier else { return time(value, generation) };
+    let between = nanoseconds(time(value, generation)) - nanoseconds(time(earlier, generation));
+    (between.div_euclid(1_000_000_000), between.rem_euclid(1_000_000_000))
+}
+
+/// Both as one number, which 64 bits hold since either comes from 32.
+pub(super) fn nanoseconds((sec, nanosec): (i64, i64)) -> i64 {
+    sec * 1_000_000_000 + nanosec
+}
+
+/// A truth value as Python writes it.
+fn python_bool(value: bool) -> &'static str {
+    if value { "True" } else { "False" }
 }

@@ -20,13 +20,6 @@ pub(super) fn time(value: Time, generation: Generation) -> (i64, i64) {
     (sec, i64::from(value.nanosec))
 }
 
-/// The same of what lies between a time and an earlier one, if there is one: seconds rounded down.
-pub(super) fn time_since(value: Time, earlier: Option<Time>, generation: Generation) -> (i64, i64) {
-    let Some(earlier) = earlier else { return time(value, generation) };
-    let between = nanoseconds(time(value, generation)) - nanoseconds(time(earlier, generation));
-    (between.div_euclid(1_000_000_000), between.rem_euclid(1_000_000_000))
-}
-
 /// Seconds and nanoseconds of a duration as the wire has them: in ROS 1 both with a sign, in ROS 2 only seconds.
 pub(super) fn duration(value: Duration, generation: Generation) -> (i64, i64) {
     let nanosec = match generation {
@@ -36,17 +29,12 @@ pub(super) fn duration(value: Duration, generation: Generation) -> (i64, i64) {
     (i64::from(value.sec), nanosec)
 }
 
-/// Both as one number, which 64 bits hold since either comes from 32.
-pub(super) fn nanoseconds((sec, nanosec): (i64, i64)) -> i64 {
-    sec * 1_000_000_000 + nanosec
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn in_ros_1_times_have_no_sign_and_durations_two_and_in_ros_2_seconds_have_one() {
+    fn signs_of_times_follow_the_generation() {
         let (least, back) =
             (Time { sec: -1, nanosec: u32::MAX }, Duration { sec: -1, nanosec: -5i32 as u32 });
         assert_eq!(time(least, Generation::Ros1), (4_294_967_295, 4_294_967_295));

@@ -1,5 +1,5 @@
 //! What holds for dynamic messages of random values, and for random bytes and texts.
-#![cfg(feature = "std")]
+#![cfg(feature = "yaml")]
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -62,14 +62,14 @@ fn message() -> impl Strategy<Value = DynamicMessage> {
 
 proptest! {
     #[test]
-    fn what_is_encoded_is_decoded(message in message()) {
+    fn encoded_message_is_decoded(message in message()) {
         let bytes = message.to_bytes();
         let decoded = DynamicMessage::decode(message.schema(), &bytes).unwrap();
         prop_assert_eq!(decoded.to_bytes(), bytes);
     }
 
     #[test]
-    fn what_is_encoded_is_decoded_in_the_encodings_of_ros_2(message in message()) {
+    fn encoded_message_is_decoded_in_ros_2_encodings(message in message()) {
         for encoding in [Encoding::Xcdr1, Encoding::Xcdr2] {
             let payload = message.to_payload(encoding).unwrap();
             let decoded = DynamicMessage::decode_payload(message.schema(), &payload).unwrap();
@@ -92,7 +92,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_printed_is_read(message in message()) {
+    fn printed_random_message_is_read_back(message in message()) {
         let text = to_yaml(&message, &EchoOptions::default());
         let read = from_yaml(message.schema(), &text, Time::default());
         prop_assert!(read.is_ok(), "{}\n{}", read.unwrap_err(), text);

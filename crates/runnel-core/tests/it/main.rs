@@ -1,5 +1,5 @@
 //! Messages and values against what the originals make of them.
-#![cfg(feature = "std")]
+#![cfg(feature = "yaml")]
 
 mod dynamic_properties;
 mod rostopic;

@@ -1,6 +1,6 @@
 //! Messages and command lines against what ROS Noetic's own tools make of them: `data/rostopic.json`, written by
 //! `data/make_vectors.py`.
-#![cfg(feature = "std")]
+#![cfg(feature = "yaml")]
 
 use runnel_core::dynamic::{DynamicMessage, ValueRef};
 use runnel_core::schema::{Schema, TypeName};
@@ -73,7 +73,7 @@ fn messages_are_printed_as_rostopic_echo_prints_them() {
 }
 
 #[test]
-fn tables_for_plotting_are_those_of_rostopic_echo() {
+fn plot_tables_equal_those_of_rostopic_echo() {
     let vectors = Vectors::read();
     let plotted = vectors.messages().filter(|(entry, _)| entry["plot"].is_array());
     let mut count = 0;
@@ -88,14 +88,14 @@ fn tables_for_plotting_are_those_of_rostopic_echo() {
 }
 
 #[test]
-fn a_decoded_message_is_encoded_to_the_same_bytes() {
+fn decoded_message_is_encoded_to_the_same_bytes() {
     for (entry, message) in Vectors::read().messages() {
         assert_eq!(message.to_bytes(), unhex(entry["wire"].as_str().unwrap()));
     }
 }
 
 #[test]
-fn what_is_printed_is_read_back() {
+fn printed_message_is_read_back() {
     for (entry, message) in Vectors::read().messages() {
         // Bytes are compared, since NaN does not equal itself.
         let wire = unhex(entry["wire"].as_str().unwrap());

@@ -154,7 +154,10 @@ impl Reader {
         let name = Path::new(document).file_stem().and_then(OsStr::to_str).expect("a name in UTF-8");
         let name = format!("excerpts_{}", name.to_lowercase().replace('-', "_"));
         self.run(
-            &format!("cargo new {name} && cd {name} && cargo add runnel --path ../runnel/crates/runnel"),
+            &format!(
+                "cargo new {name} && cd {name} && \
+                 cargo add runnel --path ../runnel/crates/runnel --features all_msgs"
+            ),
             document,
         );
         self.write("src/main.rs", &self.excerpts);

@@ -1,4 +1,4 @@
-//! One line of a definition.
+//! Parser of one line of a definition.
 
 use super::super::types::{Arity, Constant, Element, Field, Primitive, TypeName, is_identifier};
 use super::literal;
@@ -42,7 +42,7 @@ impl Fault {
     }
 }
 
-/// Reads one line. `None` if it holds nothing but space, annotations of ROS 2 such as `@key`, and comment; otherwise the
+/// Reads one line. `None` if it holds nothing but space, ROS 2 annotations such as `@key`, and comment; otherwise the
 /// declaration and the byte at which its name begins.
 pub(super) fn parse_line(line: &str, package: &str) -> Result<Option<(Declaration, usize)>, Fault> {
     let mut cursor = Cursor { line, at: 0 };

@@ -1,4 +1,4 @@
-//! The values that a line gives: a constant's, or a default.
+//! Parser of literals: values of constants and defaults.
 
 use super::super::types::{Arity, Element, Literal, Primitive};
 use super::line::{Cursor, Fault};

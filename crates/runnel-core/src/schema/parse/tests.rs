@@ -103,7 +103,7 @@ fn constants_have_the_value_of_their_type() {
 }
 
 #[test]
-fn in_a_string_constant_all_that_follows_is_text() {
+fn string_constant_takes_the_rest_of_the_line() {
     assert_eq!(constant("string", " a # b = c "), Literal::Text("a # b = c".into()));
     assert_eq!(constant("string", ""), Literal::Text(String::new()));
     assert_eq!(constant("string", "\"a # b\"  # c"), Literal::Text("a # b".into()));
@@ -126,7 +126,7 @@ fn defaults_have_the_value_of_their_type() {
 }
 
 #[test]
-fn line_ends_tabs_marks_and_comments_do_not_matter() {
+fn line_ends_tabs_byte_order_marks_and_comments_are_ignored() {
     let def = message("\u{feff}# c\r\n\r\n\tint32\t x#c\r\n  int32 X = 1 \r\nint32 y");
     let names: Vec<&str> = def.fields.iter().map(|field| field.name.as_str()).collect();
     assert_eq!((names, def.constants.len()), (vec!["x", "y"], 1));
@@ -134,19 +134,19 @@ fn line_ends_tabs_marks_and_comments_do_not_matter() {
 }
 
 #[test]
-fn an_empty_file_is_an_empty_message() {
+fn empty_file_is_empty_message() {
     assert_eq!(message("").fields, []);
     assert_eq!(message("\n # nothing\n").fields, []);
 }
 
 #[test]
-fn a_field_and_a_constant_may_have_one_name() {
+fn field_and_constant_may_share_name() {
     let def = message("int8 a=1\nint8 a");
     assert_eq!((def.constants.len(), def.fields.len()), (1, 1));
 }
 
 #[test]
-fn errors_say_where_and_what() {
+fn errors_name_place_and_reason() {
     for (text, expected) in [
         ("int32", "Foo.msg:1:6: expected a field name, found the end of the line"),
         ("int32 # x", "Foo.msg:1:7: expected a field name, found the end of the line"),
@@ -222,7 +222,7 @@ fn sizes_are_limited() {
 }
 
 #[test]
-fn a_service_has_two_parts() {
+fn service_has_two_parts() {
     let def = parse_service(&name(), "int8 a\n---\nint8 b\n", "Foo.srv").unwrap();
     assert_eq!(
         (def.request.name, def.response.name),
@@ -234,7 +234,7 @@ fn a_service_has_two_parts() {
 }
 
 #[test]
-fn an_action_has_three_parts() {
+fn action_has_three_parts() {
     let def = parse_action(&name(), "int8 a\n---\r\nint8 b\n---\nint8 c", "Foo.action").unwrap();
     let names = [def.goal, def.result, def.feedback].map(|part| part.fields[0].name.clone());
     assert_eq!(names, ["a", "b", "c"]);
@@ -252,14 +252,14 @@ fn errors_in_parts_count_lines_from_the_top() {
 
 proptest! {
     #[test]
-    fn no_text_makes_the_parser_panic(text in any::<String>()) {
+    fn random_text_never_panics(text in any::<String>()) {
         let _ = parse_message(&name(), &text, "Foo.msg");
         let _ = parse_service(&name(), &text, "Foo.srv");
         let _ = parse_action(&name(), &text, "Foo.action");
     }
 
     #[test]
-    fn no_text_that_looks_like_a_definition_makes_the_parser_panic(
+    fn definition_like_text_never_panics(
         text in r#"((int8|string|wstring|bool|float32|Bar|a/b|time)(<=?[0-9]{0,2})?(\[(<=)?[0-9]?\]?)? [a-zä_=]{0,3}( ?=| )['"\\\[\],#0-9a-ü-]{0,9}\n?(---\n)?){0,4}"#
     ) {
         let _ = parse_message(&name(), &text, "Foo.msg");

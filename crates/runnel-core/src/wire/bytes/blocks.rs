@@ -5,7 +5,7 @@
 //! and stores it: which bits it gets is not known, and nothing else depends on them. That such loads are allowed on memory
 //! that may only be read is a promise of the processors, which the words rely on as well.
 
-#![allow(unsafe_code, reason = "inline assembly, with its bounds checked beside it")]
+#![allow(unsafe_code, reason = "inline assembly, with its bounds checked next to it")]
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicUsize;

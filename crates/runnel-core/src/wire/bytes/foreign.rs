@@ -69,7 +69,7 @@ impl<'a> Foreign<'a> {
 
     /// Copies as many bytes as both have.
     pub(super) fn copy_to(&self, to: &mut [u8]) {
-        // SAFETY: both slices have one layout, and `fill` writes bytes alone, never what is uninitialized.
+        // SAFETY: both slices have one layout, and `fill` writes only bytes, never uninitialized memory.
         self.fill(unsafe { &mut *(core::ptr::from_mut(to) as *mut [MaybeUninit<u8>]) });
     }
 

@@ -105,7 +105,7 @@ fn bytes_that_differ_are_not_equal() {
 }
 
 #[test]
-fn words_that_are_not_there_are_not_shared() {
+fn slice_beyond_shared_memory_is_refused() {
     let words = words(0, &[1; 16]);
     let whole = words.len() * WORD;
     assert!(Bytes::shared(&words, 0, whole).is_some() && Bytes::shared(&words, whole, 0).is_some());

@@ -149,7 +149,7 @@ fn numbers_behind_a_count_are_aligned_from_the_first_byte() {
 }
 
 #[test]
-fn what_is_not_of_single_numbers_tells_its_length_in_xcdr2() {
+fn nonprimitive_array_has_length_header_in_xcdr2() {
     let text = [1, 0, 0, 0, 0];
     let texts = vec![String::new(), String::new()];
     let xcdr1 = [&[2, 0, 0, 0][..], &text, &[0; 3], &text].concat();
@@ -163,7 +163,7 @@ fn what_is_not_of_single_numbers_tells_its_length_in_xcdr2() {
 }
 
 #[test]
-fn a_part_that_is_not_as_long_as_it_says_is_refused() {
+fn wrong_length_header_is_refused() {
     let good = encode(&vec![String::from("a"); 2], Encoding::Xcdr2).unwrap();
     assert!(decode::<Vec<String>>(&good).is_ok());
     for wrong in [0, 1, 13, 255] {
@@ -175,7 +175,7 @@ fn a_part_that_is_not_as_long_as_it_says_is_refused() {
 }
 
 #[test]
-fn a_message_without_fields_is_one_zero_byte() {
+fn empty_message_is_one_zero_byte() {
     assert_eq!(both(&Nothing {}), [vec![0], vec![0]]);
     assert_eq!(super::super::encode(&Nothing {}), [0u8; 0]);
     assert_eq!(both(&vec![Nothing {}; 2])[0], [2, 0, 0, 0, 0, 0]);
@@ -186,7 +186,7 @@ fn a_message_without_fields_is_one_zero_byte() {
 }
 
 #[test]
-fn the_header_tells_encoding_and_padding() {
+fn header_holds_encoding_and_padding() {
     assert_eq!(encode(&1u8, Encoding::Xcdr1).unwrap(), [0, 1, 0, 0, 1]);
     assert_eq!(encode(&1u8, Encoding::Xcdr2).unwrap(), [0, 7, 0, 3, 1, 0, 0, 0]);
     assert_eq!(encode(&1u16, Encoding::Xcdr2).unwrap(), [0, 7, 0, 2, 1, 0, 0, 0]);
@@ -197,7 +197,7 @@ fn the_header_tells_encoding_and_padding() {
 }
 
 #[test]
-fn a_payload_may_end_in_more_bytes() {
+fn payload_may_have_trailing_bytes() {
     for more in 0..20 {
         let payload = [&[0, 1, 0, 0, 7][..], &[1; 20][..more]].concat();
         assert_eq!(decode::<u8>(&payload), Ok(7));
@@ -207,7 +207,7 @@ fn a_payload_may_end_in_more_bytes() {
 }
 
 #[test]
-fn other_encapsulations_are_refused_by_name() {
+fn unsupported_encapsulation_is_named() {
     for identifier in [0u16, 2, 3, 6, 8, 10, 11, 0x0100, 0xffff] {
         let [high, low] = identifier.to_be_bytes();
         let error = decode::<u8>(&[high, low, 0, 0, 7]).unwrap_err();
@@ -222,7 +222,7 @@ fn other_encapsulations_are_refused_by_name() {
 }
 
 #[test]
-fn what_only_one_generation_has_is_passed_over_by_the_other() {
+fn fields_of_one_generation_are_skipped_in_the_other() {
     let value = Everything { seq: 7, more: vec![1.5], last: [1, 2, 3], ..Everything::default() };
     let bytes = super::super::encode(&value);
     let back: Everything = super::super::decode(&bytes).unwrap();
@@ -240,7 +240,7 @@ fn what_only_one_generation_has_is_passed_over_by_the_other() {
 }
 
 #[test]
-fn what_is_longer_than_its_type_allows_is_neither_written_nor_read() {
+fn bounds_are_checked_on_write_and_read() {
     let text = |len: usize| String::from_utf8(vec![b'x'; len]).unwrap();
     let of_text = |len| Everything { text: text(len), ..Everything::default() };
     let of_texts = |count, len| Everything { texts: vec![text(len); count], ..Everything::default() };
@@ -248,16 +248,16 @@ fn what_is_longer_than_its_type_allows_is_neither_written_nor_read() {
         for good in [of_text(9), of_texts(3, 4)] {
             assert!(decode::<Everything>(&encode(&good, encoding).unwrap()).is_ok());
         }
-        for (bad, told) in [
+        for (bad, expected) in [
             (of_text(10), "field text: length 10, where 9 is the most allowed"),
             (of_texts(4, 1), "field texts: length 4, where 3 is the most allowed"),
             (of_texts(1, 5), "field texts: length 5, where 4 is the most allowed"),
         ] {
-            assert_eq!(alloc::format!("{}", encode(&bad, encoding).unwrap_err()), told);
+            assert_eq!(alloc::format!("{}", encode(&bad, encoding).unwrap_err()), expected);
             let mut payload = around(encoding, 0).0.to_vec();
             write(&bad, encoding, &mut payload);
-            assert_eq!(alloc::format!("{}", decode::<Everything>(&payload).unwrap_err()), told);
-            assert_eq!(alloc::format!("{}", decode_view::<Everything>(&payload).unwrap_err()), told);
+            assert_eq!(alloc::format!("{}", decode::<Everything>(&payload).unwrap_err()), expected);
+            assert_eq!(alloc::format!("{}", decode_view::<Everything>(&payload).unwrap_err()), expected);
         }
         assert!(encode(&Wide::default(), encoding).is_err());
         assert!(encode(&vec![Wide::default()], encoding).is_err());
@@ -268,7 +268,7 @@ fn what_is_longer_than_its_type_allows_is_neither_written_nor_read() {
 }
 
 #[test]
-fn a_sink_known_only_while_the_program_runs_writes_the_same() {
+fn dyn_sink_writes_the_same_bytes() {
     let value =
         Everything { text: "text".into(), times: [Time { sec: 1, nanosec: 2 }; 2], ..Everything::default() };
     for encoding in Encoding::ALL {
@@ -279,7 +279,7 @@ fn a_sink_known_only_while_the_program_runs_writes_the_same() {
 }
 
 #[test]
-fn a_count_that_cannot_be_true_reserves_nothing() {
+fn impossible_count_reserves_no_memory() {
     let claim = [0, 1, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 2];
     for error in [
         decode::<Vec<u64>>(&claim).map(drop).unwrap_err(),
@@ -312,7 +312,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_in_every_encoding(value in everything()) {
+    fn values_survive_every_encoding(value in everything()) {
         let bytes = super::super::encode(&value);
         let of_ros1 = Everything { more: vec![], last: [0; 3], ..value.clone() };
         prop_assert_eq!(super::super::decode::<Everything>(&bytes).unwrap(), of_ros1);
@@ -328,7 +328,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_taken_or_refused_alike_and_never_panics(
+    fn owned_and_view_reading_agree_on_noise(
         identifier in prop_oneof![Just(1u8), Just(7), Just(9), any::<u8>()],
         options in any::<u8>(),
         noise in prop::collection::vec(prop_oneof![4 => 0..5u8, 1 => any::<u8>()], 0..200),

@@ -1,4 +1,4 @@
-//! What can stand in a place of a text, and what reading it shares.
+//! Nodes: readers of the values in a text, and the context that they share.
 
 use crate::dynamic::{Budget, DynamicErrorKind};
 use crate::time::Time;
