@@ -144,8 +144,8 @@ fn add_comparison(page: &mut String, latencies: &[(&'static str, Joined)]) {
     };
     let _ = writeln!(
         page,
-        "<h2>Beside a published study</h2>\n<p>Average latency of <code>{}</code>, the only figure of the robot in a 2024 \
-         thesis on mROS 2. It was measured on other computers. Memory is not compared here: each process of this drive is the \
+        "<h2>Beside a published study</h2>\n<p>Average latency of <code>{}</code>, in this drive and in a 2024 thesis on \
+         mROS 2, which was measured on other computers. Memory is not compared here: each process of this drive is the \
          whole command <code>runnel</code>, and the thesis measured single nodes.</p>",
         latency::PUBLISHED_TOPIC
     );

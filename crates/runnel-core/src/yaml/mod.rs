@@ -22,9 +22,9 @@ mod read;
 mod seconds;
 mod text;
 
-pub use csv::{field_to_csv, plot_header, plot_row, to_csv};
+pub use csv::{field_to_csv, plot_header, plot_row, to_csv, value_to_csv};
 pub use error::{YamlError, YamlErrorKind};
-pub use json::{field_to_json, to_json, to_json_in};
+pub use json::{field_to_json, to_json, to_json_in, value_to_json};
 pub use number::{python_float, yaml_float};
 pub use parse::{parse_yaml_bool, parse_yaml_int};
 pub use print::{EchoOptions, field_to_yaml, to_yaml, value_to_yaml};
