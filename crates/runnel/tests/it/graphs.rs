@@ -10,7 +10,7 @@ use runnel::io::clock;
 use runnel::msgs::rosgraph_msgs::Clock;
 use runnel::msgs::std_msgs::String as Text;
 use runnel::msgs::std_srvs::Trigger;
-use runnel::msgs::tf2_msgs::LookupTransform;
+use runnel::msgs::tf2_msgs::LookupTransformAction;
 use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription, Time};
 
 /// Far less than the shortest wait for a master.
@@ -125,7 +125,7 @@ fn action_server_in_both_graphs_needs_no_master_to_be_made() {
     let options = ContextOptions::default().signals(false).arguments(["__master:=http://127.0.0.1:1/"]);
     let context = Context::with_options(options.graphs(Graphs::Both).domain_id(new_domain())).unwrap();
     let node = context.create_node("node").unwrap();
-    let made = node.create_action_server::<LookupTransform>("count", |_| {}, |_| {});
+    let made = node.create_action_server::<LookupTransformAction>("count", |_| {}, |_| {});
     assert_eq!(made.unwrap().action(), "/count");
 }
 
