@@ -1,4 +1,4 @@
-//! What a process takes of memory, and the table of it beside the published figures.
+//! Memory of a process, and the table of several.
 
 use std::fmt::Write;
 
@@ -30,12 +30,6 @@ impl Memory {
 /// A process and what it takes, if that is known.
 pub type Process = (String, Option<Memory>);
 
-/// A published figure: what was measured, and what was resident of it, in MB.
-pub type Published = (&'static str, f64);
-
-/// Resident memory of one node, from the 2024 thesis on mROS 2-POSIX and mROS 2-Wasm.
-pub const PUBLISHED: [Published; 3] = [("mROS 2-POSIX", 1.66), ("mROS 2-Wasm", 17.37), ("ROS 2", 32.51)];
-
 /// The heads of the columns.
 pub const HEADS: [&str; 4] = ["resident", "shared", "Pss", "threads"];
 
@@ -50,14 +44,10 @@ pub fn figures(memory: Option<Memory>) -> [String; 4] {
 
 /// The table for the terminal.
 pub fn table(processes: &[Process]) -> String {
-    let mut text = String::from("Memory of each process at the end of the last lap\n");
+    let mut text = String::from("Memory of each process at the end of the drive\n");
     push_line(&mut text, "", &HEADS.map(str::to_owned));
     for (name, memory) in processes {
         push_line(&mut text, name, &figures(*memory));
-    }
-    text.push_str("published in a 2024 thesis on mROS 2, one node, other computers:\n");
-    for (name, resident) in PUBLISHED {
-        push_line(&mut text, name, &[format!("{resident:.2} MB"), "-".into(), "-".into(), "-".into()]);
     }
     text
 }
@@ -93,13 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn measured_and_published_figures_stand_in_one_table_of_80_columns() {
+    fn table_has_a_line_a_process_of_80_columns() {
         let text = table(&[("tracer".into(), Memory::parse(STATUS, "")), ("gone".into(), None)]);
         let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
         let words = |start: &str| line(start).split_whitespace().skip(1).collect::<Vec<_>>().join(" ");
         assert_eq!(words("tracer"), "3.54 MB 2.10 MB - 2");
         assert_eq!(words("gone"), "- - - -");
-        assert!(line("mROS 2-POSIX").contains("1.66 MB"));
+        assert_eq!(text.lines().count(), 4, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

@@ -7,8 +7,11 @@ use crate::robot::ROW_AHEAD;
 use crate::signals::{Leds, LightSensors, Switches, Velocity};
 use crate::tracer::Stage;
 
-/// Most points of a path: more than two hours at 20 a second.
+/// Most points of a path: more than two hours at 20 a second. The oldest half gives way to newer ones.
 const LONGEST_PATH: usize = 150_000;
+
+/// A publisher that has been silent for this long, seconds, does not drive the robot any more.
+const RELEASE: f64 = 0.5;
 
 /// One point of a driven path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,6 +41,9 @@ pub struct Progress {
     switches: Option<Switches>,
     buzzer: i16,
     follows: bool,
+    /// The node that last drove in place of the tracer, and the time of the place before that.
+    driver: Option<(String, f64)>,
+    now: f64,
     robot: Option<Pose>,
     speed: f64,
     deviation: f64,
@@ -56,6 +62,8 @@ impl Progress {
             switches: None,
             buzzer: 0,
             follows: false,
+            driver: None,
+            now: 0.0,
             robot: None,
             speed: 0.0,
             deviation: 0.0,
@@ -84,13 +92,22 @@ impl Progress {
         self.buzzer = hertz;
     }
 
-    /// Takes what the robot is told to do (`cmd_vel`).
+    /// Takes a command of the tracer (`cmd_vel`).
     pub fn handle_command(&mut self, velocity: Velocity) {
         self.follows = velocity != Velocity::default();
     }
 
+    /// Takes note of a command of another node, which the robot obeys in place of the tracer's.
+    pub fn handle_command_of(&mut self, node: &str) {
+        match &mut self.driver {
+            Some((driver, at)) if driver == node => *at = self.now,
+            driver => *driver = Some((node.to_owned(), self.now)),
+        }
+    }
+
     /// Takes where the robot is at `now`, in seconds (`odom`). The lap begins when it first follows the line.
     pub fn handle_place(&mut self, now: f64, pose: Pose, velocity: Velocity) {
+        self.now = now;
         (self.speed, self.robot) = (velocity.linear, Some(pose));
         if !self.follows && self.path.is_empty() {
             return;
@@ -99,9 +116,10 @@ impl Progress {
         let place = self.meter.place(&self.course, position);
         self.deviation = place.deviation;
         let Nearest { deviation, progress } = place;
-        if self.path.len() < LONGEST_PATH {
-            self.path.push(PathPoint { seconds: now, position, progress, deviation, speed: self.speed });
+        if self.path.len() == LONGEST_PATH {
+            self.path.drain(..LONGEST_PATH / 2);
         }
+        self.path.push(PathPoint { seconds: now, position, progress, deviation, speed: self.speed });
         let lap = self.meter.update(now, place);
         self.laps.extend(lap.filter(|_| self.laps.len() < MOST_LAPS));
     }
@@ -113,6 +131,12 @@ impl Progress {
             return Some(Stage::Follow);
         }
         Stage::of_lamps(self.leds?)
+    }
+
+    /// The node that drives in place of the tracer, if one does.
+    pub fn driver(&self) -> Option<&str> {
+        let (node, at) = self.driver.as_ref()?;
+        (self.now - at < RELEASE).then_some(node)
     }
 
     /// Share of the present lap that is driven, 0.0 to 1.0.
@@ -214,6 +238,19 @@ mod tests {
         assert_eq!(progress.stage(), Some(Stage::Follow));
         progress.handle_command(Velocity::default());
         assert_eq!(progress.stage(), Some(Stage::AwaitStart));
+    }
+
+    #[test]
+    fn node_that_took_over_is_the_driver_until_it_is_silent() {
+        let mut progress = progress();
+        let at = robot_at(&progress, 0.0, 0.0);
+        progress.handle_place(7.0, at, DRIVE);
+        assert_eq!(progress.driver(), None);
+        progress.handle_command_of("/teleop");
+        progress.handle_place(7.4, at, DRIVE);
+        assert_eq!(progress.driver(), Some("/teleop"));
+        progress.handle_place(7.5, at, DRIVE);
+        assert_eq!(progress.driver(), None);
     }
 
     #[test]

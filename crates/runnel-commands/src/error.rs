@@ -14,6 +14,8 @@ pub enum CliError {
     Parser(clap::Error),
     /// It could not be done. Exit code 1.
     Failed(String),
+    /// What was printed says already why not. Exit code 1.
+    Answered,
     /// Nobody reads the output any more: no failure.
     ClosedPipe,
 }
@@ -30,6 +32,7 @@ impl fmt::Display for CliError {
         match self {
             Self::Usage(text) | Self::Failed(text) => f.write_str(text),
             Self::Parser(error) => error.fmt(f),
+            Self::Answered => f.write_str("see above"),
             Self::ClosedPipe => f.write_str("the output is closed"),
         }
     }

@@ -59,6 +59,7 @@ pub fn main() -> ExitCode {
 fn report(error: CliError) -> ExitCode {
     let (code, text) = match error {
         CliError::ClosedPipe => return ExitCode::SUCCESS,
+        CliError::Answered => return ExitCode::FAILURE,
         CliError::Parser(error) => {
             // If nobody reads, there is nobody to tell.
             let _ = error.print();
@@ -94,7 +95,8 @@ fn add_paths(command: &clap::Command, path: &str, paths: &mut Vec<String>) {
 
 fn run(words: Vec<String>) -> Result<(), CliError> {
     let arguments = Arguments::split(words)?;
-    let mut matches = commands::command().try_get_matches_from(&arguments.own)?;
+    let matches = commands::command().try_get_matches_from(&arguments.own);
+    let mut matches = matches.map_err(commands::unknown::explained)?;
     let inner_verbose = commands::inner_verbose(&matches);
     let of_ros1 = OfRos1::typed(&matches);
     let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))?;

@@ -102,10 +102,10 @@ impl Log for StandardError {
     }
 
     fn log(&self, record: &Record<'_>) {
-        let line = sanitize::log_text(&format!("[{}] {}", record.level(), record.args())).into_owned();
+        let line = format!("[{}] {}", record.level(), record.args());
         match &mut *held() {
-            None => output::tell(&line),
-            Some(hold) => hold.add(record.level(), line),
+            None => output::tell_log(&line, record.level().into()),
+            Some(hold) => hold.add(record.level(), sanitize::log_text(&line).into_owned()),
         }
     }
 

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use runnel::core::sanitize;
@@ -106,6 +106,15 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 pub fn tell(text: &str) {
     // Nobody to tell is no reason to end.
     let _ = writeln!(io::stderr().lock(), "{}", sanitize::log_text(text));
+}
+
+/// The same for a line of the log, in the colour of its level on a terminal.
+pub fn tell_log(line: &str, level: Level) {
+    let line = sanitize::log_text(line).into_owned();
+    let coloured = std::env::var_os("NO_COLOR").is_none() && io::stderr().is_terminal();
+    let line = if coloured { level.painted(line) } else { line };
+    // As for tell.
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 /// Prints on standard output what comes from this program alone, such as help.

@@ -13,7 +13,7 @@ use runnel_io::{Reactor, clock};
 use runnel_ros1::rpc::Uri;
 
 use crate::driver::Driver;
-use crate::environment::{Graphs, Settings, default_master};
+use crate::environment::{GRAPHS_VARIABLE, Graphs, Settings, chosen_graphs, default_master};
 use crate::error::Error;
 use crate::executor::Executor;
 use crate::ipc::Pool;
@@ -26,6 +26,7 @@ use crate::shared::{GLANCE, Shared};
 use crate::simulation::Simulation;
 use crate::sync::{Class, Mutex};
 use crate::turning::Turning;
+use crate::variables::variable;
 
 /// Bytes of shared memory that long messages may take, and those that one other process may hold of them.
 const SHARED_MEMORY: [usize; 2] = [256 << 20, 64 << 20];
@@ -74,6 +75,27 @@ impl Default for ContextOptions {
 }
 
 impl ContextOptions {
+    /// The default, in the graphs that the user chooses: by one of the arguments `--ros1`, `--ros2` and `--both`, or by the variable
+    /// `RUNNEL_GRAPHS`, which holds one of `ros1`, `ros2` and `both`. The argument wins, and [`Context::arguments`] does not have
+    /// it. Without either it is ROS 1.
+    ///
+    /// ```no_run
+    /// # use runnel::{Context, ContextOptions};
+    /// # fn main() -> Result<(), runnel::Error> {
+    /// let context = Context::with_options(ContextOptions::from_args()?)?;     // hello --ros2
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When the variable names no graphs.
+    pub fn from_args() -> Result<Self, Error> {
+        let mut options = Self::default();
+        let arguments = std::mem::take(&mut options.arguments);
+        let (graphs, rest) = chosen_graphs(arguments, variable(GRAPHS_VARIABLE).as_deref())?;
+        Ok(Self { arguments: rest, graphs: graphs.unwrap_or_default(), ..options })
+    }
+
     /// Command-line arguments, without the program's name: remappings and the like are taken from them.
     #[must_use]
     pub fn arguments(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {

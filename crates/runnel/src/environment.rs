@@ -1,11 +1,13 @@
 //! What the environment and the command line say about where a process stands in the ROS graph.
 
+mod graph_choice;
+mod params_file;
 mod ros2;
 
 use std::env;
 use std::net::{IpAddr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Once};
 
 use runnel_core::local_peer::LocalIdentity;
 use runnel_core::names::Arguments;
@@ -19,6 +21,8 @@ use crate::error::Error;
 use crate::log_output::console;
 use crate::receive_budget::ReceiveLimits;
 use crate::variables::variable;
+pub(crate) use graph_choice::{VARIABLE as GRAPHS_VARIABLE, chosen as chosen_graphs};
+pub(crate) use params_file::{FileParams, FileValue};
 pub use ros2::Range;
 pub(crate) use ros2::{Ipv6, Ros2Settings};
 
@@ -51,6 +55,8 @@ pub(crate) struct Settings {
     pub(crate) ipc: Option<IpcSettings>,
     /// What incomplete messages of ROS 1 may cost.
     pub(crate) receive: ReceiveLimits,
+    /// Parameters of files that the arguments name.
+    pub(crate) params: FileParams,
 }
 
 /// Where a process stands in the ROS 1 graph.
@@ -84,7 +90,8 @@ impl Settings {
         let namespace = arguments.namespace.clone().or_else(|| variable("ROS_NAMESPACE")).unwrap_or_default();
         let ros1 = (graphs != Graphs::Ros2).then(|| Ros1Settings::read(arguments, family)).transpose()?;
         let ros2 = (graphs != Graphs::Ros1).then(|| Ros2Settings::read(arguments)).transpose()?;
-        Ok(Self { ros1, ros2, family, namespace, ipc: ipc()?, receive: ReceiveLimits::read()? })
+        let params = FileParams::read(&arguments.params_files)?;
+        Ok(Self { ros1, ros2, family, namespace, ipc: ipc()?, receive: ReceiveLimits::read()?, params })
     }
 
     /// The graphs that nodes are in.
@@ -101,7 +108,11 @@ impl Ros1Settings {
     fn read(arguments: &Arguments, family: Family) -> Result<Self, Error> {
         let master = master_uri(arguments)?;
         let host = match stated_host(arguments) {
-            Some((variable, host)) => checked(variable, host)?,
+            Some((variable, host)) => {
+                let host = checked(variable, host)?;
+                warn_of_foreign_host(variable, &host);
+                host
+            }
             None if is_loopback(&master.endpoint.host) => master.endpoint.host.clone(),
             None => own_address(&master, family).map_or_else(host::name, |address| address.to_string()),
         };
@@ -180,6 +191,31 @@ fn checked(variable: &'static str, host: String) -> Result<String, Error> {
     }
 }
 
+/// Warns once in a process if the host that is told to others is no address of this host. Names are not looked up, which may
+/// take long.
+fn warn_of_foreign_host(variable: &'static str, host: &str) {
+    static WARNED: Once = Once::new();
+    if let Some(why) = foreign_host(variable, host) {
+        WARNED.call_once(|| {
+            console::warning!(
+                "{variable}: {why}: others could not reach nodes started here. Try: correct or unset it"
+            );
+        });
+    }
+}
+
+/// Why others cannot reach this process by the host that is told to them, as far as that is known without looking up a name.
+fn foreign_host(variable: &str, host: &str) -> Option<String> {
+    match host.parse::<IpAddr>() {
+        Ok(address) => {
+            let is_own = UdpSocket::bind((address, 0)).is_ok();
+            (!is_own).then(|| format!("{host} is no address of this host"))
+        }
+        Err(_) if ["ROS_IP", "__ip"].contains(&variable) => Some(format!("{host} is no IP address")),
+        Err(_) => None,
+    }
+}
+
 /// Loopback for a host that is that, and otherwise all addresses: of its family if it is an address, or else of the one
 /// that is asked for.
 fn address_to_bind(host: &str, family: Family) -> IpAddr {
@@ -221,5 +257,15 @@ mod tests {
         ] {
             assert_eq!(address_to_bind(host, family).to_string(), bind, "{host} {family:?}");
         }
+    }
+
+    #[test]
+    fn host_that_is_not_this_one_is_known() {
+        let why = |variable, host| foreign_host(variable, host);
+        assert_eq!(why("ROS_IP", "127.0.0.1"), None);
+        assert_eq!(why("ROS_IP", "192.0.2.7").as_deref(), Some("192.0.2.7 is no address of this host"));
+        assert_eq!(why("ROS_HOSTNAME", "192.0.2.7").as_deref(), Some("192.0.2.7 is no address of this host"));
+        assert_eq!(why("ROS_IP", "nonsense").as_deref(), Some("nonsense is no IP address"));
+        assert_eq!(why("ROS_HOSTNAME", "robot"), None);
     }
 }

@@ -132,12 +132,19 @@ pub enum Error {
         /// What.
         what: String,
     },
-    /// What the master is asked for cannot be had, since it does not answer. The context goes on in ROS 2 meanwhile.
+    /// The master does not answer, which this needs. The context goes on in ROS 2 meanwhile.
     NoMaster {
-        /// What.
+        /// What needs it, such as `parameter /rate` or `action /count`.
         what: String,
+        /// Where the master should answer.
+        uri: String,
         /// Why the master does not answer.
         why: Box<CallError>,
+    },
+    /// The context has a node of this name already, for which the master would stop the first of the two.
+    NodeExists {
+        /// The full name.
+        name: String,
     },
     /// The context is shutting down.
     ShuttingDown,
@@ -180,17 +187,21 @@ impl fmt::Display for Error {
             Self::Action { action, why } => write!(f, "action {action}: {why}"),
             Self::Call(error) => error.fmt(f),
             Self::NotInGraph { what } => write!(f, "{what} is in none of the graphs that this context is in"),
+            Self::Ros1Only { what } if what.starts_with("parameter ") => write!(
+                f,
+                "{what}: only ROS 1 has parameters that nodes share or set; in ROS 2 a node reads its own, such as rate or ~rate, which \
+                 arguments give it. Try: Graphs::Both with a master"
+            ),
             Self::Ros1Only { what } => write!(
                 f,
-                "{what}: services, actions and shared parameters are in ROS 1 alone so far, and this context is in ROS 2 alone \
-                 (Graphs::Ros2); Graphs::Both with a master has them"
+                "{what}: only ROS 1 has services and actions yet, and this context is only in ROS 2 (Graphs::Ros2). Try: \
+                 Graphs::Both with a master"
             ),
-            Self::NoMaster { what, why } => {
-                write!(
-                    f,
-                    "{what} is the master's to tell, which does not answer, and ROS 2 alone goes on: {why}"
-                )
-            }
+            Self::NoMaster { what, uri, why } => write!(f, "{what}: no master answers at {uri}: {why}"),
+            Self::NodeExists { name } => write!(
+                f,
+                "node {name}: this context has a node of that name, and a ROS 1 master lets only the newest live. Try: another name"
+            ),
             Self::ShuttingDown => f.write_str("the context is shutting down"),
         }
     }

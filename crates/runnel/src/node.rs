@@ -141,7 +141,12 @@ impl NodeInner {
         let is_in_ros2 = shared.settings.ros2.is_some();
         let origin = (ros1.is_some() && is_in_ros2).then(random_origin).transpose()?;
         let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name, origin)).transpose()?;
-        let key = shared.turning.driver().add_node(full_name.clone(), ros1, is_in_ros2, origin)?;
+        let mut driver = shared.turning.driver();
+        if ros1.is_some() && driver.nodes.has(&full_name) {
+            return Err(Error::NodeExists { name: full_name });
+        }
+        let key = driver.add_node(full_name.clone(), ros1, is_in_ros2, origin)?;
+        drop(driver);
         let publishers = Mutex::new(Class::NodePublishers, Publishers::default());
         let (name, logger) = (name.to_owned(), Logger::root(&log));
         Ok(Self { context, key, namespace, name, full_name, logger, remapping, publishers })

@@ -13,8 +13,8 @@ impl Context {
     /// give are set before this returns, for which it waits for the master, 10 s at most for each.
     ///
     /// # Errors
-    /// When the name is not valid, sockets cannot be opened, the master refuses a parameter, or an argument names a log level
-    /// that there is none of.
+    /// When the name is not valid, the context has a node of that name in ROS 1 already ([`Error::NodeExists`]), sockets cannot be
+    /// opened, the master refuses a parameter, or an argument names a log level that there is none of.
     pub fn create_node(&self, name: &str) -> Result<Node, Error> {
         let absolute = name.starts_with('/');
         let (argument_namespace, name) = self.shared.arguments.node(name)?;

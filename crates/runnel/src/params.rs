@@ -12,7 +12,7 @@ use runnel_ros1::xmlrpc::Value;
 
 use crate::calls::ParamValue;
 use crate::data::WatchCore;
-use crate::environment::Graphs;
+use crate::environment::{FileValue, Graphs};
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
 use crate::ready::When;
@@ -74,15 +74,16 @@ impl<T: FromParam> FromParam for Vec<T> {
 impl Node {
     /// The value of a parameter; `None` if it has none. `~name` is below the node's own name.
     ///
-    /// In ROS 2 alone, where there is no master, the node's own parameters have the values that its arguments give them:
-    /// `-p rate:=5` or `_rate:=5` that of `~rate`. So have those that are given to a node in both graphs while no master answers.
+    /// A node that is only in ROS 2 has its own parameters and no others, as in rclcpp: `rate` and `~rate` are the same there, and
+    /// a name may have points, `limits.speed`. They have the values that the arguments give them: `-p rate:=5`, `_rate:=5`, or a
+    /// file (`--params-file`). In both graphs the values that arguments give count while no master answers.
     ///
     /// # Errors
     /// When the name is not valid, the master does not answer ([`Error::NoMaster`] if the node is in both graphs), or the
-    /// value is of another kind ([`Error::Parameter`]); in ROS 2 alone, when it is none of the node's own
+    /// value is of another kind ([`Error::Parameter`]); in ROS 2, when the name is absolute and not below the node's own
     /// ([`Error::Ros1Only`]).
     pub fn get_param<T: FromParam>(&self, name: &str) -> Result<Option<T>, Error> {
-        let key = self.resolve(name)?;
+        let key = self.param_key(name)?;
         let Some((value, in_master)) = self.value_at(&key)? else { return Ok(None) };
         match T::from_param(&value) {
             Some(value) => Ok(Some(value)),
@@ -93,12 +94,20 @@ impl Node {
         }
     }
 
-    /// The value of a parameter, or `default` if it has none.
+    /// The value of a parameter, or `default` if it has none. A node in both graphs gets the default also while no master answers,
+    /// which is logged as a warning.
     ///
     /// # Errors
-    /// As [`Node::get_param`].
+    /// As [`Node::get_param`], but for [`Error::NoMaster`].
     pub fn param<T: FromParam>(&self, name: &str, default: T) -> Result<T, Error> {
-        Ok(self.get_param(name)?.unwrap_or(default))
+        match self.get_param(name) {
+            Err(Error::NoMaster { what, uri, .. }) => {
+                let advice = format_args!("{what}: no master answers at {uri}; using the default");
+                self.inner.log().say(log::Level::Warn, advice);
+                Ok(default)
+            }
+            value => Ok(value?.unwrap_or(default)),
+        }
     }
 
     /// Sets a parameter, or all below a name with a [`ParamValue::Struct`].
@@ -107,6 +116,7 @@ impl Node {
     /// When the name is not valid, or the master refuses or does not answer; [`Error::Ros1Only`] in ROS 2 alone.
     pub fn set_param(&self, name: &str, value: impl Into<ParamValue>) -> Result<(), Error> {
         let key = self.resolve(name)?;
+        self.inner.needs_ros1(format_args!("parameter {key}"))?;
         self.tell_master("setParam", &[key.into(), value.into()])
     }
 
@@ -115,7 +125,7 @@ impl Node {
     /// # Errors
     /// When the name is not valid, or as [`Node::get_param`].
     pub fn has_param(&self, name: &str) -> Result<bool, Error> {
-        let key = self.resolve(name)?;
+        let key = self.param_key(name)?;
         if !self.inner.is_in_ros1() {
             return Ok(self.inner.given_param(&key)?.is_some());
         }
@@ -130,7 +140,9 @@ impl Node {
     /// # Errors
     /// As [`Node::set_param`].
     pub fn delete_param(&self, name: &str) -> Result<bool, Error> {
-        Ok(self.ask_master("deleteParam", &[self.resolve(name)?.into()])?.0)
+        let key = self.resolve(name)?;
+        self.inner.needs_ros1(format_args!("parameter {key}"))?;
+        Ok(self.ask_master("deleteParam", &[key.into()])?.0)
     }
 
     /// The full name of the nearest parameter of this name: in the node's own namespace, then in those around it.
@@ -138,6 +150,7 @@ impl Node {
     /// # Errors
     /// When the master does not answer; [`Error::Ros1Only`] in ROS 2 alone.
     pub fn search_param(&self, name: &str) -> Result<Option<String>, Error> {
+        self.inner.needs_ros1(format_args!("parameter {name}"))?;
         let (found, value) = self.ask_master("searchParam", &[name.into()])?;
         Ok(value.as_str().filter(|_| found).map(str::to_owned))
     }
@@ -176,6 +189,16 @@ impl Node {
         Ok(watch)
     }
 
+    /// The absolute name of a parameter. In ROS 2 a relative name is the node's own, and points divide it.
+    fn param_key(&self, name: &str) -> Result<String, Error> {
+        if self.inner.is_in_ros1() || name.starts_with('/') {
+            return self.resolve(name);
+        }
+        let own = name.strip_prefix('~').unwrap_or(name).replace('.', "/");
+        let below = names::resolve(&self.inner.namespace, &self.inner.name, &format!("~{own}"))?;
+        Ok(below)
+    }
+
     /// The value under an absolute name, and whether it is the master's.
     fn value_at(&self, key: &str) -> Result<Option<(ParamValue, bool)>, Error> {
         if !self.inner.is_in_ros1() {
@@ -211,7 +234,9 @@ impl Node {
         let params = [&[Value::from(self.full_name())], params].concat();
         let no_master = |error| match error {
             Error::Call(why) if self.context().graphs() == Graphs::Both => {
-                Error::NoMaster { what: format!("what {method} asks for"), why: Box::new(why) }
+                let name = params.get(1).and_then(Value::as_str);
+                let what = name.map_or_else(|| method.to_owned(), |name| format!("parameter {name}"));
+                Error::NoMaster { what, uri: self.context().master_uri().to_string(), why: Box::new(why) }
             }
             error => error,
         };
@@ -229,26 +254,30 @@ impl NodeInner {
             return Ok(());
         }
         // Of two of one name the last counts.
-        let params = self.context.shared.arguments.params_of(&self.name);
-        let given: HashMap<String, String> =
-            params.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let given: HashMap<String, ParamValue> = self.given_params().collect();
         for (name, value) in given {
             let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
-            let value = given_value(&value);
             self.engine(&mut self.driver(), |node, now| node.set_parameter(now, &key, value))?;
             self.wait_registered(Role::Parameter, &key)?;
         }
         Ok(())
     }
 
-    /// What the arguments give the node of an absolute name; of two of one name the last counts. Where ROS 1 has a slash
-    /// within a name, ROS 2 has a point.
+    /// The value that files or arguments give the parameter of this absolute name; of two of one name the last counts.
     fn given_param(&self, key: &str) -> Result<Option<ParamValue>, Error> {
         let below = key.strip_prefix(self.full_name()).and_then(|below| below.strip_prefix('/'));
         let own = below.ok_or_else(|| Error::Ros1Only { what: format!("parameter {key}") })?;
-        let given = self.context.shared.arguments.params_of(&self.name);
-        let last = given.filter(|(name, _)| name.replace('.', "/") == own).last();
-        Ok(last.map(|(_, value)| given_value(value)))
+        let last = self.given_params().filter(|(name, _)| name == own).last();
+        Ok(last.map(|(_, value)| value))
+    }
+
+    /// What files and arguments give this node, arguments after files. Where ROS 1 has a slash within a name, ROS 2 has a point.
+    fn given_params(&self) -> impl Iterator<Item = (String, ParamValue)> {
+        let shared = &self.context.shared;
+        let of_files = shared.settings.params.of(self.full_name());
+        let of_files = of_files.map(|(name, value)| (name.replace('.', "/"), file_value(value)));
+        let of_arguments = shared.arguments.params_of(&self.name);
+        of_files.chain(of_arguments.map(|(name, value)| (name.replace('.', "/"), given_value(value))))
     }
 
     /// Hears from now on whether time is simulated; returns when the master has told, or cannot.
@@ -273,9 +302,8 @@ impl NodeInner {
 
     /// Whether the arguments give the node ROS 2's parameter that says so.
     fn is_given_sim_time(&self) -> bool {
-        let given = self.context.shared.arguments.params_of(&self.name);
-        let last = given.filter(|(name, _)| *name == USE_SIM_TIME_ROS2).last();
-        last.is_some_and(|(_, value)| given_value(value) == ParamValue::Bool(true))
+        let last = self.given_params().filter(|(name, _)| name == USE_SIM_TIME_ROS2).last();
+        last.is_some_and(|(_, value)| value == ParamValue::Bool(true))
     }
 
     /// Adds a watch; true if it is the first of its key, so that the master tells it the present value.
@@ -312,6 +340,15 @@ fn given_value(text: &str) -> ParamValue {
         ("true" | "True" | "TRUE", _) => true.into(),
         ("false" | "False" | "FALSE", _) => false.into(),
         _ => text.into(),
+    }
+}
+
+/// The value that a file gives a parameter.
+fn file_value(value: &FileValue) -> ParamValue {
+    match value {
+        FileValue::Plain(text) => given_value(text),
+        FileValue::Text(text) => text.as_str().into(),
+        FileValue::List(items) => Value::Array(items.iter().map(file_value).collect()),
     }
 }
 

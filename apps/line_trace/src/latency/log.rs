@@ -88,6 +88,15 @@ impl Log {
         }
     }
 
+    /// Keeps so many of the newest records of each topic, and some more until there are many of these.
+    pub fn keep_newest(&mut self, most: usize) {
+        for topic in self.topics.iter_mut().filter(|topic| topic.records.len() > most + most / 8) {
+            let left_out = topic.records.len() - most;
+            topic.records.drain(..left_out);
+            topic.overwritten = topic.overwritten.saturating_add(left_out as u64);
+        }
+    }
+
     /// Writes the log as text.
     ///
     /// # Errors
@@ -285,5 +294,17 @@ mod tests {
         for end in 0..text.len() {
             let _ = Log::read(&text.as_bytes()[..end]);
         }
+    }
+
+    #[test]
+    fn newest_records_are_kept_and_the_others_counted() {
+        let mut log = log();
+        let before = log.topics[0].clone();
+        log.keep_newest(before.records.len());
+        assert_eq!(log.topics[0], before);
+        log.keep_newest(1);
+        let left_out = before.records.len() as u64 - 1;
+        assert_eq!(log.topics[0].overwritten, before.overwritten + left_out);
+        assert_eq!(log.topics[0].records, before.records[before.records.len() - 1..]);
     }
 }

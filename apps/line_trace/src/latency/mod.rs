@@ -2,8 +2,8 @@
 //!
 //! Each process records, for every topic, the moment of the n-th message on `CLOCK_MONOTONIC`, which all processes
 //! of one host share, and a digest of the message's bytes ([`Recorder`]). At its end it writes the records down
-//! ([`Log::write`]); whoever has the logs of both processes joins them message by message ([`join()`]), makes the
-//! usual statistics ([`Statistics`]) and prints them beside the published figures ([`table()`]).
+//! ([`Log::write`]); the reader of both logs joins them message by message ([`join()`]), makes the
+//! usual statistics ([`Statistics`]) and prints them ([`table()`]).
 
 mod join;
 mod log;
@@ -16,4 +16,4 @@ pub use log::{Log, LogError, TopicLog};
 pub use recorder::{Direction, Record, Recorder, TopicId, digest};
 pub use statistics::Statistics;
 pub(crate) use statistics::at_rank;
-pub use table::{PUBLISHED, Published, Row, table};
+pub use table::{PUBLISHED, PUBLISHED_TOPIC, Published, Row, table};

@@ -1,4 +1,4 @@
-//! The table for the terminal: measured latencies beside the published ones.
+//! The table of measured latencies for the terminal.
 
 use super::join::Joined;
 use super::statistics::Statistics;
@@ -35,19 +35,15 @@ pub struct Row {
 }
 
 /// The topic that [`PUBLISHED`] is of.
-const PUBLISHED_TOPIC: &str = "/light_sensors";
+pub const PUBLISHED_TOPIC: &str = "/light_sensors";
 
-/// The table of these rows for `topic`, with the [`PUBLISHED`] averages below if they are of it; lines of at most 80
-/// columns.
+/// The table of these rows for `topic`, the median first; lines of at most 80 columns.
 pub fn table(topic: &str, rows: &[Row]) -> String {
     let mut text = format!("One-way latency of {}, microseconds\n", cut(topic, 45));
-    let heads = ["average", "min", "median", "p99", "max", "std dev"].map(str::to_owned);
+    let heads = ["median", "p99", "min", "max", "average", "std dev"].map(str::to_owned);
     push_line(&mut text, "", &heads);
     for row in rows {
         push_line(&mut text, &row.label, &figures(&row.joined));
-    }
-    if topic == PUBLISHED_TOPIC {
-        push_published(&mut text);
     }
     for row in rows {
         push_counts(&mut text, row);
@@ -55,16 +51,9 @@ pub fn table(topic: &str, rows: &[Row]) -> String {
     text
 }
 
-fn push_published(text: &mut String) {
-    text.push_str("published in a 2024 thesis on mROS 2, other computers:\n");
-    for Published { label, average } in PUBLISHED {
-        push_line(text, label, &[figure(average), dash(), dash(), dash(), dash(), dash()]);
-    }
-}
-
 fn figures(joined: &Joined) -> [String; 6] {
     match Statistics::of(&joined.latencies_ns) {
-        Some(of) => [of.average, of.min, of.median, of.p99, of.max, of.deviation].map(figure),
+        Some(of) => [of.median, of.p99, of.min, of.max, of.average, of.deviation].map(figure),
         None => std::array::from_fn(|_| dash()),
     }
 }
@@ -112,22 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn measured_and_published_figures_stand_in_one_table() {
+    fn median_comes_first_and_only_measured_figures_are_shown() {
         let text = table("/light_sensors", &[row("Runnel, ROS 2", vec![10_000, 20_000, 60_000])]);
-        let line = |start: &str| {
-            let found = text.lines().find(|line| line.starts_with(start)).unwrap();
-            found[LABEL..].split_whitespace().collect::<Vec<_>>()
-        };
-        assert_eq!(line("Runnel, ROS 2  "), ["30.0", "10.0", "20.0", "60.0", "60.0", "21.6"]);
-        assert_eq!(line("mROS 2-POSIX"), ["657.0", "-", "-", "-", "-", "-"]);
-        assert_eq!(line("mROS 2-Wasm"), ["2102", "-", "-", "-", "-", "-"]);
-        assert_eq!(line("ROS 2")[0], "733.0");
-        assert!(text.contains("Runnel, ROS 2: 3 messages, 2 lost, 1 unmatched\n"), "{text}");
-    }
-
-    #[test]
-    fn published_figures_stand_only_beside_those_of_the_same_topic() {
-        assert!(!table("/cmd_vel", &[row("a", vec![1])]).contains("published"));
+        let line = |number: usize| text.lines().nth(number).unwrap()[LABEL..].split_whitespace();
+        assert_eq!(line(1).collect::<Vec<_>>()[..5], ["median", "p99", "min", "max", "average"]);
+        assert_eq!(line(2).collect::<Vec<_>>(), ["20.0", "60.0", "10.0", "60.0", "30.0", "21.6"]);
+        assert_eq!(text.lines().nth(3), Some("Runnel, ROS 2: 3 messages, 2 lost, 1 unmatched"));
+        assert_eq!(text.lines().count(), 4, "{text}");
     }
 
     #[test]
@@ -135,7 +115,7 @@ mod tests {
         let text = table("/leds", &[row("a", vec![1_234_567; 2])]);
         let ends = |line: &str, word: &str| line.find(word).unwrap() + word.len();
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(ends(lines[1], "average"), ends(lines[2], "1235"));
+        assert_eq!(ends(lines[1], "median"), ends(lines[2], "1235"));
         assert_eq!(ends(lines[1], "std dev"), lines[2].len());
     }
 

@@ -2,9 +2,11 @@
 
 use super::alone;
 use super::complaints::Complaints;
+use super::priority::Priority;
 use super::records::Records;
 use super::{
-    BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, ODOM, Recording, SWITCHES, if_in_graph, lock,
+    BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, MOTOR_POWER, ODOM, Recording, SWITCHES, TF, TRACER,
+    if_in_graph, lock,
 };
 use crate::body::Body;
 use crate::geometry::Pose;
@@ -12,12 +14,15 @@ use crate::latency::{Direction, Log, TopicId};
 use crate::signals::{LightSensors, Switches, Velocity};
 use runnel::core::time::Instant;
 use runnel::io::clock;
-use runnel::msgs::geometry_msgs::Twist;
+use runnel::msgs::geometry_msgs::{Transform, TransformStamped, Twist, Vector3};
 use runnel::msgs::nav_msgs::Odometry;
 use runnel::msgs::raspimouse_msgs;
 use runnel::msgs::std_msgs::{Header, Int16};
 use runnel::msgs::std_srvs::{SetBool, SetBoolResponse};
-use runnel::{Context, Error, Graphs, Node, Publisher, QoS, ServiceServer, Subscription, Time, Timer};
+use runnel::msgs::tf2_msgs::TFMessage;
+use runnel::{
+    Borrowed, Context, Error, Graphs, Node, Publisher, QoS, ServiceServer, Subscription, Time, Timer,
+};
 use std::convert::Infallible;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -27,14 +32,19 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_nanos(16_666_667);
 /// Ticks between two messages of `switches`: the driver of the real robot takes milliseconds to read them.
 const SWITCHES_EVERY: u32 = 6;
-/// Ticks between two messages of `odom`.
+/// Ticks between two messages of `odom` and of `tf`.
 const ODOM_EVERY: u32 = 3;
+/// In ROS 2, where no service switches the motors, they lose power when the robot has been told to stand for this long.
+const POWER_OFF: Duration = Duration::from_secs(1);
 
 /// The robot as a node. It lives while the context spins, by the monotonic clock.
 ///
 /// A simulated robot's person begins as soon as a tracer shows its lamps and listens to the switches. The motors get power
-/// by the service `motor_power`; in ROS 2, where there are no services yet, from the first command that drives unless somebody
-/// has switched them before.
+/// by the service `motor_power`; in ROS 2, where there are no services yet, from a command that drives, until the commands have
+/// said for a second to stand, unless somebody has switched them before.
+///
+/// A simulated robot obeys any other publisher of `cmd_vel` before the tracer, which gets the robot back when that publisher has
+/// been silent for half a second.
 pub struct ControlNode {
     node: Node,
     control: Arc<Mutex<Control>>,
@@ -51,7 +61,7 @@ impl ControlNode {
     pub fn new(context: &Context, body: impl Body + 'static, recording: Recording) -> Result<Self, Error> {
         let node = context.create_node("control")?;
         let control = Arc::new(Mutex::new(Control::new(&node, Box::new(body), recording)?));
-        let commands = subscribe(&node, CMD_VEL, &control, Control::handle_cmd_vel)?;
+        let commands = subscribe_to_commands(&node, &control)?;
         let subscriptions = [
             subscribe(&node, LEDS, &control, Control::handle_leds)?,
             subscribe(&node, BUZZER, &control, Control::handle_buzzer)?,
@@ -82,6 +92,17 @@ impl ControlNode {
     }
 }
 
+/// The commands, each with its publisher.
+fn subscribe_to_commands(node: &Node, control: &Arc<Mutex<Control>>) -> Result<Subscription, Error> {
+    let control = Arc::clone(control);
+    node.create_borrowing_subscription(CMD_VEL, DEPTH, move |message: Borrowed<Twist>| {
+        let now = clock::monotonic();
+        if let Ok(command) = message.view() {
+            lock(&control).handle_cmd_vel(now, message.publisher(), &command);
+        }
+    })
+}
+
 fn subscribe<M: runnel::core::Message>(
     node: &Node,
     topic: &str,
@@ -106,10 +127,16 @@ struct Control {
     lived: f64,
     complaints: Complaints,
     tracer_shows_lamps: bool,
-    /// A `cmd_vel` that drives has come.
+    /// A `cmd_vel` of the tracer that drives has come.
     driven: bool,
-    /// The motors get power by that, for want of services, unless they have been switched before.
+    /// The motors get power by commands that drive, for want of services, unless they have been switched before.
     is_powered_by_driving: bool,
+    /// Whether the motors have power, or shall have it again when the tracer gets the robot back.
+    motor_power: bool,
+    /// When the last command that drives came.
+    drove: Instant,
+    /// Whose commands a simulated robot obeys; `None` for a real one, which obeys all.
+    priority: Option<Priority>,
     outputs: Outputs,
     records: Records,
     sensors_sent: TopicId,
@@ -120,12 +147,18 @@ struct Outputs {
     light_sensors: Publisher<raspimouse_msgs::LightSensors>,
     switches: Publisher<raspimouse_msgs::Switches>,
     /// Of a robot that is seen from outside.
-    odom: Option<Publisher<Odometry>>,
+    odom: Option<(Publisher<Odometry>, Publisher<TFMessage>)>,
 }
 
 impl Control {
     fn new(node: &Node, body: Box<dyn Body>, recording: Recording) -> Result<Self, Error> {
-        let odom = body.seen().map(|_| node.create_publisher(ODOM, DEPTH)).transpose()?;
+        let is_simulated = body.seen().is_some();
+        let odom = if is_simulated {
+            Some((node.create_publisher(ODOM, DEPTH)?, node.create_publisher(TF, DEPTH)?))
+        } else {
+            None
+        };
+        let priority = is_simulated.then(|| node.resolve(TRACER).map(Priority::new)).transpose()?;
         let outputs = Outputs {
             light_sensors: node.create_publisher(LIGHT_SENSORS, DEPTH)?,
             switches: node.create_publisher(SWITCHES, DEPTH)?,
@@ -142,6 +175,9 @@ impl Control {
             tracer_shows_lamps: false,
             driven: false,
             is_powered_by_driving: false,
+            motor_power: false,
+            drove: clock::monotonic(),
+            priority,
             outputs,
             sensors_sent: records.topic(&node.resolve(LIGHT_SENSORS)?, Direction::Sent),
             cmd_vel_received: records.topic(&node.resolve(CMD_VEL)?, Direction::Received),
@@ -151,7 +187,9 @@ impl Control {
 
     /// Lets the robot catch up with the clock, and publishes what is due.
     fn tick(&mut self) {
-        self.advance_to(clock::monotonic());
+        let now = clock::monotonic();
+        self.advance_to(now);
+        self.switch_motors_for(now);
         if self.tracer_shows_lamps && self.outputs.switches.subscription_count() > 0 {
             self.body.attend();
         }
@@ -190,10 +228,12 @@ impl Control {
         if let Some(switches) = switches {
             self.outputs.switches.publish(raspimouse_msgs::Switches::from(switches))?;
         }
-        if let (Some(odom), Some((pose, velocity))) = (&self.outputs.odom, self.body.seen())
+        if let (Some((odom, tf)), Some((pose, velocity))) = (&self.outputs.odom, self.body.seen())
             && self.ticks.is_multiple_of(ODOM_EVERY)
         {
-            odom.publish(self.odometry(pose, velocity))?;
+            let odometry = self.odometry(pose, velocity);
+            tf.publish(transform(&odometry))?;
+            odom.publish(odometry)?;
         }
         Ok(())
     }
@@ -209,32 +249,76 @@ impl Control {
         odometry
     }
 
-    fn handle_cmd_vel(&mut self, now: Instant, message: &Twist) {
+    fn handle_cmd_vel(&mut self, now: Instant, publisher: &str, message: &Twist) {
         let velocity = Velocity::from(message);
-        // The ones before are all alike, and nobody could tell which of them came.
-        let begins = !self.driven && velocity != Velocity::default();
-        self.driven |= begins;
-        if self.driven {
-            self.records.received(self.cmd_vel_received, now, message);
-        }
+        let drives = velocity != Velocity::default();
         self.advance_to(now);
-        if begins && self.is_powered_by_driving {
-            let set = self.body.set_motor_power(true);
-            self.done(set);
+        let priority = self.priority.as_mut();
+        if let Some(priority) = priority.filter(|priority| !priority.is_tracer(publisher)) {
+            if priority.take_over(now) {
+                self.power_body(true);
+            }
+        } else {
+            self.record_command(now, drives, message);
+            if self.priority.as_ref().is_some_and(Priority::is_taken_over) {
+                return;
+            }
+            if drives && self.is_powered_by_driving {
+                self.drove = now;
+                if !self.motor_power {
+                    self.set_motor_power(true);
+                }
+            }
         }
         let set = self.body.set_velocity(velocity);
         self.done(set);
     }
 
+    /// Records a command of the tracer, from the first that drives: the ones before are all alike, and nobody could tell which
+    /// of them came.
+    fn record_command(&mut self, now: Instant, drives: bool, message: &Twist) {
+        self.driven |= drives;
+        if self.driven {
+            self.records.received(self.cmd_vel_received, now, message);
+        }
+    }
+
     fn handle_motor_power(&mut self, now: Instant, on: bool) -> SetBoolResponse {
         self.is_powered_by_driving = false;
         self.advance_to(now);
+        let refusal = self.set_motor_power(on);
+        let success = refusal.is_none();
+        SetBoolResponse {
+            success,
+            message: refusal.unwrap_or_else(|| if on { "ON" } else { "OFF" }.to_owned()),
+        }
+    }
+
+    /// Switches the motors for the tracer: now, or when it gets the robot back. Returns why that failed, if it did.
+    fn set_motor_power(&mut self, on: bool) -> Option<String> {
+        self.motor_power = on;
+        if self.priority.as_ref().is_some_and(Priority::is_taken_over) {
+            return None;
+        }
+        self.power_body(on)
+    }
+
+    fn power_body(&mut self, on: bool) -> Option<String> {
         let set = self.body.set_motor_power(on);
-        let message = match &set {
-            Ok(()) => if on { "ON" } else { "OFF" }.to_owned(),
-            Err(error) => error.to_string(),
-        };
-        SetBoolResponse { success: self.done(set).is_some(), message }
+        let why = set.as_ref().err().map(io::Error::to_string);
+        self.done(set);
+        why
+    }
+
+    /// Gives a robot back to the tracer that nobody else drives any more, and takes power from one that stands in ROS 2.
+    fn switch_motors_for(&mut self, now: Instant) {
+        let stands = self.is_powered_by_driving && now.since(self.drove) >= POWER_OFF;
+        if stands && self.motor_power {
+            self.set_motor_power(false);
+        }
+        if self.priority.as_mut().is_some_and(|priority| priority.release(now)) {
+            self.power_body(self.motor_power);
+        }
     }
 
     fn handle_leds(&mut self, now: Instant, message: &raspimouse_msgs::Leds) {
@@ -249,4 +333,16 @@ impl Control {
         let set = self.body.set_buzzer(message.data);
         self.done(set);
     }
+}
+
+/// The place of the robot that `odometry` tells, as a transform between its frames.
+fn transform(odometry: &Odometry) -> TFMessage {
+    let pose = &odometry.pose.pose;
+    let translation = Vector3 { x: pose.position.x, y: pose.position.y, z: pose.position.z };
+    let transform = TransformStamped {
+        header: odometry.header.clone(),
+        child_frame_id: odometry.child_frame_id.clone(),
+        transform: Transform { translation, rotation: pose.orientation },
+    };
+    TFMessage { transforms: vec![transform] }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  control ── light_sensors, switches ────► tracer
-//!     ▲  └──── odom (where it really is) ────┼──► watcher
+//!     ▲  └──── odom, tf (where it is) ───────┼──► watcher
 //!     └────── cmd_vel, leds, buzzer ─────────┘
 //! ```
 //! The tracer also calls the service `motor_power` of control. The names are relative, so that each robot can have a
@@ -15,6 +15,7 @@ mod alone;
 mod complaints;
 mod control;
 mod convert;
+mod priority;
 mod records;
 mod tracer;
 mod watcher;
@@ -50,6 +51,10 @@ pub const BUZZER: &str = "buzzer";
 pub const MOTOR_POWER: &str = "motor_power";
 /// Where a simulated robot is on the floor, `nav_msgs/Odometry`, 20 times a second: the truth, not an estimate.
 pub const ODOM: &str = "odom";
+/// The same as a transform from `odom` to `base_footprint`, `tf2_msgs/TFMessage`.
+pub const TF: &str = "/tf";
+/// The node whose `cmd_vel` gives way to that of all others.
+const TRACER: &str = "tracer";
 
 /// Messages that may wait at either end: more than a second's worth, so that a stall shows as latency and not as loss.
 const DEPTH: usize = 100;

@@ -1,6 +1,7 @@
 //! The watcher node: follows a drive without taking part in it.
 
-use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, ODOM, SWITCHES, lock};
+use super::priority::Priority;
+use super::{BUZZER, CMD_VEL, DEPTH, LEDS, LIGHT_SENSORS, ODOM, SWITCHES, TRACER, lock};
 use crate::course::Course;
 use crate::lap::Lap;
 use crate::progress::Progress;
@@ -9,7 +10,7 @@ use runnel::msgs::geometry_msgs::Twist;
 use runnel::msgs::nav_msgs::Odometry;
 use runnel::msgs::raspimouse_msgs::{Leds, LightSensors, Switches};
 use runnel::msgs::std_msgs::Int16;
-use runnel::{Context, Error, Node, Subscription};
+use runnel::{Borrowed, Context, Error, Node, Subscription};
 use std::sync::{Arc, Mutex};
 
 /// Follows a drive while the context spins.
@@ -41,9 +42,7 @@ impl WatcherNode {
             light_sensors: subscribe(&node, LIGHT_SENSORS, &progress, |progress, message: &LightSensors| {
                 progress.handle_light_sensors(message.into());
             })?,
-            cmd_vel: subscribe(&node, CMD_VEL, &progress, |progress, message: &Twist| {
-                progress.handle_command(message.into());
-            })?,
+            cmd_vel: subscribe_to_commands(&node, &progress)?,
             _others: [
                 subscribe(&node, SWITCHES, &progress, |progress, message: &Switches| {
                     progress.handle_switches(message.into());
@@ -78,6 +77,19 @@ impl WatcherNode {
     pub fn received(&self) -> Received {
         Received { light_sensors: self.light_sensors.received(), cmd_vel: self.cmd_vel.received() }
     }
+}
+
+fn subscribe_to_commands(node: &Node, progress: &Arc<Mutex<Progress>>) -> Result<Subscription, Error> {
+    let progress = Arc::clone(progress);
+    let priority = Priority::new(node.resolve(TRACER)?);
+    node.create_borrowing_subscription(CMD_VEL, DEPTH, move |message: Borrowed<Twist>| {
+        let publisher = message.publisher();
+        match message.view() {
+            Ok(command) if priority.is_tracer(publisher) => lock(&progress).handle_command((&command).into()),
+            Ok(_) => lock(&progress).handle_command_of(publisher),
+            Err(_) => {}
+        }
+    })
 }
 
 fn subscribe<M: Message>(

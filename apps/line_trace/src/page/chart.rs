@@ -44,6 +44,15 @@ impl Axis {
         (scaled(value) - scaled(self.from)) / (scaled(self.to) - scaled(self.from))
     }
 
+    /// The value that has this share.
+    pub fn at(&self, share: f64) -> f64 {
+        if self.logarithmic {
+            self.from * (self.to / self.from).powf(share)
+        } else {
+            self.from + share * (self.to - self.from)
+        }
+    }
+
     /// The values that are written beside it.
     fn ticks(&self) -> Vec<f64> {
         if self.logarithmic {
@@ -125,18 +134,6 @@ impl Chart {
         let width = (high - low).max(1.0);
         self.put(format_args!("<rect x=\"{low:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"20\"/>"));
         self.put(format_args!("<path class=\"middle\" d=\"M{middle:.1} {top:.1}V{bottom:.1}\"/></g>"));
-    }
-
-    /// Marks with their names, by turns below and above so that near ones can be read.
-    pub fn marks(&mut self, row: usize, mut marks: Vec<(f64, &str)>) {
-        marks.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let y = self.row(row as f64 + 0.5);
-        for (index, (value, name)) in marks.into_iter().enumerate() {
-            let x = self.across(value);
-            self.put(format_args!("<circle class=\"mark\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>"));
-            let beside = if index % 2 == 0 { 18.0 } else { -10.0 };
-            self.text((x, y + beside), "middle", "figure", name);
-        }
     }
 
     /// All of it, with what it shows for who does not see it.
@@ -221,6 +218,9 @@ mod tests {
         let axis = Axis::logarithmic(23.0, 4100.0);
         assert_eq!(axis.ticks(), [10.0, 100.0, 1000.0, 10_000.0]);
         assert!((axis.share(100.0) - 1.0 / 3.0).abs() < 1e-9);
+        assert!(
+            (axis.at(1.0 / 3.0) - 100.0).abs() < 1e-9 && (Axis::even(0.0, 8.0).at(0.5) - 4.0).abs() < 1e-9
+        );
         assert!(axis.share(0.0) < 0.0, "what is not positive is left of it");
     }
 

@@ -20,8 +20,6 @@ const ROW: f64 = 76.0;
 const AROUND_ROWS: f64 = 60.0;
 /// Bars of a histogram.
 const BARS: usize = 40;
-/// The greatest share of the messages that a histogram shows: the rest lies to the right of it.
-const SHOWN: f64 = 0.995;
 
 /// What is known of a drive.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +50,7 @@ pub fn html(drive: &Drive<'_>) -> String {
     add_path(&mut page, drive);
     add_latencies(&mut page, drive.latencies);
     add_memory(&mut page, drive.processes);
+    add_comparison(&mut page, drive.latencies);
     page.push_str("</body>\n</html>\n");
     page
 }
@@ -71,7 +70,7 @@ fn add_path(page: &mut String, drive: &Drive<'_>) {
             format!("{max:.1} mm"),
         ]
     });
-    table(page, "laps", ["lap", "time", "speed", "beside the line: mean", "max"], rows.collect(), Vec::new());
+    table(page, "laps", ["lap", "time", "speed", "beside the line: mean", "max"], rows.collect());
 }
 
 fn add_charts_along_the_line(page: &mut String, drive: &Drive<'_>) {
@@ -100,32 +99,25 @@ fn add_latencies(page: &mut String, latencies: &[(&'static str, Joined)]) {
         };
         [
             (*topic).to_owned(),
-            figure(|of| of.average),
-            figure(|of| of.max),
+            figure(|of| of.median),
+            figure(|of| of.p99),
             figure(|of| of.min),
-            figure(|of| of.deviation),
+            figure(|of| of.max),
+            figure(|of| of.average),
             joined.latencies_ns.len().to_string(),
             joined.missing.to_string(),
         ]
     });
-    let published = latency::PUBLISHED
-        .iter()
-        .map(|published| published_row(published.label, format!("{:.1}", published.average)));
-    let heads = ["microseconds", "average", "maximum", "minimum", "std dev", "messages", "lost"];
-    table(page, "latencies", heads, rows.collect(), published.collect());
+    let heads = ["microseconds", "median", "p99", "minimum", "maximum", "average", "messages", "lost"];
+    table(page, "latencies", heads, rows.collect());
 }
 
 fn add_latency_figures(page: &mut String, latencies: &[(&'static str, Joined)]) {
     let known: Vec<(&str, Sorted)> =
         latencies.iter().filter_map(|(topic, joined)| Some((*topic, Sorted::of(joined)?))).collect();
     if !known.is_empty() {
-        figure(
-            page,
-            "latency",
-            &boxes(&known),
-            "Boxes hold the middle half of the messages, whiskers 98 of 100; the dots are the averages that a 2024 thesis \
-             on mROS 2 published of <code>/light_sensors</code> on its computers.",
-        );
+        let caption = "Boxes hold the middle half of the messages, whiskers 98 of 100.";
+        figure(page, "latency", &boxes(&known), caption);
     }
     for (topic, sorted) in &known {
         let drawn = histogram(sorted, &format!("how many messages of {topic} took how long"));
@@ -134,30 +126,35 @@ fn add_latency_figures(page: &mut String, latencies: &[(&'static str, Joined)]) 
     }
 }
 
-/// A row of a table of which one figure was published.
-fn published_row<const N: usize>(label: &str, figure: String) -> [String; N] {
-    let mut row = std::array::from_fn(|_| "-".to_owned());
-    row[0] = format!("{label}, published");
-    row[1] = figure;
-    row
-}
-
 fn add_memory(page: &mut String, processes: &[Process]) {
     page.push_str("<h2>Memory of the processes</h2>\n");
     let rows = processes.iter().map(|(name, memory)| {
         let [resident, shared, proportional, threads] = memory::figures(*memory);
         [name.clone(), resident, shared, proportional, threads]
     });
-    let published =
-        memory::PUBLISHED.iter().map(|(name, resident)| published_row(name, format!("{resident:.2} MB")));
     let [resident, shared, proportional, threads] = memory::HEADS;
-    table(
+    table(page, "memory", ["process", resident, shared, proportional, threads], rows.collect());
+}
+
+/// The published averages beside the average of the same topic in this drive.
+fn add_comparison(page: &mut String, latencies: &[(&'static str, Joined)]) {
+    let measured = latencies.iter().find(|(topic, _)| *topic == latency::PUBLISHED_TOPIC);
+    let Some(measured) = measured.and_then(|(_, joined)| Statistics::of(&joined.latencies_ns)) else {
+        return;
+    };
+    let _ = writeln!(
         page,
-        "memory",
-        ["process", resident, shared, proportional, threads],
-        rows.collect(),
-        published.collect(),
+        "<h2>Beside a published study</h2>\n<p>Average latency of <code>{}</code>, in this drive and in a 2024 thesis on \
+         mROS 2, which was measured on other computers. Memory is not compared here: each process of this drive is the \
+         whole command <code>runnel</code>, and the thesis measured single nodes.</p>",
+        latency::PUBLISHED_TOPIC
     );
+    let own = ["Runnel, this drive".to_owned(), format!("{:.1}", measured.average)];
+    let published = latency::PUBLISHED
+        .iter()
+        .map(|published| [format!("{}, published", published.label), format!("{:.1}", published.average)]);
+    let rows = [own].into_iter().chain(published).collect();
+    table(page, "published", ["microseconds", "average"], rows);
 }
 
 /// Latencies of a topic in microseconds, the least first; there is one at least.
@@ -178,10 +175,9 @@ impl Sorted {
 }
 
 fn boxes(known: &[(&str, Sorted)]) -> String {
-    let published = latency::PUBLISHED.map(|published| published.average);
     let least = known.iter().map(|(_, sorted)| sorted.at(0.01)).fold(f64::INFINITY, f64::min);
-    let most = known.iter().map(|(_, sorted)| sorted.at(0.99)).chain(published).fold(0.0, f64::max);
-    let names: Vec<&str> = known.iter().map(|(topic, _)| *topic).chain(["published averages"]).collect();
+    let most = known.iter().map(|(_, sorted)| sorted.at(0.99)).fold(0.0, f64::max);
+    let names: Vec<&str> = known.iter().map(|(topic, _)| *topic).collect();
     let height = ROW * names.len() as f64 + AROUND_ROWS;
     let mut chart = Chart::of_rows(height, (Axis::logarithmic(least, most), "microseconds"), &names);
     for (row, (topic, sorted)) in known.iter().enumerate() {
@@ -191,33 +187,22 @@ fn boxes(known: &[(&str, Sorted)]) -> String {
             format!("{topic}: p1 {least:.1}, p25 {low:.1}, p50 {middle:.1}, p75 {high:.1}, p99 {most:.1} us");
         chart.quartiles(row, values, &told);
     }
-    let marks = latency::PUBLISHED.iter().map(|published| (published.average, published.label));
-    chart.marks(known.len(), marks.collect());
-    chart.svg("latencies of the topics as boxes beside the published averages")
+    chart.svg("latencies of the topics as boxes")
 }
 
+/// Bars of equal ratio on a logarithmic axis, so that the many fast messages and the few slow ones are both seen.
 fn histogram(sorted: &Sorted, told: &str) -> String {
-    let end = sorted.at(SHOWN);
-    let width = (end / BARS as f64).max(0.01);
+    let axis = Axis::logarithmic(sorted.at(0.0), sorted.at(1.0));
     let mut counts = [0_u32; BARS];
     for latency in &sorted.0 {
-        if let Some(count) = counts.get_mut((latency / width) as usize) {
-            *count += 1;
-        }
+        let bar = (axis.share(*latency) * BARS as f64) as usize;
+        counts[bar.min(BARS - 1)] += 1;
     }
     let most = f64::from(counts.iter().copied().max().unwrap_or(1).max(1));
-    let mut chart = Chart::new(
-        TALL,
-        (Axis::exactly(0.0, width * BARS as f64), "microseconds"),
-        (Axis::even(0.0, most), "messages"),
-    );
+    let mut chart = Chart::new(TALL, (axis, "microseconds"), (Axis::even(0.0, most), "messages"));
     for (index, count) in counts.into_iter().enumerate().filter(|(_, count)| *count > 0) {
-        let from = index as f64 * width;
-        chart.bar(
-            (from, from + width),
-            f64::from(count),
-            &format!("{count} from {from:.1} to {:.1} us", from + width),
-        );
+        let [from, to] = [index, index + 1].map(|end| axis.at(end as f64 / BARS as f64));
+        chart.bar((from, to), f64::from(count), &format!("{count} from {from:.1} to {to:.1} us"));
     }
     chart.svg(told)
 }
@@ -227,21 +212,13 @@ fn figure(page: &mut String, id: &str, svg: &str, caption: &str) {
     let _ = writeln!(page, "<figure id=\"{id}\">\n{svg}<figcaption>{caption}</figcaption>\n</figure>");
 }
 
-fn table<const N: usize>(
-    page: &mut String,
-    id: &str,
-    heads: [&str; N],
-    rows: Vec<[String; N]>,
-    published: Vec<[String; N]>,
-) {
+fn table<const N: usize>(page: &mut String, id: &str, heads: [&str; N], rows: Vec<[String; N]>) {
     let _ = write!(page, "<div class=\"wide\"><table id=\"{id}\">\n<tr>");
     page.push_str(&heads.map(|head| format!("<th>{head}</th>")).concat());
     page.push_str("</tr>\n");
-    for (class, rows) in [("", rows), (" class=\"published\"", published)] {
-        for row in rows {
-            let cells = row.map(|cell| format!("<td>{}</td>", escaped(&cell))).concat();
-            let _ = writeln!(page, "<tr{class}>{cells}</tr>");
-        }
+    for row in rows {
+        let cells = row.map(|cell| format!("<td>{}</td>", escaped(&cell))).concat();
+        let _ = writeln!(page, "<tr>{cells}</tr>");
     }
     page.push_str("</table></div>\n");
 }
@@ -278,19 +255,33 @@ mod tests {
         for id in ["path", "speed", "deviation", "latency", "light_sensors"] {
             assert!(page.contains(&format!("<figure id=\"{id}\">")), "{id}");
         }
-        for id in ["laps", "latencies", "memory"] {
+        for id in ["laps", "latencies", "memory", "published"] {
             assert!(page.contains(&format!("<table id=\"{id}\">")), "{id}");
         }
         let curves = page.matches("class=\"lap\"").count();
         assert!((4..=8).contains(&curves), "two laps, two charts: {curves} curves");
-        assert!(page.contains("<td>250.0</td><td>499.0</td><td>1.0</td>"), "{page}");
+        assert!(
+            page.contains("<td>250.0</td><td>495.0</td><td>1.0</td><td>499.0</td><td>250.0</td>"),
+            "{page}"
+        );
         assert!(page.contains("<td>tracer</td><td>4.19 MB</td><td>1.05 MB</td><td>-</td><td>1</td>"));
         assert!(!page.contains("NaN") && !page.contains("inf"));
     }
 
     #[test]
+    fn slow_outlier_leaves_the_histogram_more_than_one_bar() {
+        let mut latencies: Vec<u64> = (50..150).map(|us| us * 1000).collect();
+        latencies.push(40_000_000);
+        let page = page("outlier", latencies);
+        let (_, from) = page.split_once("<figure id=\"light_sensors\">").unwrap();
+        let (figure, _) = from.split_once("</figure>").unwrap();
+        assert!(figure.matches("class=\"bar\"").count() >= 4, "{figure}");
+    }
+
+    #[test]
     fn a_drive_without_messages_has_no_figure_of_them() {
         let page = page("nothing", Vec::new());
+        assert!(!page.contains("id=\"published\""), "{page}");
         assert!(!page.contains("id=\"latency\"") && page.contains("<td>/light_sensors</td><td>-</td>"));
     }
 

@@ -99,7 +99,7 @@ fn a_lap_is_driven_and_reported_with_its_page() {
     let lines = demo.lines();
     let has = |parts: [&str; 2]| lines.iter().any(|line| parts.iter().all(|part| line.contains(part)));
     for parts in
-        [["lap 1:", " %, "], ["lap 1:", " mm (max)"], ["tracer ", " MB "], ["Path", "/line_trace.html"]]
+        [["lap 1:", " %, "], ["lap 1:", " mm (max)"], ["tracer ", " MB "], ["  open ", "/line_trace.html"]]
     {
         assert!(has(parts), "no line has {parts:?}: {}", demo.output());
     }
@@ -276,4 +276,113 @@ fn a_folder_that_is_none_is_refused_at_once() {
     let status = demo.wait_exit(within(20)).expect("it ends");
     assert_eq!(status.code(), Some(1));
     assert!(demo.output().contains("folder missing: "), "{}", demo.output());
+}
+
+/// The master of a demonstration, as its nodes are told.
+fn master_of(nodes: &[u32]) -> String {
+    let environment = fs::read(format!("/proc/{}/environ", nodes[0])).expect("a node runs");
+    let environment = String::from_utf8_lossy(&environment);
+    let uri = environment.split('\0').find_map(|variable| variable.strip_prefix("ROS_MASTER_URI="));
+    uri.expect("the node is told of its master").to_owned()
+}
+
+/// A command beside a demonstration.
+fn beside(master: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
+    command.args(arguments).arg("--ros1").env("ROS_MASTER_URI", master);
+    command
+}
+
+#[test]
+fn other_publisher_drives_the_robot_until_it_is_silent() {
+    let folder = Folder::new("teleop");
+    let mut demo = demo(&folder, &["--laps", "0"]);
+    let nodes = wait_for_mid_lap(&mut demo);
+    let master = master_of(&nodes);
+    let turn = ["topic", "pub", "-r", "20", "/cmd_vel", "geometry_msgs/Twist", "{angular: {z: 3}}"];
+    let mut teleop = Peer::spawn("teleop", beside(&master, &turn)).expect("it starts");
+    demo.wait_for_line(|line| line.starts_with("driven by /runnel_pub"), within(LAP)).expect("it is driven");
+    let transforms = beside(&master, &["topic", "echo", "/tf", "--once"]).output().expect("it starts").stdout;
+    let transforms = String::from_utf8_lossy(&transforms);
+    for part in ["frame_id: \"odom\"", "child_frame_id: \"base_footprint\""] {
+        assert!(transforms.contains(part), "{transforms}");
+    }
+    teleop.signal(Signal::INT).expect("it runs");
+    teleop.wait_exit(within(20)).expect("it ends");
+    demo.wait_for_line(|line| !line.starts_with("driven by"), within(LAP)).expect("the tracer has it again");
+    demo.wait_for_line(|line| line.starts_with("lap 1:"), within(LAP)).expect("it is set down on the line");
+    demo.signal(Signal::INT).expect("it runs");
+    assert!(demo.wait_exit(within(20)).expect("it ends").success(), "{}", demo.output());
+    assert!(demo.output().contains("no lap was finished"), "{}", demo.output());
+    assert_eq!(folder.files(), ["line_trace.html"]);
+}
+
+/// The demonstration on a terminal, which is interrupted when the robot has driven for a moment. What it showed, and the exit
+/// code in the last line.
+fn interrupted_on_terminal(folder: &Folder, terminal: &str) -> String {
+    let mut command = Command::new("script");
+    let line = format!(
+        "stty rows 30 cols 90; sh -c \"echo \\$\\$ > pid; exec {} demo\"; echo exit code $?",
+        env!("CARGO_BIN_EXE_runnel")
+    );
+    command.args(["-qec", &line, "/dev/null"]).current_dir(&folder.0).env("TERM", terminal);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let script = command.spawn().expect("script of util-linux");
+    let deadline = within(LAP);
+    let demo = loop {
+        let written = fs::read_to_string(folder.0.join("pid")).unwrap_or_default();
+        if let Ok(id) = written.trim().parse::<u32>()
+            && children(id).iter().filter(|node| node_of(**node).is_some()).count() == 2
+        {
+            break id;
+        }
+        assert!(Instant::now() < deadline, "no demonstration starts");
+        std::thread::yield_now();
+    };
+    let nodes: Vec<u32> = children(demo).into_iter().filter(|node| node_of(*node).is_some()).collect();
+    let master = master_of(&nodes);
+    let driven = ["topic", "echo", "/cmd_vel", "-n", "100", "--field", "linear.x"];
+    assert!(beside(&master, &driven).output().expect("it starts").status.success());
+    let demo = Pid::from_raw(i32::try_from(demo).expect("a process id")).expect("a process id");
+    kill_process(demo, Signal::INT).expect("the demonstration runs");
+    let output = script.wait_with_output().expect("it ends");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn interrupt_on_a_terminal_ends_the_drive_with_its_figures_and_page() {
+    let folder = Folder::new("ctrl-c");
+    let shown = interrupted_on_terminal(&folder, "xterm");
+    let (_, rest) = shown.split_once("\x1b[?1049h").unwrap_or_else(|| panic!("no screen: {shown}"));
+    let (drawn, after) = rest.split_once("\x1b[?1049l").unwrap_or_else(|| panic!("no end: {shown}"));
+    assert!(drawn.contains("topic echo /light_sensors") && drawn.contains("/cmd_vel"), "{drawn}");
+    for part in ["One-way latency of /light_sensors", "median", "Next:", "line_trace.html", "exit code 0"] {
+        assert!(after.contains(part), "{part}: {after}");
+    }
+    assert!(
+        !after.contains("published") && folder.files().contains(&"line_trace.html".to_owned()),
+        "{after}"
+    );
+}
+
+#[test]
+fn dumb_terminal_gets_lines() {
+    let folder = Folder::new("dumb");
+    let shown = interrupted_on_terminal(&folder, "dumb");
+    assert!(!shown.contains('\x1b') && shown.contains("exit code 0"), "{shown}");
+    assert!(shown.contains("traces a line.") && shown.contains("pressing switch 1"), "{shown}");
+}
+
+#[test]
+fn existing_bag_is_not_replaced() {
+    let folder = Folder::new("bag");
+    fs::write(folder.0.join("drive.bag"), "mine").expect("a file");
+    let mut refused = demo(&folder, &["--record", "drive.bag"]);
+    assert_eq!(refused.wait_exit(within(20)).expect("it ends").code(), Some(1));
+    assert!(refused.output().contains("drive.bag: the file exists"), "{}", refused.output());
+    assert_eq!(fs::read_to_string(folder.0.join("drive.bag")).expect("it is there"), "mine");
+    let mut refused = demo(&folder, &["--ros2", "--record", "other.bag"]);
+    assert_eq!(refused.wait_exit(within(20)).expect("it ends").code(), Some(2));
+    assert!(refused.output().contains("a bag of ROS 1 messages"), "{}", refused.output());
+    assert_eq!(folder.files(), ["drive.bag"]);
 }

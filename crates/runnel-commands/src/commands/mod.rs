@@ -24,6 +24,7 @@ mod param;
 mod ros1;
 mod service;
 mod topic;
+pub mod unknown;
 
 use std::path::PathBuf;
 
@@ -62,7 +63,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, or ended by Ctrl-C where a command runs until then, 1 it could not be done, 2 wrong usage.";
+const EXIT_CODES: &str = "Exit codes: 0 done, or ended by Ctrl-C where a command runs until then, 1 it could not be done, or no graph is there to list, 2 wrong usage.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {

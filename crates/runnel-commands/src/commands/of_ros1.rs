@@ -1,5 +1,6 @@
 //! Commands that serve ROS 1 alone so far, and what they say to people who are in ROS 2.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ const COMMANDS: [(&[&str], &str); 8] = [
     (&["action"], "actions of ROS 2 are not served yet"),
     (&["param"], "parameters of ROS 2 are not served yet"),
     (&["log"], "logs of ROS 2 are not served yet but by 'runnel topic echo /rosout'"),
-    (DOCTOR, "the doctor does not look at ROS 2 yet"),
+    (DOCTOR, "the doctor looks at both graphs, and at ROS 2 only for pairs that do not match"),
     (&["node", "ping"], "nodes of ROS 2 cannot be pinged"),
     (&["node", "kill"], "nodes of ROS 2 cannot be told to end"),
     (&["node", "cleanup"], "in ROS 2 there is no list to clean up"),
@@ -111,7 +112,7 @@ impl OfRos1 {
         let told = told || output::was_found();
         match result {
             Ok(()) if !told && output::was_empty() => {
-                self.tell_beside_master(session);
+                self.tell_beside_master(session, |_| true);
                 Ok(())
             }
             Err(CliError::Failed(why)) if !told => Err(CliError::Failed(self.explained(session, why))),
@@ -125,33 +126,51 @@ impl OfRos1 {
         session: &Session,
         command: impl FnOnce() -> Result<(), CliError>,
     ) -> (Result<(), CliError>, bool) {
+        let goes_on = AtomicBool::new(true);
         thread::scope(|scope| {
-            let look = scope.spawn(|| why_no_master(session).is_none() && self.tell_beside_master(session));
+            let look = scope.spawn(|| {
+                let is_waiting = |_: &Heard| goes_on.load(Ordering::Relaxed);
+                why_no_master(session).is_none() && self.tell_beside_master(session, is_waiting)
+            });
             let result = command();
+            goes_on.store(false, Ordering::Relaxed);
             (result, look.join().unwrap_or_default())
         })
     }
 
-    /// Tells of those who are in ROS 2; false if nobody is. Programs are not told, so nobody listens for them.
-    fn tell_beside_master(self, session: &Session) -> bool {
-        let heard = (!session.output.json).then(|| Heard::in_ros2(session)).flatten();
+    /// Notes that there are participants in ROS 2; false if there are none, or that is not wanted then. Programs are not told, so
+    /// nothing is listened to for them.
+    fn tell_beside_master(self, session: &Session, is_wanted: impl FnOnce(&Heard) -> bool) -> bool {
+        let heard = (!session.output.json).then(|| Heard::in_ros2(session, Duration::ZERO)).flatten();
         let Some(heard) = heard.filter(|heard| !heard.nobody() && !output::was_found()) else { return false };
-        session.output.note(&format!("{}: ROS 1 alone is looked at ({})", self.not_served, heard.text()));
+        if !is_wanted(&heard) {
+            return false;
+        }
+        session.output.note(&format!("{}: only ROS 1 is looked at ({})", self.not_served, heard.text()));
         true
     }
 
-    /// What is said of a failure: that no master answers, and who is in ROS 2, if that is so.
+    /// The text of a failure: that no master answers, and which participants are in ROS 2, if that is why.
     fn explained(self, session: &Session, failure: String) -> String {
         let Some(why) = why_no_master(session) else {
-            self.tell_beside_master(session);
+            self.tell_beside_master(session, |heard| heard.is_named_in(&failure));
             return failure;
         };
-        match Heard::in_ros2(session) {
+        if !needs_master(session, &failure) {
+            return failure;
+        }
+        match Heard::in_ros2(session, Duration::ZERO) {
             None => failure,
             Some(heard) if heard.nobody() => format!("{why}, and {}", heard.text()),
             Some(heard) => format!("{} ({}), and {why}", self.not_served, heard.text()),
         }
     }
+}
+
+/// Whether a failure comes from a master that does not answer, and not from a file or a type.
+fn needs_master(session: &Session, failure: &str) -> bool {
+    let uri = session.master_uri().map(|uri| uri.to_string()).unwrap_or_default();
+    failure.contains("master") || failure.contains(&uri)
 }
 
 /// Why no master answers, if none does.

@@ -1,6 +1,7 @@
 //! `runnel ros1`
 
-use std::path::PathBuf;
+use std::env;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use serde_json::Value as Json;
@@ -22,7 +23,7 @@ pub enum Command {
 /// Make links to runnel by the names of these programs in a folder
 #[derive(Debug, clap::Args)]
 pub struct LinkArgs {
-    /// The folder, such as ~/.local/bin
+    /// The folder, which must exist, such as ~/.local/bin
     #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     folder: PathBuf,
 }
@@ -31,5 +32,17 @@ pub fn run(command: &Command, session: &Session) -> Result<(), CliError> {
     let Command::Link(args) = command;
     let links: Vec<String> =
         ros1::link(&args.folder)?.iter().map(|link| link.display().to_string()).collect();
+    if !is_in_path(&args.folder) {
+        let folder = args.folder.canonicalize().unwrap_or_else(|_| args.folder.clone());
+        let folder = folder.display();
+        session.output.note(&format!("{folder} is not in PATH. Try: export PATH={folder}:$PATH"));
+    }
     session.output.answer(|| lines(&links), || links.iter().map(String::as_str).collect::<Json>())
+}
+
+/// Whether a shell finds programs in this folder.
+fn is_in_path(folder: &Path) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let same = |other: PathBuf| other.canonicalize().ok() == folder.canonicalize().ok();
+    env::split_paths(&path).any(same)
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use runnel::core::names::DdsTopic;
 use runnel::{Context, DiscoveryRange, Graphs, Ros2Graph};
 
 use super::Listening;
@@ -63,30 +64,45 @@ impl Ear {
     }
 }
 
-/// Who is heard in ROS 2 by a command that serves ROS 1 alone.
+/// The ROS 2 graph as a command finds it that serves only ROS 1.
 pub struct Heard {
-    participants: usize,
+    /// Without what is this program's own.
+    pub graph: Ros2Graph,
     ear: Ear,
 }
 
 impl Heard {
-    /// Listens as long as those who are there take to answer; `None` where nobody can be heard.
-    pub fn in_ros2(session: &Session) -> Option<Self> {
+    /// Listens as long as participants usually take to answer, and at most for so long for those that have not yet announced all
+    /// they have; `None` where none can be heard.
+    pub fn in_ros2(session: &Session, for_stragglers: Duration) -> Option<Self> {
         let context = session.asking_in(Graphs::Ros2).ok()?;
         let listening = Listening::default();
-        let heard = listening.look(&context, Duration::ZERO).ok()?;
+        let graph = listening.look(&context, for_stragglers).ok()?;
         let ear = Ear::of(&context, listening.least());
-        Some(Self { participants: heard.participants.len(), ear })
+        Some(Self { graph, ear })
     }
 
-    /// True if nobody is heard.
+    /// True if no participant is heard.
     pub fn nobody(&self) -> bool {
-        self.participants == 0
+        self.graph.participants.is_empty()
+    }
+
+    /// True if a text names a node or a service of this graph, or something below one.
+    pub fn is_named_in(&self, text: &str) -> bool {
+        let nodes = self.graph.nodes.iter().map(|node| node.full_name.as_str());
+        let services = self.graph.endpoints.iter().filter_map(|end| match end.ros_topic() {
+            Some(DdsTopic::ServiceRequest(service) | DdsTopic::ServiceReply(service)) => Some(service),
+            _ => None,
+        });
+        let end = |next: Option<char>| next.is_none_or(|next| !next.is_alphanumeric() && next != '_');
+        nodes
+            .chain(services)
+            .any(|name| text.match_indices(name).any(|(at, _)| end(text[at + name.len()..].chars().next())))
     }
 
     /// As part of a sentence.
     pub fn text(&self) -> String {
-        match self.participants {
+        match self.graph.participants.len() {
             0 => self.ear.nobody() + self.ear.limits(),
             count => format!("{} of ROS 2 in domain {}", counted(count, "participant"), self.ear.domain),
         }

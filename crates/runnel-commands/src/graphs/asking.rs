@@ -1,6 +1,6 @@
 //! What commands take that list topics: which graphs, for how long, and what is left out.
 
-use super::{Listening, Sight, Topic, Topics, Which, is_hidden};
+use super::{Listening, Presence, Sight, Topic, Topics, Which, is_hidden};
 use crate::error::CliError;
 use crate::session::Session;
 
@@ -19,14 +19,15 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// The topics of the graphs that are there.
+    /// The topics of the graphs that are there, and whether there is a graph at all.
     ///
     /// # Errors
     /// When a graph that the user asked for cannot be reached.
-    pub fn topics(&self, session: &Session) -> Result<Topics, CliError> {
-        let mut topics = Sight::open(session, self.which, &self.listening)?.topics()?;
+    pub fn topics(&self, session: &Session) -> Result<(Topics, Presence), CliError> {
+        let sight = Sight::open(session, self.which, &self.listening)?;
+        let mut topics = sight.topics()?;
         topics.0.retain(|name, topic| self.shows(name, topic));
-        Ok(topics)
+        Ok((topics, sight.presence))
     }
 
     fn shows(&self, name: &str, topic: &Topic) -> bool {

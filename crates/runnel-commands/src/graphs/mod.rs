@@ -29,6 +29,29 @@ pub struct Sight {
     graphs: Graphs,
     /// What was heard of that of ROS 2, but for what is this program's own; `None` if it is left out.
     pub ros2: Option<Ros2Graph>,
+    /// Whether there is a graph at all.
+    pub presence: Presence,
+}
+
+/// Whether a command that looked for both graphs has found one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    Found,
+    /// Neither a master nor a participant of ROS 2.
+    Nothing,
+}
+
+impl Presence {
+    /// The end of a command that lists: exit code 1 where no graph is, which a note has said, as rostopic and rosnode have it.
+    ///
+    /// # Errors
+    /// Where no graph is.
+    pub fn check(self) -> Result<(), CliError> {
+        match self {
+            Self::Found => Ok(()),
+            Self::Nothing => Err(CliError::Answered),
+        }
+    }
 }
 
 impl Sight {
@@ -69,7 +92,10 @@ impl Sight {
             let ear = absence::Ear::of(&context, listening.least());
             absence::tell(session, there.no_master_at.as_deref(), heard, &ear);
         }
-        Ok(Self { context, graphs: there.graphs, ros2 })
+        let is_alone = ros2.as_ref().is_some_and(|heard| heard.participants.is_empty());
+        let nothing = there.no_master_at.is_some() && is_alone && !listening.least().is_zero();
+        let presence = if nothing { Presence::Nothing } else { Presence::Found };
+        Ok(Self { context, graphs: there.graphs, ros2, presence })
     }
 
     /// The context by which it is seen.

@@ -38,6 +38,7 @@ impl Failure {
     pub fn report(self, program: Program) -> u8 {
         match self {
             Self::Cli(CliError::ClosedPipe) => 0,
+            Self::Cli(CliError::Answered) => program.failure_code(),
             Self::Cli(CliError::Failed(text)) => {
                 tell(&format!("ERROR: {text}"));
                 program.failure_code()

@@ -12,9 +12,12 @@ use crate::error::CliError;
 /// stay. Nothing is made where one of the names is taken by something else.
 ///
 /// # Errors
-/// When a name is taken, or a link cannot be made.
+/// When there is no such folder, a name is taken, or a link cannot be made.
 pub fn link(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let failed = |at: &Path, why: &io::Error| CliError::Failed(format!("{}: {why}", at.display()));
+    if !folder.is_dir() {
+        return Err(CliError::Failed(format!("{0}: no such folder. Try: mkdir -p {0}", folder.display())));
+    }
     let own = std::env::current_exe().and_then(fs::canonicalize).map_err(CliError::failed)?;
     let links: Vec<PathBuf> = Program::ALL.into_iter().map(|program| folder.join(program.name())).collect();
     if let Some(taken) = links.iter().find(|link| is_taken(link, &own)) {
@@ -23,7 +26,6 @@ pub fn link(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
             taken.display()
         )));
     }
-    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     for link in links.iter().filter(|link| fs::symlink_metadata(link).is_err()) {
         symlink(&own, link).map_err(|error| failed(link, &error))?;
     }
@@ -49,7 +51,10 @@ mod tests {
     fn links_are_made_once_and_take_no_place_of_others() {
         let folder = tempfile::tempdir().expect("a folder");
         let inner = folder.path().join("bin");
-        let made = link(&inner).expect("a new folder");
+        let refused = link(&inner).expect_err("there is no such folder").to_string();
+        assert!(refused.contains("no such folder. Try: mkdir -p /") && !inner.exists(), "{refused}");
+        fs::create_dir(&inner).expect("a folder");
+        let made = link(&inner).expect("links");
         assert_eq!(made.len(), Program::ALL.len());
         let own = fs::canonicalize(std::env::current_exe().expect("a path")).expect("a path");
         assert!(made.iter().all(|link| fs::canonicalize(link).is_ok_and(|target| target == own)));

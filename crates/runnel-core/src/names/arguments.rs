@@ -152,8 +152,7 @@ impl Arguments {
 
     /// What was asked for by arguments that no part of Runnel follows yet, for a warning.
     pub fn not_followed(&self) -> impl Iterator<Item = String> {
-        let files = self.params_files.iter().map(|file| format!("--params-file {file}"));
-        files.chain(self.log_settings.iter().cloned())
+        self.log_settings.iter().cloned()
     }
 
     fn ros1(&mut self, argument: String) -> Result<(), ArgumentError> {
@@ -413,8 +412,7 @@ mod tests {
         let line = "a:=b _rate:=5 __log:=/l --ros-args -p n:x:=1 --params-file f --log-level debug \
                     --log-file-name talker --log-config-file c -e /e \
                     --disable-stdout-logs --enable-rosout-logs";
-        let expected =
-            ["--params-file f", "--log-file-name talker", "--log-config-file c", "--disable-stdout-logs"];
+        let expected = ["--log-file-name talker", "--log-config-file c", "--disable-stdout-logs"];
         assert!(parse(line).unwrap().not_followed().eq(expected));
         assert_eq!(parse("a:=b __name:=n __ip:=10.0.0.1").unwrap().not_followed().next(), None);
     }

@@ -29,9 +29,14 @@ pub fn field_to_csv(
     path: &str,
     options: &EchoOptions,
 ) -> Result<String, DynamicError> {
+    Ok(value_to_csv(message.get(path)?, options))
+}
+
+/// A part of a message, as [`field_to_csv`] prints it.
+pub fn value_to_csv(value: ValueRef<'_>, options: &EchoOptions) -> String {
     let mut cells = Vec::new();
-    value_cells(message.get(path)?, options, &mut cells);
-    Ok(cells.join(","))
+    value_cells(value, options, &mut cells);
+    cells.join(",")
 }
 
 fn message_cells(message: &DynamicMessage, options: &EchoOptions, cells: &mut Vec<String>) {

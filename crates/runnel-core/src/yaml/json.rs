@@ -34,7 +34,8 @@ pub fn field_to_json(
     Ok(value_to_json(generation, message.get(path)?))
 }
 
-fn value_to_json(generation: Generation, value: ValueRef<'_>) -> Json {
+/// A part of a message, with times as in this generation.
+pub fn value_to_json(generation: Generation, value: ValueRef<'_>) -> Json {
     let seconds = |(sec, nanosec): (i64, i64)| {
         let [sec_name, nanosec_name] = names(generation);
         json!({ sec_name: sec, nanosec_name: nanosec })

@@ -29,9 +29,9 @@ mod seconds;
 mod text;
 
 #[cfg(feature = "yaml")]
-pub use csv::{field_to_csv, plot_header, plot_row, to_csv};
+pub use csv::{field_to_csv, plot_header, plot_row, to_csv, value_to_csv};
 pub use error::{YamlError, YamlErrorKind};
-pub use json::{field_to_json, to_json, to_json_in};
+pub use json::{field_to_json, to_json, to_json_in, value_to_json};
 pub use number::{python_float, yaml_float};
 pub use parse::{parse_yaml_bool, parse_yaml_int};
 #[cfg(feature = "yaml")]

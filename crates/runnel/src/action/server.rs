@@ -92,10 +92,20 @@ impl Node {
     /// How often the list of goals is to be published, in hertz; never, unless that is above 0.
     fn status_frequency(&self, action: &str) -> Result<f64, Error> {
         let old = format!("{action}/status_frequency");
-        if self.has_param(&old).unwrap_or(false) {
-            let advice = format_args!("{old} is out of use: actionlib_status_frequency stands for it");
-            self.inner.log().say(log::Level::Warn, advice);
-            return self.number(&old, FREQUENCY);
+        match self.has_param(&old) {
+            Ok(true) => {
+                let advice = format_args!("{old} is out of use: actionlib_status_frequency stands for it");
+                self.inner.log().say(log::Level::Warn, advice);
+                return self.number(&old, FREQUENCY);
+            }
+            Err(Error::NoMaster { uri, .. }) => {
+                let advice = format_args!(
+                    "action {action}: no master answers at {uri}; clients find it once one does"
+                );
+                self.inner.log().say(log::Level::Warn, advice);
+                return Ok(FREQUENCY);
+            }
+            _ => {}
         }
         match self.search_param("actionlib_status_frequency") {
             Ok(Some(name)) => self.number(&name, FREQUENCY),
@@ -105,9 +115,9 @@ impl Node {
 
     /// A parameter, or `default` if it has no value or the master cannot be asked.
     fn number(&self, name: &str, default: f64) -> Result<f64, Error> {
-        match self.param(name, default) {
-            Err(Error::Call(_)) => Ok(default),
-            number => number,
+        match self.get_param(name) {
+            Err(Error::Call(_) | Error::NoMaster { .. }) => Ok(default),
+            number => Ok(number?.unwrap_or(default)),
         }
     }
 }

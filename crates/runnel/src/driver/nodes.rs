@@ -94,6 +94,11 @@ impl Nodes {
         self.iter().find(|node| node.name == name)
     }
 
+    /// True if a node of this full name runs in this process, which no master has stopped.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.iter().any(|node| node.name == name && node.stopped.is_none())
+    }
+
     /// By what a node is known in both graphs to be the same, if it is in both.
     pub(super) fn origin(&self, key: NodeKey) -> Option<u64> {
         self.get(key)?.origin

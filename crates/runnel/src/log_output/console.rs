@@ -10,6 +10,7 @@ use log::LevelFilter;
 use runnel_core::sanitize;
 use runnel_io::output::Output;
 
+use super::Level;
 use super::format::{Line, USUAL};
 use crate::sync::{Class, Mutex, assert_may_lock, lock};
 
@@ -92,7 +93,8 @@ pub(crate) fn say(level: log::Level, text: fmt::Arguments<'_>) {
 /// Writes a line of the library's own, if it is one that is shown.
 pub(crate) fn show(level: log::Level, text: fmt::Arguments<'_>) {
     if level <= shown() {
-        write(&sanitize::log_text(&format!("[{level}] {text}")));
+        let line = sanitize::log_text(&format!("[{level}] {text}")).into_owned();
+        write(&if colours() { Level::from(level).painted(line) } else { line });
     }
 }
 

@@ -10,6 +10,7 @@ use runnel::io::clock;
 use runnel::msgs::rosgraph_msgs::Clock;
 use runnel::msgs::std_msgs::String as Text;
 use runnel::msgs::std_srvs::Trigger;
+use runnel::msgs::tf2_msgs::LookupTransformAction;
 use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription, Time};
 
 /// Far less than the shortest wait for a master.
@@ -64,7 +65,7 @@ fn what_ros_1_alone_has_is_refused_by_name() {
         let node = context.create_node("node").unwrap();
         let refused = [
             node.set_param("rate", 5).err(),
-            node.get_param::<i32>("rate").err(),
+            node.get_param::<i32>("/rate").err(),
             node.has_param("/other/rate").err(),
             node.watch_param("rate", |_, _| {}).err(),
             node.create_service::<Trigger, Error>("reset", |_| Ok(Default::default())).err(),
@@ -75,7 +76,7 @@ fn what_ros_1_alone_has_is_refused_by_name() {
         for (which, error) in refused.into_iter().enumerate() {
             let error = error.expect("it is refused");
             assert!(matches!(error, Error::Ros1Only { .. }), "{which}: {error}");
-            assert!(error.to_string().contains("ROS 1 alone so far"), "{which}: {error}");
+            assert!(error.to_string().contains("only ROS 1 has"), "{which}: {error}");
         }
     });
 }
@@ -87,6 +88,9 @@ fn a_nodes_own_parameters_are_those_of_its_arguments_or_the_default_where_there_
             ["_rate:=5", "--ros-args", "-p", "limits.speed:=0.5", "-p", "other:gain:=7", "-p", "n:gain:=3"];
         let node = context(&given).create_node("n").unwrap();
         assert_eq!(node.param("~rate", 10.0).unwrap(), 5.0);
+        assert_eq!(node.param("rate", 10.0).unwrap(), 5.0, "as rclcpp spells it");
+        assert_eq!(node.param("limits.speed", 10.0).unwrap(), 0.5);
+        assert_eq!(node.param("/n/rate", 10.0).unwrap(), 5.0);
         assert_eq!(node.get_param::<f64>("~limits/speed").unwrap(), Some(0.5));
         assert_eq!(node.param("~gain", 1).unwrap(), 3);
         assert_eq!(node.param("~name", String::from("default")).unwrap(), "default");
@@ -99,7 +103,7 @@ fn a_nodes_own_parameters_are_those_of_its_arguments_or_the_default_where_there_
 }
 
 #[test]
-fn where_a_node_of_both_graphs_has_no_master_it_has_what_its_arguments_give_and_nothing_is_guessed() {
+fn node_in_both_graphs_without_a_master_has_its_arguments_and_defaults() {
     let arguments = ["__master:=http://127.0.0.1:1/", "_rate:=7.5"];
     let options = ContextOptions::default().signals(false).arguments(arguments);
     let context = Context::with_options(options.graphs(Graphs::Both).domain_id(new_domain())).unwrap();
@@ -108,10 +112,60 @@ fn where_a_node_of_both_graphs_has_no_master_it_has_what_its_arguments_give_and_
     assert!(node.has_param("~rate").unwrap());
     let error = node.get_param::<bool>("~rate").unwrap_err();
     assert!(matches!(error, Error::Parameter { in_master: false, .. }), "{error}");
-    for name in ["~gain", "/node/gain", "/other/rate"] {
-        let error = node.param(name, 10.0).unwrap_err();
-        assert!(matches!(error, Error::NoMaster { .. }), "{name}: {error}");
+    for (name, key) in [("~gain", "/node/gain"), ("gain", "/gain"), ("/other/rate", "/other/rate")] {
+        assert_eq!(node.param(name, 10.0).unwrap(), 10.0, "{name}");
+        let error = node.get_param::<f64>(name).unwrap_err();
+        let expected = format!("parameter {key}: no master answers at http://127.0.0.1:1/: ");
+        assert!(error.to_string().starts_with(&expected), "{error}");
     }
+}
+
+#[test]
+fn action_server_in_both_graphs_needs_no_master_to_be_made() {
+    let options = ContextOptions::default().signals(false).arguments(["__master:=http://127.0.0.1:1/"]);
+    let context = Context::with_options(options.graphs(Graphs::Both).domain_id(new_domain())).unwrap();
+    let node = context.create_node("node").unwrap();
+    let made = node.create_action_server::<LookupTransformAction>("count", |_| {}, |_| {});
+    assert_eq!(made.unwrap().action(), "/count");
+}
+
+#[test]
+fn second_node_of_a_name_is_refused_where_a_master_would_stop_the_first() {
+    let options = ContextOptions::default().signals(false).arguments(["__master:=http://127.0.0.1:1/"]);
+    let dual = Context::with_options(options.graphs(Graphs::Both).domain_id(new_domain())).unwrap();
+    let first = dual.create_node("edge").unwrap();
+    let error = dual.create_node("edge").unwrap_err();
+    assert!(matches!(&error, Error::NodeExists { name } if name == "/edge"), "{error}");
+    let other = dual.create_node("/other/edge").unwrap();
+    drop(first);
+    let again = dual.create_node("edge").unwrap();
+    drop((other, again));
+    let ros2 = context(&[]);
+    let both = [ros2.create_node("edge").unwrap(), ros2.create_node("edge").unwrap()];
+    assert_eq!(both.map(|node| node.full_name().to_owned()), ["/edge", "/edge"], "as in rcl");
+}
+
+#[test]
+fn files_give_parameters_to_nodes_by_name_and_pattern() {
+    let file = std::env::temp_dir().join(format!("runnel-params-{}.yaml", std::process::id()));
+    let text = "/**:\n  ros__parameters:\n    rate: 5\n    gain: 1\n    name: \"7\"\n/robot/arm:\n  ros__parameters:\n    \
+                joints: [a, b]\n    limits:\n      low: 0.5\nleg: {}\n";
+    std::fs::write(&file, text).unwrap();
+    let context = context(&["--ros-args", "-p", "gain:=3", "--params-file", file.to_str().unwrap()]);
+    let (arm, leg) = (context.create_node("/robot/arm").unwrap(), context.create_node("leg").unwrap());
+    for node in [&arm, &leg] {
+        assert_eq!(node.param("rate", 1).unwrap(), 5);
+        assert_eq!(node.param("gain", 1).unwrap(), 3, "arguments win over files");
+        assert_eq!(node.param("name", String::new()).unwrap(), "7");
+    }
+    assert_eq!(arm.get_param::<Vec<String>>("joints").unwrap().unwrap(), ["a", "b"]);
+    assert_eq!(arm.param("limits.low", 1.0).unwrap(), 0.5);
+    assert_eq!(leg.get_param::<f64>("limits.low").unwrap(), None);
+    std::fs::remove_file(&file).unwrap();
+    let arguments = ["--ros-args", "--params-file", "/no/such.yaml"];
+    let options = ContextOptions::default().signals(false).arguments(arguments).graphs(Graphs::Ros2);
+    let error = Context::with_options(options).err().expect("there is no such file").to_string();
+    assert!(error.starts_with("--params-file: /no/such.yaml: "), "{error}");
 }
 
 /// What a subscription has heard.

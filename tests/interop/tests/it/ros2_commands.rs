@@ -329,7 +329,7 @@ fn what_is_measured_is_what_the_asked_quality_of_service_brings() {
 fn without_a_master_ros_1_is_left_out_unless_it_is_asked_for() {
     let graph = Ros2Graph::new();
     let listed = runnel(&graph, &["topic", "list"]);
-    assert_eq!((listed.code, listed.output.as_str()), (Some(0), ""));
+    assert_eq!((listed.code, listed.output.as_str()), (Some(1), ""));
     assert!(
         listed.error.starts_with("nobody is there: no master answers at http://localhost:11311/, and "),
         "{listed:?}"

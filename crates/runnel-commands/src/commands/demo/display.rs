@@ -1,5 +1,7 @@
 //! How far the drive has come: a screen on a terminal, a line now and then elsewhere.
 
+use std::borrow::Cow;
+
 use line_trace::geometry::{Point, Pose};
 use line_trace::latency::Statistics;
 use line_trace::signals::{Leds, LightSensors, Switches};
@@ -19,10 +21,12 @@ const LINES_A_LAP: f64 = 5.0;
 pub struct Seen {
     /// What the tracer does, once it has shown.
     pub stage: Option<Stage>,
+    /// The node that drives in place of the tracer, if one does.
+    pub driver: Option<String>,
     /// The present lap, 1 for the first.
     pub lap: u32,
-    /// Laps to drive.
-    pub laps: u32,
+    /// Laps to drive, if there is a last one.
+    pub laps: Option<u32>,
     /// Share of the lap that is driven, 0.0 to 1.0.
     pub share: f64,
     /// Metres per second.
@@ -62,8 +66,8 @@ enum Form {
     },
 }
 
-/// What makes a new line: another stage, another lap, another part of it.
-type Line = (Option<Stage>, u32, u32);
+/// What makes a new line: another driver, another stage, another lap, another part of it.
+type Line = (Option<String>, Option<Stage>, u32, u32);
 
 impl Display {
     /// A display on standard output: a screen if that is a terminal and `headless` is false.
@@ -76,7 +80,7 @@ impl Display {
         track: (&Track, &str),
         place: &Place,
     ) -> Result<Self, CliError> {
-        let form = match (output.json, headless || !screen::is_to_be_had()) {
+        let form = match (output.json, headless || !screen::can_be_drawn_on()) {
             (true, _) => Form::Silent,
             (false, true) => {
                 output.text(&introduction(place))?;
@@ -85,8 +89,7 @@ impl Display {
             (false, false) => {
                 let (track, name) = track;
                 let title = format!("Line tracer, track {name}");
-                let foot = format!("Ctrl-C ends it. To look on: {}", place.look_on());
-                Form::Screen(Box::new(Screen::take(track, title, foot)?))
+                Form::Screen(Box::new(Screen::take(track, title, foot(place))?))
             }
         };
         Ok(Self { output, form })
@@ -101,8 +104,16 @@ impl Display {
             Form::Silent => Ok(()),
             Form::Screen(screen) => Ok(screen.draw(seen)?),
             Form::Lines { last } => {
-                let line = (seen.stage, seen.lap, (seen.share * LINES_A_LAP) as u32);
-                if last.replace(line) == Some(line) { Ok(()) } else { self.output.line(&text(seen)) }
+                let part = (seen.share * LINES_A_LAP) as u32;
+                let line = match &seen.driver {
+                    Some(driver) => (Some(driver.clone()), None, 0, 0),
+                    None => (None, seen.stage, seen.lap, part),
+                };
+                if last.as_ref() == Some(&line) {
+                    return Ok(());
+                }
+                *last = Some(line);
+                self.output.line(&text(seen))
             }
         }
     }
@@ -110,21 +121,33 @@ impl Display {
 
 /// What is about to be seen.
 fn introduction(place: &Place) -> String {
+    let text = "A simulated Raspberry Pi Mouse traces a line. Robot and tracer are nodes in a\n\
+                process each. In another terminal:\n";
+    let lines = commands(place).into_iter().map(|line| format!("  {line}\n"));
+    text.to_owned() + &lines.collect::<String>()
+}
+
+/// What to type next, below the drawing.
+fn foot(place: &Place) -> Vec<String> {
+    let first = "Ctrl-C ends the drive and shows its figures. In another terminal:".to_owned();
+    let commands = commands(place).into_iter().map(|line| format!("  {line}"));
+    [first].into_iter().chain(commands).collect()
+}
+
+/// What a person types in another terminal to see the topics and to drive.
+fn commands(place: &Place) -> Vec<String> {
     let program = std::env::args_os().next().unwrap_or_else(|| "runnel".into());
     let program = program.display();
-    let (master, echo) = match place {
-        Place::Ros1 { master, .. } => (
-            "their master is in this one",
-            format!("ROS_MASTER_URI={master} {program} topic echo /light_sensors"),
-        ),
-        Place::Ros2 => {
-            ("in ROS 2 they need no master", format!("{program} topic echo /light_sensors --ros2"))
-        }
-    };
-    format!(
-        "A simulated Raspberry Pi Mouse traces a line: robot and tracer are nodes in a\n\
-         process each, and {master}. To look on from elsewhere:\n{echo}\n"
-    )
+    let twist = if matches!(place, Place::Ros2) { "geometry_msgs/msg/Twist" } else { "geometry_msgs/Twist" };
+    let remark = place.remark().map(|remark| format!("# {remark}"));
+    remark
+        .into_iter()
+        .chain(place.export())
+        .chain([
+            format!("{program} topic echo /light_sensors"),
+            format!("{program} topic pub -r 10 /cmd_vel {twist} '{{linear: {{x: 0.2}}}}'"),
+        ])
+        .collect()
 }
 
 /// What the tracer does, in words.
@@ -140,8 +163,19 @@ pub fn stage_name(stage: Option<Stage>) -> &'static str {
     }
 }
 
+/// What moves the robot, in words.
+pub fn activity(seen: &Seen) -> Cow<'_, str> {
+    match &seen.driver {
+        Some(node) => format!("driven by {node}").into(),
+        None => stage_name(seen.stage).into(),
+    }
+}
+
 /// A line for where lines do not change.
 fn text(seen: &Seen) -> String {
+    if seen.driver.is_some() {
+        return activity(seen).into_owned();
+    }
     if seen.stage != Some(Stage::Follow) {
         return stage_name(seen.stage).to_owned();
     }
@@ -172,8 +206,9 @@ impl Seen {
     pub(super) fn example() -> Self {
         Self {
             stage: Some(Stage::Follow),
+            driver: None,
             lap: 2,
-            laps: 3,
+            laps: Some(3),
             share: 0.437,
             speed: 0.284,
             deviation: -0.00126,
@@ -198,6 +233,7 @@ mod tests {
         let expected = "lap 2:  43 %, 0.28 m/s, 1.3 mm beside the line, sensors 60 Hz, commands 60 Hz";
         assert_eq!(text(&Seen::example()), expected);
         assert_eq!(text(&Seen { stage: Some(Stage::SampleLine), ..Seen::example() }), "sampling the line");
+        assert_eq!(text(&Seen { driver: Some("/teleop".into()), ..Seen::example() }), "driven by /teleop");
         let unknown = text(&Seen { rates: None, ..Seen::example() });
         assert!(unknown.ends_with("1.3 mm beside the line, sensors - Hz, commands - Hz"), "{unknown}");
     }

@@ -17,7 +17,7 @@ use super::usage;
 use crate::error::CliError;
 use crate::streaming::spin_for;
 
-/// The topics whose latency is told.
+/// The topics whose latency is reported.
 const LIGHT_SENSORS: &str = "/light_sensors";
 const CMD_VEL: &str = "/cmd_vel";
 
@@ -41,12 +41,14 @@ pub struct Drive {
 }
 
 /// What is to be driven.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal {
-    /// Laps.
-    pub laps: u32,
-    /// How long each may take, the preparation included.
-    pub lap_within: Duration,
+    /// Laps; `None` to drive until the user ends it.
+    pub laps: Option<u32>,
+    /// How long each may take, the preparation included, if there is a limit.
+    pub lap_within: Option<Duration>,
+    /// Whether a drive that the user ends is complete.
+    pub may_be_interrupted: bool,
 }
 
 /// What is known once it is over.
@@ -75,20 +77,24 @@ impl Drive {
         Ok(Self { watcher, control, tracer, stage: None, rates: Rates::new() })
     }
 
-    /// Watches until so many laps are driven.
+    /// Watches until the laps are driven, or until the user ends a drive that may end so.
     ///
     /// # Errors
-    /// When a process ends, a lap takes too long, or the user does not want to wait.
+    /// When a process ends, a lap takes too long, or the drive is interrupted that may not be.
     pub fn watch(&mut self, context: &Context, goal: Goal, display: &mut Display) -> Result<(), CliError> {
-        let (mut driven, mut deadline) = (0, Instant::now() + goal.lap_within);
-        while driven < goal.laps {
+        let (mut driven, mut began) = (0, Instant::now());
+        while goal.laps.is_none_or(|laps| driven < laps) {
             spin_for(context, LOOK)?;
-            self.check(context)?;
+            if !context.ok() {
+                return if goal.may_be_interrupted { Ok(()) } else { Err(self.interrupted()) };
+            }
+            self.control.check()?;
+            self.tracer.check()?;
             let done = self.watcher.look(|progress| progress.laps().len() as u32);
             if done > driven {
-                (driven, deadline) = (done, Instant::now() + goal.lap_within);
-            } else if Instant::now() >= deadline {
-                return Err(self.hung(goal));
+                (driven, began) = (done, Instant::now());
+            } else if let Some(limit) = goal.lap_within.filter(|limit| began.elapsed() >= *limit) {
+                return Err(self.hung(limit));
             }
             display.show(&self.seen(driven, goal.laps)?)?;
         }
@@ -104,7 +110,7 @@ impl Drive {
         let usages = vec![
             ("control: the robot".to_owned(), usage::of(control.id())),
             ("tracer".to_owned(), usage::of(tracer.id())),
-            ("demo: who watches".to_owned(), usage::of(std::process::id())),
+            ("demo: master and screen".to_owned(), usage::of(std::process::id())),
         ];
         let (laps, path) = watcher.look(|progress| (progress.laps().to_vec(), progress.path().to_vec()));
         // It would wonder where its publishers have gone.
@@ -119,18 +125,13 @@ impl Drive {
         Ok(Finished { laps, path, usages, latencies })
     }
 
-    /// Makes sure that both processes run and the user has patience.
-    fn check(&mut self, context: &Context) -> Result<(), CliError> {
-        if !context.ok() {
-            let stage = stage_name(self.stage);
-            return Err(CliError::Failed(format!("the demonstration was interrupted ({stage})")));
-        }
-        self.control.check()?;
-        self.tracer.check()
+    fn interrupted(&self) -> CliError {
+        let stage = stage_name(self.stage);
+        CliError::Failed(format!("the demonstration was interrupted ({stage})"))
     }
 
-    fn hung(&self, goal: Goal) -> CliError {
-        let (seconds, stage) = (goal.lap_within.as_secs(), stage_name(self.stage));
+    fn hung(&self, limit: Duration) -> CliError {
+        let (seconds, stage) = (limit.as_secs(), stage_name(self.stage));
         let [sensors, commands] = self.rates.last.unwrap_or_default();
         let mut text = format!(
             "no lap within {seconds} s: it is still {stage} ({LIGHT_SENSORS} {sensors:.0} Hz, {CMD_VEL} {commands:.0} Hz)"
@@ -144,7 +145,7 @@ impl Drive {
         CliError::Failed(text)
     }
 
-    fn seen(&mut self, driven: u32, laps: u32) -> Result<Seen, CliError> {
+    fn seen(&mut self, driven: u32, laps: Option<u32>) -> Result<Seen, CliError> {
         let rates = self.rates.update(Instant::now(), self.watcher.received());
         let latencies = self.latencies()?;
         Ok(self.watcher.look(|progress| {
@@ -152,9 +153,10 @@ impl Drive {
             let newest = progress.path().len().saturating_sub(TAIL);
             Seen {
                 stage: self.stage,
-                lap: (driven + 1).min(laps),
+                driver: progress.driver().map(str::to_owned),
+                lap: laps.map_or(driven + 1, |laps| laps.min(driven + 1)),
                 laps,
-                share: if driven < laps { progress.share() } else { 1.0 },
+                share: if laps == Some(driven) { 1.0 } else { progress.share() },
                 speed: progress.speed(),
                 deviation: progress.deviation(),
                 rates,
@@ -184,10 +186,16 @@ fn newest(topic: &str, sender: &Log, receiver: &Log) -> Option<Statistics> {
     Statistics::of(&join(&sent, &received).latencies_ns)
 }
 
+/// The messages of a topic that both ends recorded. Where older records gave way to newer ones, the oldest that the receiver
+/// has left are passed over: their counterparts at the sender may be gone.
 fn joined(topic: &str, sender: &Log, receiver: &Log) -> Joined {
     let sent = sender.topic(topic, Direction::Sent);
     let received = receiver.topic(topic, Direction::Received);
-    let both = |(sent, received): (&TopicLog, &TopicLog)| join(sent, received);
+    let both = |(sent, received): (&TopicLog, &TopicLog)| {
+        let kept = received.records.len();
+        let passed_over = if sent.overwritten > 0 { NEWEST } else { 0 };
+        join(sent, &received.newest(kept.saturating_sub(passed_over)))
+    };
     sent.zip(received).map(both).unwrap_or_default()
 }
 

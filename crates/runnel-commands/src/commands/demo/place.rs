@@ -1,11 +1,15 @@
 //! Where the demonstration takes place: at a master of its own, or in a domain of ROS 2.
 
+use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 
 use runnel::ros1::rpc::Uri;
-use runnel::{Context, ContextOptions, Graphs, MasterOptions};
+use runnel::{Context, ContextOptions, Error, Graphs, MasterOptions};
 
 use crate::error::CliError;
+
+/// Where nodes and commands look for a master if nothing names one.
+const DEFAULT_PORT: u16 = 11311;
 
 /// Where the demonstration takes place.
 pub enum Place {
@@ -21,7 +25,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Prepares it.
+    /// Prepares it. The master has the port that commands look at if that is free, and otherwise any.
     ///
     /// # Errors
     /// When the master cannot be started.
@@ -30,11 +34,15 @@ impl Place {
             return Ok(Self::Ros2);
         }
         let serving = context(false, Some("http://127.0.0.1:1/"))?;
-        let master = serving.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, 0)))?;
-        Ok(Self::Ros1 { master, _serving: serving })
+        let at = |port| serving.start_master(MasterOptions::at((Ipv4Addr::LOCALHOST, port)));
+        let master = match at(DEFAULT_PORT) {
+            Err(Error::Listen { error, .. }) if error.kind() == ErrorKind::AddrInUse => at(0),
+            started => started,
+        };
+        Ok(Self::Ros1 { master: master?, _serving: serving })
     }
 
-    /// The context of whoever watches here.
+    /// The context of the watcher here.
     ///
     /// # Errors
     /// When the environment is malformed.
@@ -45,15 +53,39 @@ impl Place {
         }
     }
 
-    /// What a person types to see the topics.
-    pub fn look_on(&self) -> String {
+    /// What a person types first in another terminal, so that commands and nodes there find this graph; `None` if they do by
+    /// themselves.
+    pub fn export(&self) -> Option<String> {
         match self {
-            Self::Ros1 { master, .. } => {
-                format!("runnel topic list __master:={}", master.to_string().trim_end_matches('/'))
-            }
-            Self::Ros2 => "runnel topic list --ros2".to_owned(),
+            Self::Ros1 { master, .. } => export(master, std::env::var("ROS_MASTER_URI").ok().as_deref()),
+            Self::Ros2 => None,
         }
     }
+
+    /// Why the master is not where commands look, if it is not.
+    pub fn remark(&self) -> Option<String> {
+        match self {
+            Self::Ros1 { master, .. } if master.endpoint.port != DEFAULT_PORT => Some(format!(
+                "Port {DEFAULT_PORT} is in use, so this master has port {}.",
+                master.endpoint.port
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// As [`Place::export`], where the environment names `named` as the master.
+fn export(master: &Uri, named: Option<&str>) -> Option<String> {
+    let named = named.map(Uri::parse);
+    let leads_here = match &named {
+        None => master.endpoint.port == DEFAULT_PORT,
+        Some(Ok(named)) => {
+            named.endpoint.port == master.endpoint.port
+                && matches!(named.endpoint.host.as_str(), "localhost" | "127.0.0.1")
+        }
+        Some(Err(_)) => false,
+    };
+    (!leads_here).then(|| format!("export ROS_MASTER_URI={}", master.to_string().trim_end_matches('/')))
 }
 
 /// A context of this master on loopback, or of ROS 2, whatever the environment says of names and addresses.
@@ -63,4 +95,24 @@ fn context(signals: bool, master: Option<&str>) -> Result<Context, CliError> {
     let graphs = if master.is_some() { Graphs::Ros1 } else { Graphs::Ros2 };
     let options = ContextOptions::default().arguments(arguments).signals(signals).graphs(graphs);
     Ok(Context::with_options(options)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn master_is_exported_unless_commands_look_there() {
+        let uri = |text: &str| Uri::parse(text).expect("a URI");
+        let (usual, other) = (uri("http://127.0.0.1:11311/"), uri("http://127.0.0.1:40001/"));
+        assert_eq!(export(&usual, None), None);
+        assert_eq!(export(&usual, Some("http://localhost:11311")), None);
+        assert_eq!(
+            export(&usual, Some("http://robot:11311")).as_deref(),
+            Some("export ROS_MASTER_URI=http://127.0.0.1:11311")
+        );
+        assert_eq!(export(&other, None).as_deref(), Some("export ROS_MASTER_URI=http://127.0.0.1:40001"));
+        assert_eq!(export(&other, Some("nonsense")).as_deref(), export(&other, None).as_deref());
+        assert_eq!(export(&other, Some("http://localhost:40001")), None);
+    }
 }

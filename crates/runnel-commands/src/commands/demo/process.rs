@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use line_trace::latency::Log;
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::place::Place;
@@ -24,6 +24,12 @@ const HASTY_END: Duration = Duration::from_secs(1);
 /// Most bytes of records that are read at once.
 const MOST: u64 = 64 << 20;
 
+/// Messages of each topic whose records are kept: the newest of an hour.
+const KEPT: usize = 60 * 3600;
+
+/// Bytes of records that are read before their memory is freed.
+const FREED: u64 = 1 << 20;
+
 /// Bytes of what a node said last that are shown.
 const LAST_WORDS: u64 = 2000;
 
@@ -36,8 +42,9 @@ pub struct NodeProcess {
     child: Child,
     output: File,
     errors: File,
-    /// Bytes of its records that have been read, and what they said.
+    /// Bytes of its records that have been read, those of them whose memory was freed, and what they said.
     read: u64,
+    freed: u64,
     log: Log,
 }
 
@@ -62,7 +69,7 @@ impl NodeProcess {
         let child = command.process_group(0).spawn();
         let child =
             child.map_err(|error| CliError::Failed(format!("node {name} cannot be started: {error}")))?;
-        Ok(Self { name, child, output, errors, read: 0, log: Log::default() })
+        Ok(Self { name, child, output, errors, read: 0, freed: 0, log: Log::default() })
     }
 
     /// The node's name.
@@ -141,8 +148,21 @@ impl NodeProcess {
     fn hear(&mut self, pieces: &[u8]) -> Result<(), CliError> {
         let log = Log::read(pieces);
         self.log.add(log.map_err(|error| CliError::Failed(format!("node {}: {error}", self.name)))?);
+        self.log.keep_newest(KEPT);
         self.read += pieces.len() as u64;
+        self.free_read();
         Ok(())
+    }
+
+    /// Frees the memory of records that have been read, so that a long drive does not fill it.
+    fn free_read(&mut self) {
+        if self.read - self.freed < FREED {
+            return;
+        }
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        // Without it the records take more memory, and nothing else changes.
+        let _ = fallocate(&self.output, hole, 0, self.read);
+        self.freed = self.read;
     }
 
     fn failure(&self, status: ExitStatus) -> CliError {
@@ -193,7 +213,7 @@ mod tests {
         command.args(["-c", script]).stdin(Stdio::null());
         command.stdout(output.try_clone().unwrap()).stderr(errors.try_clone().unwrap());
         let child = command.spawn().unwrap();
-        NodeProcess { name: "test", child, output, errors, read: 0, log: Log::default() }
+        NodeProcess { name: "test", child, output, errors, read: 0, freed: 0, log: Log::default() }
     }
 
     #[test]

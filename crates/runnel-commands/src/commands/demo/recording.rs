@@ -12,8 +12,8 @@ use runnel_bag::{Connection, ConnectionId, Writer};
 use crate::error::CliError;
 use crate::streaming::lock;
 
-/// What is recorded: all that robot and tracer say.
-const TOPICS: [&str; 6] = ["/light_sensors", "/switches", "/cmd_vel", "/leds", "/buzzer", "/odom"];
+/// The recorded topics: all of robot and tracer.
+const TOPICS: [&str; 7] = ["/light_sensors", "/switches", "/cmd_vel", "/leds", "/buzzer", "/odom", "/tf"];
 
 /// Messages of a topic that may wait to be written.
 const DEPTH: usize = 1000;
@@ -47,13 +47,19 @@ struct Bag {
 }
 
 impl Recording {
-    /// Begins to record into this file, which is made.
+    /// Begins to record into this file, which must not exist yet.
     ///
     /// # Errors
-    /// When the file or the node cannot be made.
+    /// When the file exists, or the file or the node cannot be made.
     pub fn begin(context: &Context, file: &Path) -> Result<Self, CliError> {
-        let writer = File::create(file).and_then(|file| Writer::new(BufWriter::new(file)));
-        let writer = writer.map_err(|error| failed(file, &error))?;
+        let writer = File::create_new(file).and_then(|file| Writer::new(BufWriter::new(file)));
+        let writer = writer.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => CliError::Failed(format!(
+                "{}: the file exists, and no recording replaces it. Try: another name, or remove it first",
+                file.display()
+            )),
+            _ => failed(file, &error),
+        })?;
         let bag =
             Arc::new(Mutex::new(Bag { writer: Some(writer), known: Vec::new(), error: None, messages: 0 }));
         let node = context.create_node("record")?;

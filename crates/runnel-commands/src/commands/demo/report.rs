@@ -1,7 +1,8 @@
 //! What a drive comes to: laps, latencies, memory, and the page.
 
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use line_trace::lap::Lap;
 use line_trace::latency::{Joined, Row, Statistics, table};
@@ -14,10 +15,13 @@ use super::drive::Finished;
 use super::recording::Recorded;
 use crate::output;
 
-/// What carried the messages: by shared memory, unless `RUNNEL_IPC` has them stay on the network.
+/// Label of the measured latencies.
 const WIRE: &str = "Runnel";
 
-/// What is told of a drive at its end.
+/// Most pages in one folder.
+const MOST_PAGES: u32 = 9999;
+
+/// The report on a drive.
 pub struct Report<'a> {
     finished: &'a Finished,
     page: PathBuf,
@@ -33,6 +37,9 @@ impl<'a> Report<'a> {
     /// For people, in lines of at most 80 columns but for the page's place.
     pub fn text(&self) -> String {
         let mut text = output::lines(self.finished.laps.iter().map(Lap::to_string));
+        if text.is_empty() {
+            text.push_str("no lap was finished\n");
+        }
         for (topic, joined) in &self.finished.latencies {
             let row = Row { label: WIRE.to_owned(), joined: joined.clone() };
             text.push_str(&format!("\n{}", table(topic, &[row])));
@@ -41,10 +48,17 @@ impl<'a> Report<'a> {
             text.push_str("This program was built without optimization: --release makes it faster.\n");
         }
         text.push_str(&format!("\n{}", memory::table(&self.finished.usages)));
-        text.push_str(&format!("\nPath, speed and latencies are drawn in {}\n", self.page.display()));
         if let Some(Recorded { file, messages, lost }) = &self.recorded {
-            text.push_str(&format!("{messages} messages are recorded in {}, {lost} lost\n", file.display()));
+            text.push_str(&format!(
+                "\n{messages} messages are recorded in {}, {lost} lost\n",
+                file.display()
+            ));
         }
+        text.push_str(&format!(
+            "\nNext:\n  open {} in a browser: path, speed and latencies\n  \
+             write a node of your own: docs/tutorial.md, or \"A first node\" in README.md\n",
+            self.page.display()
+        ));
         text
     }
 
@@ -65,13 +79,37 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Writes the page about the drive.
+/// Writes the page about the drive into a new file of this folder, and returns it.
 ///
 /// # Errors
-/// When the file cannot be written.
-pub fn write_page(title: &str, track: &Track, finished: &Finished, file: &Path) -> io::Result<()> {
+/// When the file cannot be written, which is named.
+pub fn write_page(
+    title: &str,
+    track: &Track,
+    finished: &Finished,
+    folder: &Path,
+) -> Result<PathBuf, (PathBuf, io::Error)> {
     let Finished { laps, path, usages, latencies } = finished;
-    fs::write(file, page::html(&Drive { title, track, laps, path, latencies, processes: usages }))
+    let html = page::html(&Drive { title, track, laps, path, latencies, processes: usages });
+    let (mut file, name) = new_page(folder)?;
+    file.write_all(html.as_bytes()).map_err(|error| (name.clone(), error))?;
+    Ok(name)
+}
+
+/// Makes the first of `line_trace.html`, `line_trace-2.html` and so on that does not exist.
+fn new_page(folder: &Path) -> Result<(File, PathBuf), (PathBuf, io::Error)> {
+    let mut number = 1;
+    loop {
+        let name = match number {
+            1 => folder.join("line_trace.html"),
+            _ => folder.join(format!("line_trace-{number}.html")),
+        };
+        match File::create_new(&name) {
+            Ok(file) => return Ok((file, name)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST_PAGES => number += 1,
+            Err(error) => return Err((name, error)),
+        }
+    }
 }
 
 fn lap_json(lap: &Lap) -> Json {
@@ -108,4 +146,21 @@ fn usage_json(name: &str, memory: Option<Memory>) -> Json {
         "proportional_kb": memory.and_then(|memory| memory.proportional),
         "threads": memory.map(|memory| memory.threads),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn page_of_an_earlier_drive_is_kept() {
+        let folder = std::env::temp_dir().join(format!("runnel-pages-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a folder");
+        let names = || new_page(&folder).map(|(_, name)| name).expect("a page");
+        let named = |name: &str| folder.join(name);
+        assert_eq!(names(), named("line_trace.html"));
+        assert_eq!(names(), named("line_trace-2.html"));
+        assert_eq!(names(), named("line_trace-3.html"));
+        std::fs::remove_dir_all(&folder).expect("it can be removed");
+    }
 }

@@ -102,11 +102,19 @@ fn metres(text: &str) -> Result<f64, String> {
 }
 
 #[cfg(test)]
+impl Scene {
+    /// The usual track.
+    pub(super) fn example() -> Self {
+        Self { track: TRACKS[0].0.to_owned(), start: 0.0, seed: 1 }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     fn scene(track: &str) -> Scene {
-        Scene { track: track.to_owned(), start: 0.0, seed: 1 }
+        Scene { track: track.to_owned(), ..Scene::example() }
     }
 
     #[test]

@@ -22,10 +22,16 @@ use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
 };
 
-use super::display::{Seen, stage_name};
+use super::display::{Seen, activity};
 use crate::logging::{self, Held};
 
-/// Columns of what stands beside the track.
+/// Rows of title and progress.
+const HEAD: u16 = 2;
+/// Rows of the gauges beside the track.
+const BODY: u16 = 17;
+/// Rows of the foot at least.
+const FOOT: u16 = 3;
+/// Columns of the gauges beside the track.
 const BESIDE: u16 = 34;
 /// The smallest part of the screen that a track is drawn on.
 const SMALLEST: (u16, u16) = (24, 8);
@@ -58,7 +64,7 @@ impl Screen {
     ///
     /// # Errors
     /// When the terminal cannot be written to.
-    pub fn take(track: &Track, title: String, foot: String) -> io::Result<Self> {
+    pub fn take(track: &Track, title: String, foot: Vec<String>) -> io::Result<Self> {
         let taken = Taken::new()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
         Ok(Self { terminal, picture: Picture::new(track, title, foot), _taken: taken, log: logging::hold() })
@@ -76,10 +82,16 @@ impl Screen {
     }
 }
 
-/// True if this process may draw on the terminal: it is one, and the shell has not put the process into the background.
-pub fn is_to_be_had() -> bool {
+/// True if a person watches: standard output is a terminal, and the shell has not put the process into the background.
+pub fn is_terminal() -> bool {
     let in_front = |group| group == rustix::process::getpgrp();
     io::stdout().is_terminal() && tcgetpgrp(io::stdin()).is_ok_and(in_front)
+}
+
+/// True if the terminal can be drawn on: it is no dumb one.
+pub fn can_be_drawn_on() -> bool {
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    is_terminal() && !dumb
 }
 
 /// The terminal's other screen, with what is typed not shown. Dropping it brings back what was there.
@@ -113,13 +125,13 @@ impl Drop for Taken {
 /// What is drawn, wherever that is.
 struct Picture {
     title: String,
-    foot: String,
+    foot: Vec<String>,
     size: [f64; 2],
     line: Vec<(f64, f64)>,
 }
 
 impl Picture {
-    fn new(track: &Track, title: String, foot: String) -> Self {
+    fn new(track: &Track, title: String, foot: Vec<String>) -> Self {
         let steps = (track.course().length() / STRIDE) as u32;
         let along = (0..steps).map(|step| f64::from(step) * STRIDE);
         let drawn = along.filter(|progress| !track.gaps().iter().any(|gap| gap.contains(progress)));
@@ -127,10 +139,14 @@ impl Picture {
         Self { title, foot, size: [track.settings().width, track.settings().height], line }
     }
 
-    /// In the last line is `warning`, or else the foot.
+    /// In the last line is `warning`, if there is one, in place of the last line of the foot.
     fn draw(&self, seen: &Seen, warning: Option<&str>, area: Rect, buffer: &mut Buffer) {
+        let lines: Vec<String> = self.foot.iter().flat_map(|line| wrapped(line, area.width)).collect();
+        let left = area.height.saturating_sub(HEAD + BODY).max(FOOT);
+        let height = left.min(u16::try_from(lines.len()).unwrap_or(u16::MAX));
         let [head, body, foot] =
-            Layout::vertical([Constraint::Length(2), Constraint::Min(0), Constraint::Length(1)]).areas(area);
+            Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0), Constraint::Length(height)])
+                .areas(area);
         Paragraph::new(vec![self.headline(seen), progress_line(seen, head.width)]).render(head, buffer);
         let has_room = body.width >= SMALLEST.0 + BESIDE && body.height >= SMALLEST.1;
         let track = if has_room { body.width - BESIDE } else { 0 };
@@ -139,15 +155,17 @@ impl Picture {
             self.draw_track(seen, left, buffer);
         }
         Paragraph::new(beside(seen)).render(right, buffer);
-        let last = match warning {
-            Some(warning) => Line::styled(warning, Color::Yellow),
-            None => Line::styled(self.foot.as_str(), FAINT),
-        };
-        Paragraph::new(last).render(foot, buffer);
+        let mut lines: Vec<Line<'_>> =
+            lines.into_iter().take(foot.height.into()).map(|line| Line::styled(line, FAINT)).collect();
+        if let (Some(warning), Some(last)) = (warning, lines.last_mut()) {
+            *last = Line::styled(warning, Color::Yellow);
+        }
+        Paragraph::new(lines).render(foot, buffer);
     }
 
     fn headline(&self, seen: &Seen) -> Line<'_> {
-        let stage = format!("  lap {} of {}, {}", seen.lap, seen.laps, stage_name(seen.stage));
+        let of = seen.laps.map_or(String::new(), |laps| format!(" of {laps}"));
+        let stage = format!("  lap {}{of}, {}", seen.lap, activity(seen));
         Line::from(vec![Span::styled(self.title.as_str(), BOLD), Span::raw(stage)])
     }
 
@@ -170,6 +188,24 @@ impl Picture {
             context.print(x, y, Span::styled(arrow(robot), BOLD.fg(Color::Magenta)));
         }
     }
+}
+
+/// A line in pieces of at most so many columns, divided at spaces where there are any; later pieces are indented as the first.
+fn wrapped(line: &str, width: u16) -> Vec<String> {
+    let width = usize::from(width).max(1);
+    let text = line.trim_start();
+    let indent = &line[..line.len() - text.len()];
+    let mut pieces = vec![indent.to_owned()];
+    for word in text.split(' ') {
+        let is_first = pieces.last().is_some_and(|piece| piece.trim().is_empty());
+        let long = pieces.last().map_or(0, |piece| piece.chars().count()) + 1 + word.chars().count();
+        match pieces.last_mut() {
+            Some(piece) if is_first => piece.push_str(word),
+            Some(piece) if long <= width => *piece += &format!(" {word}"),
+            _ => pieces.push(format!("{indent}{word}")),
+        }
+    }
+    pieces
 }
 
 fn coordinates(point: Point) -> (f64, f64) {
@@ -283,7 +319,12 @@ mod tests {
         let track = Track::demonstration().unwrap();
         let area = Rect::new(0, 0, width, height);
         let mut buffer = Buffer::empty(area);
-        let picture = Picture::new(&track, "track course".into(), "Ctrl-C ends it".into());
+        let foot = [
+            "Ctrl-C ends it. In another terminal:",
+            "  export ROS_MASTER_URI=http://127.0.0.1:40001",
+            "  runnel topic pub -r 10 /cmd_vel geometry_msgs/Twist '{linear: {x: 0.2}}'",
+        ];
+        let picture = Picture::new(&track, "track course".into(), foot.map(str::to_owned).into());
         picture.draw(&Seen::example(), warning, area, &mut buffer);
         let cells = |row: u16| (0..width).map(move |column| (column, row));
         (0..height)
@@ -311,6 +352,16 @@ mod tests {
     fn the_newest_warning_stands_in_the_last_line() {
         let lines = drawn_with(Some("[WARN] the wheels are off"), 80, 24);
         assert_eq!(lines[23].trim_end(), "[WARN] the wheels are off");
+    }
+
+    #[test]
+    fn narrow_screen_shows_every_command_whole() {
+        let lines = drawn(50, 12);
+        assert_eq!(lines[9].trim_end(), "Ctrl-C ends it. In another terminal:");
+        assert_eq!(lines[10].trim_end(), "  export ROS_MASTER_URI=http://127.0.0.1:40001");
+        let lines = drawn(50, 30);
+        assert_eq!(lines[28].trim_end(), "  runnel topic pub -r 10 /cmd_vel");
+        assert_eq!(lines[29].trim_end(), "  geometry_msgs/Twist '{linear: {x: 0.2}}'");
     }
 
     #[test]

@@ -25,10 +25,21 @@ pub struct Here {
     /// Whether anything says where the master is.
     pub master_named: bool,
     pub master: Option<MasterFound>,
-    /// Who is in ROS 2, if there is somebody.
-    pub in_ros2: Option<String>,
+    /// The graph of ROS 2, if there are participants.
+    pub ros2: Option<Ros2Found>,
     /// What this host is told to be called.
     pub stated: Option<StatedHost>,
+}
+
+/// The graph of ROS 2.
+#[derive(Clone, Debug, Default)]
+pub struct Ros2Found {
+    /// How many, and in which domain.
+    pub participants: String,
+    /// How many topics there are.
+    pub topics: usize,
+    /// Topics, and why a pair of endpoints there does not match.
+    pub mismatches: Vec<(String, String)>,
 }
 
 /// A name or an address that a variable or an argument gives to this host.

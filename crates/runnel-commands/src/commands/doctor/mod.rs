@@ -12,15 +12,16 @@ mod services;
 mod topics;
 
 use crate::error::CliError;
-use crate::output::counted;
 use crate::session::Session;
 use finding::{Finding, Severity};
 use found::Found;
 
-/// Look at the whole graph of ROS 1, and say what is wrong with it and what to do
+/// Look at the whole graph, and say what is wrong with it and what to do
 ///
-/// Asks the master, every node, the publishers of topics that are subscribed to, and every service. Exit code 1 only for
-/// errors, not for warnings or infos.
+/// In ROS 1 it asks the master, every node, the publishers of topics that are subscribed to, and every service. In ROS 2 it looks
+/// for publishers and subscriptions that do not match.
+///
+/// Exit code: 1 if it finds an error; 0 if it finds only warnings, infos or nothing.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Also show what was found of the graph: variables, hosts and nodes
@@ -46,7 +47,7 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     session.output.answer(text, || report::json(&found, &findings, args.report))?;
     match report::count(&findings, Severity::Error) {
         0 => Ok(()),
-        errors => Err(CliError::Failed(format!("{} found", counted(errors, "error")))),
+        _ => Err(CliError::Answered),
     }
 }
 

@@ -3,7 +3,7 @@
 use runnel::io::lookup::is_loopback;
 
 use super::finding::{Area, Finding};
-use super::found::{Here, MasterFound, StatedHost, Trouble};
+use super::found::{Here, MasterFound, Ros2Found, StatedHost, Trouble};
 
 /// What a user without a master can do.
 const START: &str = "start one with 'runnel master', or set ROS_MASTER_URI to the one that runs";
@@ -14,13 +14,8 @@ pub fn judge(here: &Here) -> Vec<Finding> {
         let (who, what) = why.split_once(": ").unwrap_or(("this process", why));
         findings.push(Finding::error(Area::Here, who, what, "set it anew; nothing else was looked at"));
     }
-    findings.extend(here.master.as_ref().and_then(|master| master_trouble(master, here.master_named)));
-    if let Some(heard) = &here.in_ros2 {
-        let what = format!("{heard}, whom the doctor does not look at yet");
-        let advice =
-            "'runnel node list' and 'runnel topic info -v' tell of them, and who does not match whom";
-        findings.push(Finding::info(Area::Here, "ROS 2", what, advice));
-    }
+    findings.extend(here.master.as_ref().and_then(|master| master_trouble(master, here)));
+    findings.extend(here.ros2.iter().flat_map(ros2));
     if let Some(stated) = &here.stated {
         findings.extend(stated_trouble(stated, here.master.as_ref()));
     }
@@ -33,11 +28,26 @@ pub fn judge(here: &Here) -> Vec<Finding> {
     findings
 }
 
-fn master_trouble(master: &MasterFound, named: bool) -> Option<Finding> {
+/// Pairs that do not match, and that nothing else is looked at.
+fn ros2(found: &Ros2Found) -> Vec<Finding> {
+    let advice = "let both ends have one type and QoS that match; 'runnel topic info -v' shows both";
+    let pair = |(topic, why): &(String, String)| Finding::error(Area::Topic, topic, why, advice);
+    let mut findings: Vec<Finding> = found.mismatches.iter().map(pair).collect();
+    let what = format!("{}: only looked at for pairs that do not match", found.participants);
+    let advice = "'runnel node list' and 'runnel topic info -v' show more";
+    findings.push(Finding::info(Area::Here, "ROS 2", what, advice));
+    findings
+}
+
+/// A master that does not answer. Nobody needs one that nobody named while there are nodes of ROS 2.
+fn master_trouble(master: &MasterFound, here: &Here) -> Option<Finding> {
     let trouble = master.trouble.as_ref()?;
     let mut what = trouble.about(&master.uri);
-    if !named {
+    if !here.master_named {
         what += " (ROS_MASTER_URI is not set)";
+    }
+    if !here.master_named && here.ros2.is_some() {
+        return Some(Finding::info(Area::Here, "master", what, "only nodes of ROS 1 need one"));
     }
     let advice = match trouble {
         Trouble::Unresolved { .. } => "use its address in ROS_MASTER_URI, or add the name to /etc/hosts",
@@ -130,11 +140,26 @@ mod tests {
     }
 
     #[test]
-    fn who_is_in_ros_2_gets_a_word() {
-        let heard = Some("2 participants of ROS 2 in domain 0".to_owned());
-        let found = only(&Here { in_ros2: heard, ..here() });
-        let expected = "2 participants of ROS 2 in domain 0, whom the doctor does not look at yet";
-        assert_eq!((found.severity, found.what.as_str()), (Severity::Info, expected));
+    fn pairs_that_do_not_match_in_ros_2_are_errors() {
+        let participants = "2 participants of ROS 2 in domain 0".to_owned();
+        let found = Ros2Found { participants, topics: 1, mismatches: Vec::new() };
+        let only_info = only(&Here { ros2: Some(found.clone()), ..here() });
+        let expected = "2 participants of ROS 2 in domain 0: only looked at for pairs that do not match";
+        assert_eq!((only_info.severity, only_info.what.as_str()), (Severity::Info, expected));
+        let mismatches = vec![("/scan".to_owned(), "reliability".to_owned())];
+        let findings = judge(&Here { ros2: Some(Ros2Found { mismatches, ..found }), ..here() });
+        let error = findings.iter().find(|finding| finding.severity == Severity::Error).expect("an error");
+        assert_eq!((error.who.as_str(), error.what.as_str()), ("/scan", "reliability"));
+    }
+
+    #[test]
+    fn master_that_nobody_named_is_no_error_where_ros_2_is() {
+        let master = Some(master(Some(Trouble::Refused)));
+        let ros2 = Some(Ros2Found::default());
+        let unnamed = Here { master_named: false, master: master.clone(), ros2: ros2.clone(), ..here() };
+        assert!(judge(&unnamed).iter().all(|finding| finding.severity == Severity::Info));
+        let named = Here { master, ros2, ..here() };
+        assert!(judge(&named).iter().any(|finding| finding.severity == Severity::Error));
     }
 
     #[test]

@@ -19,8 +19,11 @@ pub fn text(found: &Found, findings: &[Finding]) -> String {
     let told: String = findings.iter().map(Finding::text).collect();
     let looked = match &found.graph {
         Some(graph) => looked_at(graph).map(|(word, count)| counted(count, word)).join(", "),
-        None => "this process alone".to_owned(),
+        None => "this process".to_owned(),
     };
+    let ros2 = found.here.ros2.as_ref();
+    let looked =
+        looked + &ros2.map_or(String::new(), |ros2| format!(", {} of ROS 2", counted(ros2.topics, "topic")));
     let counts = Severity::ALL.map(|severity| counted(count(findings, severity), severity.word()));
     let verdict = if findings.is_empty() { "nothing is wrong".to_owned() } else { counts.join(", ") };
     format!("{told}looked at {looked}\n{verdict}\n")

@@ -14,7 +14,9 @@ use crate::session::Session;
 
 /// List nodes
 ///
-/// Where both generations have nodes, each is told with those that it is in.
+/// Where both generations have nodes, each is shown with its own.
+///
+/// Exit code: 1 if neither a master nor a participant of ROS 2 is found.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only this node, and those below it
@@ -64,12 +66,13 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     }
     let count = nodes.iter().map(Listed::count).sum::<usize>();
     if args.count_nodes {
-        return session.output.answer(|| count.to_string(), || json!(count));
+        session.output.answer(|| count.to_string(), || json!(count))?;
+    } else if args.all || args.uri {
+        list_places(args, session, &sight, &nodes)?;
+    } else {
+        session.output.answer(|| text(&nodes), || nodes.iter().map(|node| node.name.as_str()).collect())?;
     }
-    if args.all || args.uri {
-        return list_places(args, session, &sight, &nodes);
-    }
-    session.output.answer(|| text(&nodes), || nodes.iter().map(|node| node.name.as_str()).collect())
+    sight.presence.check()
 }
 
 /// Lists nodes with where each answers.

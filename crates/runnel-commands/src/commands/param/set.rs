@@ -1,5 +1,6 @@
 //! `runnel param set`
 
+use super::of_node;
 use crate::completion;
 use crate::error::CliError;
 use crate::graph::Graph;
@@ -23,12 +24,27 @@ pub struct Args {
     /// The value, in YAML: 5, 0.5, true, text, [1, 2], {a: 1}
     #[arg(allow_negative_numbers = true)]
     value: String,
+
+    /// The value, where a node is named first as for ros2
+    #[arg(allow_negative_numbers = true, hide = true)]
+    value_of_node: Option<String>,
+}
+
+impl Args {
+    /// Name and value: `/robot/speed 0.5`, or as for ros2 `/robot speed 0.5`.
+    fn pair(&self) -> (String, &str) {
+        match &self.value_of_node {
+            Some(value) => (of_node(&self.name, Some(&self.value)), value),
+            None => (self.name.clone(), &self.value),
+        }
+    }
 }
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
-    let name = session.resolve(&args.name)?;
+    let (name, value) = args.pair();
+    let name = session.resolve(&name)?;
     let wrong = |error| CliError::Usage(format!("the value for {name}: {error}"));
-    let value = yaml::from_text(&args.value).map_err(wrong)?;
+    let value = yaml::from_text(value).map_err(wrong)?;
     let context = session.asking()?;
     let graph = Graph::new(&context);
     match yaml::leaves(&name, value.clone()) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use runnel::Error;
 use runnel::core::yaml;
 
 use crate::completion;
@@ -43,13 +44,20 @@ pub struct Args {
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let service = session.resolve(&args.service)?;
-    let context = session.asking()?;
+    // While it waits it hears SIGINT also in a script's background, where the shell has that ignored.
+    let context = if args.wait { session.running()? } else { session.asking()? };
     let node = session.node(&context, "service")?;
     if args.wait {
         if let Err(why) = Graph::new(&context).check_master() {
             session.output.note(&format!("waiting for {service}: {why}"));
         }
-        node.wait_for_service(&service, args.timeout.unwrap_or(FOREVER))?;
+        let waited = node.wait_for_service(&service, args.timeout.unwrap_or(FOREVER));
+        waited.map_err(|error| match error {
+            Error::ShuttingDown => {
+                CliError::Failed(format!("service {service}: interrupted while waiting for it"))
+            }
+            error => error.into(),
+        })?;
     }
     let found = probe(&node, &service)?;
     output::note_found();

@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "once")]
     count: Option<u64>,
 
-    /// Print only this field, such as pose.position.x; an index in brackets picks an element
+    /// Print only this field, such as pose.position.x; an index in brackets picks an element, [0:3] several
     #[arg(long, value_name = "PATH")]
     field: Option<String>,
 
@@ -202,9 +202,28 @@ impl Printer {
         }
     }
 
+    /// The part at a path with a slice, such as `ranges[0:3]` or `poses[1:].position.x`, as rostopic reads it.
+    fn slice(
+        &self,
+        message: &DynamicMessage,
+        path: &str,
+        options: &EchoOptions,
+    ) -> Result<String, DynamicError> {
+        let selected = message.select(&path.replace('.', "/"))?;
+        let value = selected.view();
+        Ok(match self.form {
+            Form::Csv => yaml::value_to_csv(value, options),
+            Form::Json => json_text(&yaml::value_to_json(options.generation, value)),
+            Form::Yaml | Form::Plot => yaml::value_to_yaml(value, options) + "\n---",
+        })
+    }
+
     /// A message as the tools of its generation print it.
     fn text(&self, message: &DynamicMessage, generation: Generation) -> Result<String, DynamicError> {
         let (field, options) = (self.field.as_deref(), &EchoOptions { generation, ..self.options });
+        if let Some(field) = field.filter(|field| field.contains(':')) {
+            return self.slice(message, field, options);
+        }
         match (self.form, field) {
             (Form::Yaml, None) => Ok(yaml::to_yaml(message, options) + "\n---"),
             (Form::Yaml, Some(field)) => Ok(yaml::field_to_yaml(message, field, options)? + "\n---"),

@@ -1,5 +1,7 @@
 //! The part of `runnel topic info` that is about ROS 2.
 
+use std::collections::BTreeSet;
+
 use runnel::core::names::DdsTopic;
 use runnel::core::qos::Policy;
 use runnel::{Context, DataRepresentation, EndpointInfo, EndpointType, ParticipantInfo, Ros2Graph};
@@ -21,6 +23,23 @@ pub struct Endpoints<'a> {
     subscriptions: Vec<&'a EndpointInfo>,
     /// What they have told of their links, if they were asked.
     links: Option<Links>,
+}
+
+/// The pairs of a graph that do not match, each with its topic and a sentence that says why.
+pub fn mismatches(graph: &Ros2Graph) -> Vec<(String, String)> {
+    let topics: BTreeSet<&str> = graph
+        .endpoints
+        .iter()
+        .filter_map(|end| match end.ros_topic() {
+            Some(DdsTopic::Topic(topic)) => Some(topic),
+            _ => None,
+        })
+        .collect();
+    let of_topic = |topic: &str| {
+        let pairs = Endpoints::of(graph, topic).map(|ends| ends.strangers()).unwrap_or_default();
+        pairs.into_iter().map(|why| (topic.to_owned(), why)).collect::<Vec<_>>()
+    };
+    topics.into_iter().flat_map(of_topic).collect()
 }
 
 impl<'a> Endpoints<'a> {
@@ -247,6 +266,7 @@ mod tests {
             "Nothing goes from the publisher of /node1 to the subscription of /node4: data representation XCDR1 is offered and XCDR2, XML asked for",
         ];
         assert_eq!(ends.strangers(), expected);
+        assert_eq!(mismatches(&graph), expected.map(|why| ("/a".to_owned(), why.to_owned())));
         assert!(ends.text(false).ends_with(&format!("Subscription count: 3\n\n{}\n", expected.join("\n"))));
     }
 }

@@ -9,6 +9,8 @@ use crate::types::type_name;
 use runnel::core::schema::TypeName;
 
 /// List the topics of a type
+///
+/// Exit code: 1 if neither a master nor a participant of ROS 2 is found.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The message type, such as std_msgs/String or std_msgs/msg/String
@@ -25,12 +27,14 @@ pub struct Args {
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let wanted = type_name(&args.type_name)?;
-    let mut topics = args.asking.topics(session)?;
+    let (mut topics, presence) = args.asking.topics(session)?;
     topics
         .0
         .retain(|_, topic| topic.types().iter().any(|name| TypeName::parse(name).as_ref() == Some(&wanted)));
     if args.count_topics {
-        return session.output.answer(|| topics.0.len().to_string(), || topics.0.len().into());
+        session.output.answer(|| topics.0.len().to_string(), || topics.0.len().into())?;
+    } else {
+        session.output.answer(|| lines(topics.0.keys()), || topics.0.keys().map(String::as_str).collect())?;
     }
-    session.output.answer(|| lines(topics.0.keys()), || topics.0.keys().map(String::as_str).collect())
+    presence.check()
 }

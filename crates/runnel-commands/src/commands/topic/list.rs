@@ -11,7 +11,9 @@ use crate::session::Session;
 
 /// List topics
 ///
-/// Where both generations have topics, each is told with those that it is in.
+/// Where both generations have topics, each is shown with its own.
+///
+/// Exit code: 1 if neither a master nor a participant of ROS 2 is found.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only this topic, and those below it
@@ -44,12 +46,13 @@ pub struct Args {
 
 pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
     let namespace = args.namespace.as_ref().map(|name| session.resolve(name)).transpose()?;
-    let mut topics = args.asking.topics(session)?;
+    let (mut topics, presence) = args.asking.topics(session)?;
     if let Some(namespace) = namespace {
         topics.retain(|topic| is_within(topic, &namespace));
     }
     topics.keep_ends(!args.subscribers, !args.publishers);
-    session.output.answer(|| text(&topics, args), || to_json(&topics, args))
+    session.output.answer(|| text(&topics, args), || to_json(&topics, args))?;
+    presence.check()
 }
 
 fn text(topics: &Topics, args: &Args) -> String {

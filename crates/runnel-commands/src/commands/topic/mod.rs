@@ -17,6 +17,7 @@ mod subject;
 mod type_name;
 
 use clap::Subcommand;
+pub use endpoints::mismatches;
 
 use crate::error::CliError;
 use crate::measure::statistics::WIDEST;

@@ -50,8 +50,9 @@ Examples:
 /// that begin with a hyphen stand behind --.
 ///
 /// It publishes once a second unless told otherwise. With -1 it keeps the message for 3 s for subscribers to come, as
-/// rostopic does; with -n, and where somebody of ROS 2 subscribes, it first gives those that are known up to 3 s to
-/// connect. Where only ROS 2 is, -1 waits up to 3 s for a first subscriber, since not all there ask for what was kept.
+/// rostopic does; with -n, and where a node of ROS 2 subscribes, it first gives the known subscribers up to 3 s to
+/// connect. Where only ROS 2 is, -1 waits up to 3 s for a first subscriber, and ends when all reliable subscribers
+/// have acknowledged the message.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -82,7 +83,7 @@ pub struct Args {
     #[arg(short, long, alias = "wait-matching-subscriptions", value_name = "COUNT")]
     wait: Option<usize>,
 
-    /// Stay for so long after the last message [default: 3 with -1 but not with --wait, otherwise 0]
+    /// Stay for so long after the last message [default: 3 with -1 where a master is but not with --wait, otherwise 0]
     #[arg(short, long, value_name = "SECONDS", value_parser = value_parsers::seconds, allow_negative_numbers = true)]
     keep_alive: Option<Duration>,
 
@@ -284,7 +285,8 @@ impl Job<'_> {
     /// Stays for those who come late, unless they were waited for before. Says so if a message that was kept for somebody had
     /// nobody to hear it.
     fn stay(&self, came: bool, sight: &Sight) -> Result<(), CliError> {
-        let keep_alive = if came { self.args.keep_alive() } else { Duration::ZERO };
+        let keep_alive =
+            if came && !self.is_acknowledged() { self.args.keep_alive() } else { Duration::ZERO };
         let until = clock::monotonic() + keep_alive;
         if self.args.is_kept() && !self.wait_for(1, Some(keep_alive))? {
             let (topic, seconds) = (self.publisher.topic(), self.args.keep_alive().as_secs_f64());
@@ -297,6 +299,13 @@ impl Job<'_> {
         Ok(self.context.sleep(until.since(clock::monotonic()))?)
     }
 
+    /// True if subscribers of ROS 2 have the message, or will have it before the program ends, which waits for their
+    /// acknowledgements. Those of ROS 1 acknowledge nothing.
+    fn is_acknowledged(&self) -> bool {
+        let is_default = self.args.keep_alive.is_none();
+        is_default && self.generation == Generation::Ros2 && self.publisher.subscription_count() > 0
+    }
+
     fn publish_latched(&self) -> Result<(), CliError> {
         self.publish(&message(self.publisher.schema(), &self.args.values)?)?;
         self.output.note("latched; Ctrl-C ends");
@@ -305,7 +314,9 @@ impl Job<'_> {
 
     fn publish_again_and_again(&self) -> Result<(), CliError> {
         if self.args.is_kept() {
-            self.output.note(&format!("publishing and latching for {:?}", self.args.keep_alive()));
+            self.note_kept();
+        } else if !self.args.ends() {
+            self.note_endless();
         }
         let values = &self.args.values;
         // The time that goes into these is that of each message.
@@ -325,6 +336,18 @@ impl Job<'_> {
             }
         }
         Ok(())
+    }
+
+    fn note_kept(&self) {
+        let (topic, seconds) = (self.publisher.topic(), self.args.keep_alive().as_secs_f64());
+        if !self.is_acknowledged() {
+            self.output.note(&format!("publishing on {topic}, kept for late subscribers for {seconds} s"));
+        }
+    }
+
+    fn note_endless(&self) {
+        let (topic, rate) = (self.publisher.topic(), self.args.rate.unwrap_or(1.0));
+        self.output.note(&format!("publishing on {topic}, {rate} a second; Ctrl-C ends"));
     }
 
     fn publish_documents(&self) -> Result<(), CliError> {

@@ -2,7 +2,7 @@
 
 use crate::error::CliError;
 use crate::graph::SystemState;
-use crate::graphs::Sight;
+use crate::graphs::{Side, Sight, Topic, Topics};
 use crate::session::Session;
 use crate::similar::is_similar;
 
@@ -24,11 +24,13 @@ impl Subject {
     pub fn find(session: &Session, sight: &Sight, typed: &str) -> Result<Self, CliError> {
         let (name, index) = typed.split_at(typed.find('[').unwrap_or(typed.len()));
         let name = session.resolve(name)?;
-        let state = sight.topics()?.state();
+        let topics = sight.topics()?;
+        let state = topics.state();
         let subject = Self::within(&state, &name, index);
         let subject =
             subject.ok_or_else(|| CliError::Failed(format!("no topic is published that has {typed}")))?;
         note_unless_published(session, &state, &subject.topic);
+        note_if_mixed(session, &topics, &subject.topic);
         Ok(subject)
     }
 
@@ -62,9 +64,13 @@ pub fn check<'a>(session: &Session, typed: impl IntoIterator<Item = &'a String>)
 /// # Errors
 /// As [`Subject::find`].
 pub fn topics(session: &Session, sight: &Sight, typed: &[String]) -> Result<Vec<String>, CliError> {
-    let state = sight.topics()?.state();
+    let found = sight.topics()?;
+    let state = found.state();
     let topics = typed.iter().map(|typed| session.resolve(typed)).collect::<Result<Vec<_>, CliError>>()?;
-    topics.iter().for_each(|topic| note_unless_published(session, &state, topic));
+    for topic in &topics {
+        note_unless_published(session, &state, topic);
+        note_if_mixed(session, &found, topic);
+    }
     Ok(topics)
 }
 
@@ -73,9 +79,8 @@ pub fn topics(session: &Session, sight: &Sight, typed: &[String]) -> Result<Vec<
 /// # Errors
 /// As [`Subject::find`].
 pub fn topic(session: &Session, sight: &Sight, typed: &str) -> Result<String, CliError> {
-    let topic = session.resolve(typed)?;
-    note_unless_published(session, &sight.topics()?.state(), &topic);
-    Ok(topic)
+    let topics = topics(session, sight, &[typed.to_owned()])?;
+    Ok(topics.concat())
 }
 
 fn note_unless_published(session: &Session, state: &SystemState, topic: &str) {
@@ -83,6 +88,23 @@ fn note_unless_published(session: &Session, state: &SystemState, topic: &str) {
         let meant = meant(state, topic);
         session.output.note(&format!("waiting for {topic}: nobody publishes it yet{meant}"));
     }
+}
+
+/// Says that messages of two graphs come as one, if nodes of ROS 1 publish the topic beside others of ROS 2. A node in both is one.
+fn note_if_mixed(session: &Session, topics: &Topics, topic: &str) {
+    if topics.0.get(topic).is_some_and(is_mixed) {
+        let narrow = "Try: --ros1 or --ros2 for one of them";
+        session
+            .output
+            .note(&format!("{topic} is published in ROS 1 and in ROS 2, both are shown as one. {narrow}"));
+    }
+}
+
+fn is_mixed(topic: &Topic) -> bool {
+    let publishers = |side: &Option<Side>| side.as_ref().map_or(Vec::new(), |side| side.publishers.clone());
+    let (of_ros1, of_ros2) = (publishers(&topic.ros1), publishers(&topic.ros2));
+    let is_other = |node: &String| !of_ros2.contains(node);
+    !of_ros2.is_empty() && of_ros1.iter().any(is_other)
 }
 
 /// The topic that is spelt most like this one, as a question; empty if none is like it.
@@ -111,6 +133,21 @@ mod tests {
     fn parts(name: &str, index: &str) -> Option<(String, Option<String>)> {
         let state = state(&["/scan", "/scan/raw", "/a"], &["/a/b"]);
         Subject::within(&state, name, index).map(|subject| (subject.topic, subject.field))
+    }
+
+    #[test]
+    fn topic_of_two_talkers_in_two_graphs_is_mixed() {
+        let side = |nodes: &[&str]| {
+            let publishers = nodes.iter().map(|node| (*node).to_owned()).collect();
+            Some(Side { publishers, ..Side::default() })
+        };
+        let mixed = |ros1, ros2| is_mixed(&Topic { ros1, ros2 });
+        assert!(mixed(side(&["/a"]), side(&["/b"])));
+        assert!(mixed(side(&["/a", "/both"]), side(&["/both"])));
+        assert!(!mixed(side(&["/both"]), side(&["/both", "/b"])));
+        assert!(
+            !mixed(side(&["/a"]), None) && !mixed(None, side(&["/b"])) && !mixed(side(&["/a"]), side(&[]))
+        );
     }
 
     #[test]

@@ -12,13 +12,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::Duration;
 
-use runnel::Context;
+use runnel::core::names::DdsTopic;
 use runnel::core::time::Instant;
 use runnel::io::clock;
+use runnel::{Context, Ros2Graph};
 
 use super::Args;
-use super::found::{Found, GraphFound, MasterFound, NodeFound, Trouble};
+use super::found::{Found, GraphFound, MasterFound, NodeFound, Ros2Found, Trouble};
 use super::links;
+use crate::commands::topic::mismatches;
 use crate::error::CliError;
 use crate::graph::{Graph, read_connections};
 use crate::graphs::Heard;
@@ -29,7 +31,10 @@ pub use times::CLOCK;
 /// How long two ends of a link that stands on one side only may take to agree.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// Looks at the whole graph, and meanwhile who is in ROS 2.
+/// How long participants of ROS 2 may take to announce all their endpoints.
+const STRAGGLERS: Duration = Duration::from_secs(2);
+
+/// Looks at the whole graph, and meanwhile at that of ROS 2.
 ///
 /// # Errors
 /// When the arguments are wrong.
@@ -44,13 +49,25 @@ pub fn gather(args: &Args, session: &Session) -> Result<Found, CliError> {
         Err(error) => return Err(error),
     };
     let (ros1, heard) = thread::scope(|scope| {
-        let listens = scope.spawn(|| Heard::in_ros2(session));
+        let listens = scope.spawn(|| Heard::in_ros2(session, STRAGGLERS));
         (gather_ros1(args, session, &context), listens.join().ok().flatten())
     });
     let (master, graph) = ros1?;
     here.master = Some(master);
-    here.in_ros2 = heard.filter(|heard| !heard.nobody()).map(|heard| heard.text());
+    here.ros2 = heard.filter(|heard| !heard.nobody()).map(|heard| Ros2Found {
+        participants: heard.text(),
+        topics: topics_of(&heard.graph),
+        mismatches: mismatches(&heard.graph),
+    });
     Ok(Found { here, graph })
+}
+
+fn topics_of(graph: &Ros2Graph) -> usize {
+    let topics = graph.endpoints.iter().filter_map(|end| match end.ros_topic() {
+        Some(DdsTopic::Topic(topic)) => Some(topic),
+        _ => None,
+    });
+    topics.collect::<BTreeSet<_>>().len()
 }
 
 /// The master, and its graph if it answers.

@@ -1,0 +1,189 @@
+//! Files of parameters, as `--params-file` names them.
+//!
+//! They are YAML in the simple form that ROS 2 documents: nodes by name or pattern, `ros__parameters`, and below it plain values,
+//! lists and maps by indentation. Nodes read them when they start, so that this reader brings no YAML library into every node.
+//! What it does not read, such as block texts and anchors, is an error with its line.
+
+mod lines;
+mod value;
+
+use std::fs::File;
+use std::io::Read;
+
+use crate::error::Error;
+pub(crate) use value::FileValue;
+
+/// The argument that names such a file.
+const FLAG: &str = "--params-file";
+
+/// Bytes of a file at most.
+const LONGEST: u64 = 1 << 20;
+
+/// The key above a node's parameters.
+const PARAMETERS: &str = "ros__parameters";
+
+/// The parameters of the files, in their order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FileParams(Vec<FileParam>);
+
+/// A parameter of the nodes whose names have this pattern.
+#[derive(Clone, Debug, PartialEq)]
+struct FileParam {
+    /// Parts of a node's full name; `*` stands for any one, `**` for any number of them.
+    node: Vec<String>,
+    /// With points between the parts of the name.
+    name: String,
+    value: FileValue,
+}
+
+impl FileParams {
+    /// Reads files.
+    ///
+    /// # Errors
+    /// When one cannot be read, or is none of parameters in the simple form.
+    pub(crate) fn read(files: &[String]) -> Result<Self, Error> {
+        let mut all = Self::default();
+        for file in files {
+            let params = text_of(file).and_then(|text| parse(&text));
+            let refused = |why| Error::Environment { variable: FLAG, why: format!("{file}: {why}") };
+            all.0.extend(params.map_err(refused)?);
+        }
+        Ok(all)
+    }
+
+    /// Names and values for the node of this full name; of two of one name the last counts.
+    pub(crate) fn of(&self, node: &str) -> impl Iterator<Item = (&str, &FileValue)> {
+        let parts: Vec<String> = parts(node).map(str::to_owned).collect();
+        let here = move |param: &&FileParam| fits(&param.node, &parts);
+        self.0.iter().filter(here).map(|param| (param.name.as_str(), &param.value))
+    }
+}
+
+fn text_of(file: &str) -> Result<String, String> {
+    let mut text = String::new();
+    let read = File::open(file).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
+    match read {
+        Ok(read) if read as u64 > LONGEST => Err(format!("longer than {LONGEST} bytes")),
+        Ok(_) => Ok(text),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<FileParam>, String> {
+    let at = |(line, why): (usize, String)| format!("line {line}: {why}");
+    lines::values(text).map_err(at)?.into_iter().map(|entry| param(entry).map_err(at)).collect()
+}
+
+/// The parameter that a value is, or its line and why it is none.
+fn param(lines::Entry { line, path, value }: lines::Entry) -> Result<FileParam, (usize, String)> {
+    let above = path.iter().position(|key| key == PARAMETERS);
+    let Some((node, name)) = above.map(|above| (&path[..above], &path[above + 1..])) else {
+        return Err((line, format!("{} is not below the name of a node and {PARAMETERS}", path.join("."))));
+    };
+    if node.is_empty() || name.is_empty() {
+        return Err((line, format!("{PARAMETERS} stands below the name of a node, and parameters below it")));
+    }
+    let node = node.iter().flat_map(|name| parts(name)).map(str::to_owned).collect();
+    Ok(FileParam { node, name: name.join("."), value })
+}
+
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    name.split('/').filter(|part| !part.is_empty())
+}
+
+fn fits(pattern: &[String], name: &[String]) -> bool {
+    match (pattern.split_first(), name.split_first()) {
+        (None, None) => true,
+        (Some((first, rest)), _) if first == "**" => {
+            (0..=name.len()).any(|passed| fits(rest, &name[passed..]))
+        }
+        (Some((first, rest)), Some((part, after))) => (first == "*" || first == part) && fits(rest, after),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, node: &str) -> String {
+        let params = FileParams(parse(text).expect("a good file"));
+        params.of(node).map(|(name, value)| format!("{name}={value:?} ")).collect()
+    }
+
+    const FILE: &str = "\
+# for all
+/**:
+  ros__parameters:
+    rate: 5
+talker:
+  ros__parameters:
+    name: \"5\"      # a text
+    limits: {}
+    limits.low: 1
+    limit:
+      high: 2.5
+/robot:
+  '*':
+    ros__parameters: { }
+  arm:
+    ros__parameters:
+      joints: [a, 'b, c', 3]
+      gains:
+      - 1
+      - -2
+";
+
+    #[test]
+    fn parameters_are_found_by_name_and_pattern() {
+        assert_eq!(of(FILE, "/other"), "rate=Plain(\"5\") ");
+        assert_eq!(
+            of(FILE, "/talker"),
+            "rate=Plain(\"5\") name=Text(\"5\") limits.low=Plain(\"1\") limit.high=Plain(\"2.5\") "
+        );
+        let lists = "joints=List([Plain(\"a\"), Text(\"b, c\"), Plain(\"3\")]) gains=List([Plain(\"1\"), Plain(\"-2\")]) ";
+        assert_eq!(of(FILE, "/robot/arm"), format!("rate=Plain(\"5\") {lists}"));
+        assert_eq!(of(FILE, "/x/talker"), "rate=Plain(\"5\") ");
+    }
+
+    #[test]
+    fn patterns_stand_for_parts_of_names() {
+        for (pattern, name, expected) in [
+            ("/**", "/a", true),
+            ("/**", "/a/b/c", true),
+            ("/*", "/a", true),
+            ("/*", "/a/b", false),
+            ("/**/b", "/b", true),
+            ("/**/b", "/x/y/b", true),
+            ("/a/*/c", "/a/b/c", true),
+            ("a", "/a", true),
+            ("a", "/a/b", false),
+        ] {
+            let split = |name: &str| parts(name).map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(fits(&split(pattern), &split(name)), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        for (text, expected) in [
+            ("rate: 5", "line 1: rate is not below the name of a node and ros__parameters"),
+            (
+                "ros__parameters:\n  a: 1",
+                "line 2: ros__parameters stands below the name of a node, and parameters below it",
+            ),
+            (
+                "a:\n  ros__parameters:\n    b: |\n      c",
+                "line 3: | is not read here: plain values, lists and maps by indentation are",
+            ),
+            ("a:\n\tb: 1", "line 2: a tab where spaces should indent"),
+            ("a:\n  b", "line 2: b should have the form KEY: VALUE"),
+            ("a:\n  ros__parameters:\n    b: [1, 2", "line 3: [1, 2 does not end with ]"),
+            ("- a", "line 1: an item of a list that has no name"),
+        ] {
+            assert_eq!(parse(text).expect_err(text), expected);
+        }
+        let gone = FileParams::read(&["/no/such.yaml".into()]).expect_err("there is none").to_string();
+        assert_eq!(gone, "--params-file: /no/such.yaml: No such file or directory (os error 2)");
+    }
+}

@@ -1,0 +1,107 @@
+//! Values in files of parameters: scalars and lists of them.
+
+/// A value as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FileValue {
+    /// Without quotes: a number, a truth value or a text.
+    Plain(String),
+    /// In quotes: a text.
+    Text(String),
+    /// A list of the others.
+    List(Vec<FileValue>),
+}
+
+/// Beginnings of what is YAML and no plain value.
+const NOT_READ: [char; 7] = ['|', '>', '&', '*', '!', '{', '%'];
+
+impl FileValue {
+    /// Reads a value that is written on one line; `None` for an empty map.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(super) fn read(text: &str) -> Result<Option<Self>, String> {
+        if text
+            .strip_prefix('{')
+            .and_then(|rest| rest.strip_suffix('}'))
+            .is_some_and(|inner| inner.trim().is_empty())
+        {
+            return Ok(None);
+        }
+        let Some(inner) = text.strip_prefix('[') else { return scalar(text).map(Some) };
+        let inner = inner.strip_suffix(']').ok_or_else(|| format!("{text} does not end with ]"))?;
+        let items = split(inner).into_iter().map(|item| scalar(item.trim())).collect::<Result<_, _>>()?;
+        Ok(Some(Self::List(items)))
+    }
+}
+
+/// A value that is no list.
+///
+/// # Errors
+/// Why it cannot be read.
+pub(super) fn scalar(text: &str) -> Result<FileValue, String> {
+    if let Some(text) = unquoted(text)? {
+        return Ok(FileValue::Text(text));
+    }
+    if text.starts_with(NOT_READ) || text.starts_with('[') {
+        let sign = text.chars().next().unwrap_or_default();
+        return Err(format!("{sign} is not read here: plain values, lists and maps by indentation are"));
+    }
+    Ok(FileValue::Plain(text.to_owned()))
+}
+
+/// A text without its quotes, if it has some.
+///
+/// # Errors
+/// When the quotes do not end.
+pub(super) fn unquoted(text: &str) -> Result<Option<String>, String> {
+    let Some(quote) = text.chars().next().filter(|first| ['"', '\''].contains(first)) else {
+        return Ok(None);
+    };
+    let inner = text.get(1..).and_then(|rest| rest.strip_suffix(quote));
+    let inner = inner.ok_or_else(|| format!("{text} does not end with {quote}"))?;
+    Ok(Some(match quote {
+        '\'' => inner.replace("''", "'"),
+        _ => unescaped(inner),
+    }))
+}
+
+/// The escapes of double quotes that configuration files have.
+fn unescaped(text: &str) -> String {
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(char) = chars.next() {
+        match (char, char == '\\') {
+            (_, true) => match chars.next() {
+                Some('n') => out.push('\n'),
+                Some('t') => out.push('\t'),
+                Some(other) => out.push(other),
+                None => out.push('\\'),
+            },
+            (char, false) => out.push(char),
+        }
+    }
+    out
+}
+
+/// The items between commas outside of quotes; none of what is blank.
+fn split(text: &str) -> Vec<&str> {
+    let mut items = Vec::new();
+    let (mut quote, mut begin) = (None, 0);
+    for (index, char) in text.char_indices() {
+        match (quote, char) {
+            (Some(open), char) if open == char => quote = None,
+            (None, '"' | '\'') => quote = Some(char),
+            (None, ',') => {
+                items.push(&text[begin..index]);
+                begin = index + 1;
+            }
+            _ => {}
+        }
+    }
+    items.push(&text[begin..]);
+    // A list may be empty, and may end with a comma.
+    if items.last().is_some_and(|last| last.trim().is_empty()) {
+        items.pop();
+    }
+    items
+}
