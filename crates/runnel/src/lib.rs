@@ -62,11 +62,13 @@ mod loan;
 mod log_output;
 pub mod logging;
 mod master;
+mod message_info;
 mod node;
 mod node_creation;
 mod node_log;
 mod options;
 mod outgoing;
+mod parameter_value;
 mod params;
 mod persist;
 mod polling;
@@ -95,7 +97,6 @@ pub use action::{
     ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };
 pub use borrowed::Borrowed;
-pub use calls::ParamValue;
 pub use client::{Client, DynamicClient};
 pub use context::{Context, ContextOptions};
 pub use driver::ServiceInfo;
@@ -105,12 +106,14 @@ pub use executor::Executor;
 pub use goal_status::{GoalId, GoalStatus};
 pub use loan::Loan;
 pub use master::MasterOptions;
+pub use message_info::MessageInfo;
 pub use node::Node;
 pub use options::{PublisherOptions, SubscriptionOptions};
 pub use outgoing::Publishable;
-pub use params::{FromParam, ParamWatch};
+pub use parameter_value::{FromParameter, ParameterValue};
+pub use params::ParamWatch;
 pub use polling::PollingPolicy;
-pub use publisher::{DynamicPublisher, Publisher};
+pub use publisher::{DynamicPublisher, Publisher, PublisherBase};
 pub use qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
 };
@@ -152,6 +155,7 @@ pub use runnel_msgs::include_interfaces;
 pub use runnel_ros1 as ros1;
 pub use runnel_ros1::node::{ServiceFailure, TopicError};
 pub use runnel_ros1::rpc::{CallError, Uri};
+pub use runnel_ros1::xmlrpc::Value as XmlRpcValue;
 pub use service::ServiceServer;
-pub use subscription::{RawMessage, Subscription};
+pub use subscription::{RawMessage, Subscription, SubscriptionCallback};
 pub use timer::Timer;

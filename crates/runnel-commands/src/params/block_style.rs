@@ -1,7 +1,7 @@
 //! Parameters as YAML in block style, which `runnel param get` and `dump` print. Unlike PyYAML's form it keeps text that
 //! is not ASCII, and several lines of text, legible.
 
-use runnel::ParamValue;
+use runnel::XmlRpcValue;
 
 use super::read::{Yaml, unquoted};
 
@@ -10,20 +10,20 @@ use super::read::{Yaml, unquoted};
 const LONGEST_NAME: usize = 128;
 
 /// The value as a document.
-pub fn dump(value: &ParamValue) -> String {
+pub fn dump(value: &XmlRpcValue) -> String {
     let mut text = String::new();
     node(value, 0, &mut text);
     text
 }
 
 /// A value whose first line goes where the text has come to, and the others behind so many spaces.
-fn node(value: &ParamValue, indent: usize, text: &mut String) {
+fn node(value: &XmlRpcValue, indent: usize, text: &mut String) {
     match value {
-        ParamValue::Array(elements) if !elements.is_empty() => list(elements.iter(), indent, text, node),
-        ParamValue::Binary(bytes) if !bytes.is_empty() => {
+        XmlRpcValue::Array(elements) if !elements.is_empty() => list(elements.iter(), indent, text, node),
+        XmlRpcValue::Binary(bytes) if !bytes.is_empty() => {
             list(bytes.iter(), indent, text, |byte, _, text| *text += &format!("{byte}\n"));
         }
-        ParamValue::Struct(members) if !members.is_empty() => {
+        XmlRpcValue::Struct(members) if !members.is_empty() => {
             for (index, (name, member)) in members.iter().enumerate() {
                 begin_line(index, indent, text);
                 *text += &name_text(name, indent);
@@ -59,11 +59,11 @@ fn pad(indent: usize, text: &mut String) {
 }
 
 /// The value behind a name: on the same line, or on lines of its own. A list is not indented.
-fn below(value: &ParamValue, indent: usize, text: &mut String) {
+fn below(value: &XmlRpcValue, indent: usize, text: &mut String) {
     let (lines, indent) = match value {
-        ParamValue::Array(elements) => (!elements.is_empty(), indent),
-        ParamValue::Binary(bytes) => (!bytes.is_empty(), indent),
-        ParamValue::Struct(members) => (!members.is_empty(), indent + 2),
+        XmlRpcValue::Array(elements) => (!elements.is_empty(), indent),
+        XmlRpcValue::Binary(bytes) => (!bytes.is_empty(), indent),
+        XmlRpcValue::Struct(members) => (!members.is_empty(), indent + 2),
         _ => (false, indent),
     };
     if lines {
@@ -80,17 +80,17 @@ fn name_text(name: &str, indent: usize) -> String {
     if name.len() > LONGEST_NAME { format!("? {quoted}\n{:indent$}:", "") } else { quoted + ":" }
 }
 
-fn scalar_text(value: &ParamValue, indent: usize) -> String {
+fn scalar_text(value: &XmlRpcValue, indent: usize) -> String {
     match value {
-        ParamValue::Int(number) => number.to_string(),
-        ParamValue::Bool(truth) => truth.to_string(),
-        ParamValue::Double(number) => float(*number),
-        ParamValue::String(text) | ParamValue::DateTime(text) if text.contains('\n') => {
+        XmlRpcValue::Int(number) => number.to_string(),
+        XmlRpcValue::Bool(truth) => truth.to_string(),
+        XmlRpcValue::Double(number) => float(*number),
+        XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) if text.contains('\n') => {
             lines_text(text, indent)
         }
-        ParamValue::String(text) | ParamValue::DateTime(text) => line_text(text),
-        ParamValue::Binary(_) | ParamValue::Array(_) => "[]".to_owned(),
-        ParamValue::Struct(_) => "{}".to_owned(),
+        XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) => line_text(text),
+        XmlRpcValue::Binary(_) | XmlRpcValue::Array(_) => "[]".to_owned(),
+        XmlRpcValue::Struct(_) => "{}".to_owned(),
     }
 }
 
@@ -177,12 +177,12 @@ fn double_quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn list_of<const N: usize>(values: [ParamValue; N]) -> ParamValue {
-        ParamValue::Array(values.into())
+    fn list_of<const N: usize>(values: [XmlRpcValue; N]) -> XmlRpcValue {
+        XmlRpcValue::Array(values.into())
     }
 
-    fn members<const N: usize>(members: [(&str, ParamValue); N]) -> ParamValue {
-        ParamValue::Struct(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    fn members<const N: usize>(members: [(&str, XmlRpcValue); N]) -> XmlRpcValue {
+        XmlRpcValue::Struct(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
                 ]),
             ),
             ("b", members([("c", members([])), ("d", list_of([]))])),
-            ("e", ParamValue::Binary(vec![7, 8])),
+            ("e", XmlRpcValue::Binary(vec![7, 8])),
         ]);
         let expected = "a:\n- 1\n- - 2.5\n  - x\n- k: 1\n  l: true\nb:\n  c: {}\n  d: []\ne:\n- 7\n- 8\n";
         assert_eq!(dump(&value), expected);

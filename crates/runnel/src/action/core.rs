@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::goal_status::GoalId;
 use crate::node::Node;
 use crate::publisher::BytesPublisher;
-use crate::subscription::Subscription;
+use crate::subscription::{Subscription, Takes};
 use crate::wait_set::WaitSet;
 
 /// Goals and cancel requests that wait for a slow server at most, and results and feedback for a slow client.
@@ -78,10 +78,11 @@ impl ClientCore {
             let callback = Arc::clone(&hearing);
             let heard = move |delivery: Delivery<'_>| match delivery {
                 Delivery::Bytes { bytes, from, .. } => Ok(callback(&from.publisher, bytes.bytes())?),
-                Delivery::Shared(_) => Ok(()),
+                Delivery::Shared { .. } => Ok(()),
             };
             let (topic, qos) = (of.topic(node, action, suffix)?, QoS::keep_last(depth_of(suffix)));
-            let subscription = Arc::new(node.subscribe_in_group(&topic, qos, (None, group), heard)?);
+            let subscription =
+                Arc::new(node.subscribe_in_group(&topic, qos, (Takes::default(), group), heard)?);
             Ok::<_, Error>(Input { subscription, group: Arc::clone(group), hearing })
         };
         let [goal_group, list_group] = [(); 2].map(|()| Arc::new(CallbackGroup::new()));
@@ -114,7 +115,7 @@ impl ClientCore {
     /// Asks the server to cancel a goal, unless it is past that.
     pub(super) fn cancel(&self, goal: &Goal) -> Result<(), Error> {
         self.take_in();
-        if goal.cancel() { self.request_cancel(goal.id.as_str(), Time::default()) } else { Ok(()) }
+        if goal.cancel() { self.request_cancel(&goal.id.to_string(), Time::default()) } else { Ok(()) }
     }
 
     /// Asks the server to cancel the goal of an id, those of a time and before, or (with neither) all.

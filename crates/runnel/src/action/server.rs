@@ -15,7 +15,7 @@ use crate::data::Delivery;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::node::Node;
-use crate::subscription::Subscription;
+use crate::subscription::{Subscription, Takes};
 use crate::timer::Timer;
 
 /// How often the list of goals is published, in hertz, unless a parameter says otherwise.
@@ -84,9 +84,9 @@ impl Node {
     ) -> Result<Subscription, Error> {
         let callback = move |delivery: Delivery<'_>| match delivery {
             Delivery::Bytes { bytes, from, .. } => Ok(hearing(&from.publisher, bytes.bytes())?),
-            Delivery::Shared(_) => Ok(()),
+            Delivery::Shared { .. } => Ok(()),
         };
-        self.subscribe(&of.topic(self, action, suffix)?, QoS::keep_last(DEPTH), None, callback)
+        self.subscribe(&of.topic(self, action, suffix)?, QoS::keep_last(DEPTH), Takes::default(), callback)
     }
 
     /// How often the list of goals is to be published, in hertz; never, unless that is above 0.
@@ -124,7 +124,7 @@ impl Node {
 
 /// An action that a node provides. It ends when it is dropped: goals that have not ended by then are aborted, or rejected
 /// if they were not accepted, and those that wait to be heard are rejected.
-#[must_use = "an action server ends when it is dropped"]
+#[must_use = "an action server ends when it is dropped: bind it to a name, `let _server = ...`, not `let _ = ...`"]
 pub struct ActionServer<A: Action> {
     /// Cancel requests and goals, until it ends.
     inputs: Option<[Subscription; 2]>,
