@@ -252,6 +252,7 @@ impl std::error::Error for Error {
             | Self::ParameterRange { .. }
             | Self::NotInGraph { .. }
             | Self::Ros1Only { .. }
+            | Self::NodeExists { .. }
             | Self::ShuttingDown => None,
         }
     }
@@ -282,6 +283,7 @@ impl Error {
             Self::NotInGraph { .. } => "NotInGraph",
             Self::Ros1Only { .. } => "Ros1Only",
             Self::NoMaster { .. } => "NoMaster",
+            Self::NodeExists { .. } => "NodeExists",
             Self::ShuttingDown => "ShuttingDown",
         }
     }

@@ -189,12 +189,12 @@ mod tests {
             "&a",
             "*a",
         ];
-        let list = ParamValue::Array(texts.map(ParamValue::from).into());
+        let list = XmlRpcValue::Array(texts.map(XmlRpcValue::from).into());
         let members = texts.map(|text| (text.to_owned(), list.clone()));
-        let value = ParamValue::Struct(members.into());
+        let value = XmlRpcValue::Struct(members.into());
         let text = to_text(&value).expect("YAML");
         assert_eq!(from_text(&text).expect("YAML"), value, "{text}");
-        let long = ParamValue::Struct([("k".repeat(2000), 1.into())].into());
+        let long = XmlRpcValue::Struct([("k".repeat(2000), 1.into())].into());
         assert_eq!(from_text(&to_text(&long).expect("YAML")).expect("YAML"), long);
     }
 
