@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::fault::{MOST_WAITING, ShareFault};
 use super::pair::{Pair, ServedBy, Subscription};
-use super::resent::{Lost, Run};
+use super::resent::{Lost, Run, number_on_link};
 use super::{PairId, writer_id};
 use crate::limits::MAX_EPOCH_LEAP;
 use crate::statement::Statement;
@@ -40,7 +40,8 @@ pub struct SharedLinkReceiver<S> {
     unsent: VecDeque<Statement>,
     /// The messages that come now are of one pair alone, and where the last of such began.
     pub(super) run: Option<Run>,
-    pub(super) last_run: Option<u32>,
+    pub(super) last_run: Option<u64>,
+    pub(super) next_on_link: u64,
     /// What neither RTPS nor the link brings.
     pub(super) lost: Vec<Lost<S>>,
 }
@@ -71,6 +72,7 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
             unsent: VecDeque::new(),
             run: None,
             last_run: None,
+            next_on_link: 0,
             lost: Vec::new(),
         }
     }
@@ -263,7 +265,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
                 None
             }
             Statement::Resent { at, number, .. } => {
-                self.begin_run(Run { pair: id, at, number });
+                self.begin_run(Run { pair: id, at: number_on_link(self.next_on_link, at), number });
                 None
             }
             _ => return Err(ShareFault::OfSubscriber),

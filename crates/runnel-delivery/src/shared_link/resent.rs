@@ -13,22 +13,22 @@ use super::receiver::SharedLinkReceiver;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Run {
     pub(super) pair: PairId,
-    /// The low bits of the number of the first on the link, and its own number.
-    pub(super) at: u32,
+    /// The number of the first on the link, and its own number.
+    pub(super) at: u64,
     pub(super) number: u64,
 }
 
 impl Run {
     /// The number of the message that has this one on the link; `None` if it comes before.
     pub(super) fn number_of(&self, on_link: u64) -> Option<u64> {
-        let distance = (on_link as u32).wrapping_sub(self.at);
-        (distance.cast_signed() >= 0).then(|| self.number + u64::from(distance))
+        on_link.checked_sub(self.at).map(|distance| self.number + distance)
     }
+}
 
-    /// Whether it begins behind the place where another one began.
-    pub(super) fn is_behind(&self, at: u32) -> bool {
-        self.at.wrapping_sub(at).cast_signed() > 0
-    }
+/// The number on the link of which a statement has the low bits, where the next message has the number `next`.
+pub(super) fn number_on_link(next: u64, low_bits: u32) -> u64 {
+    let distance = low_bits.wrapping_sub(next as u32).cast_signed();
+    next.saturating_add_signed(distance.into())
 }
 
 /// A message that comes by the link since RTPS may not have delivered it.
@@ -52,6 +52,11 @@ pub struct Lost<S> {
 }
 
 impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
+    /// The next message on the link has this number: statements have its low bits alone.
+    pub fn note_next_on_link(&mut self, next: u64) {
+        self.next_on_link = next;
+    }
+
     /// The subscription of a pair has had, or has lost, all before this number by RTPS. To be called before RTPS has lost the pair,
     /// and before a statement is [heard](Self::statement) that ends what RTPS brings of it.
     pub fn note_position(&mut self, id: PairId, next: u64) {
@@ -61,10 +66,10 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         }
     }
 
-    /// The subscription of a pair, and the number before which it has had all, if that is known.
+    /// The subscription of a pair, and the number before which it has had all; 0 if that is not known.
     pub fn due(&self, id: PairId) -> Option<(S, u64)> {
         let pair = &self.pairs[self.index(id)?];
-        (pair.next > 0).then_some((pair.subscription, pair.next))
+        Some((pair.subscription, pair.next))
     }
 
     /// Of the next message, which has this number on the link: that it is of one pair alone, if it is.
@@ -101,7 +106,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     /// One that has come already is stated again by memory.
     pub(super) fn begin_run(&mut self, run: Run) {
-        if self.last_run.is_some_and(|last| !run.is_behind(last)) {
+        if self.last_run.is_some_and(|last| run.at <= last) {
             return;
         }
         (self.run, self.last_run) = (Some(run), Some(run.at));

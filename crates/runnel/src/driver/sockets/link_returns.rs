@@ -33,7 +33,8 @@ pub(in crate::driver) struct LinkReturns {
 
 /// What the link has brought.
 enum Waiting {
-    Statement(Statement),
+    /// A statement with the number of the message that it precedes.
+    Statement(u64, Statement),
     /// A message with its number on the link.
     Message(u64, Piece),
 }
@@ -65,7 +66,7 @@ impl LinkReturns {
     /// The pair that is to be settled before the link goes on, and where RTPS counts.
     pub(in crate::driver) fn first_unsettled(&self) -> Option<(PairId, Arc<PairPosition>)> {
         match self.waiting.front()? {
-            Waiting::Statement(statement) => {
+            Waiting::Statement(_, statement) => {
                 let pair = self.unsettled(statement)?;
                 self.position(pair).map(|position| (pair, Arc::clone(position)))
             }
@@ -92,15 +93,16 @@ impl LinkShare {
     }
 
     /// The publisher has stated something, and all before it is with the subscriptions, or waits.
-    pub(super) fn state(&mut self, statement: Statement) -> Result<(), LinkFault> {
+    pub(super) fn state(&mut self, before: u64, statement: Statement) -> Result<(), LinkFault> {
         if self.returns.is_waiting() || self.returns.unsettled(&statement).is_some() {
-            self.returns.waiting.push_back(Waiting::Statement(statement));
+            self.returns.waiting.push_back(Waiting::Statement(before, statement));
             return Ok(());
         }
-        self.take_statement(&statement)
+        self.take_statement(before, &statement)
     }
 
-    fn take_statement(&mut self, statement: &Statement) -> Result<(), LinkFault> {
+    fn take_statement(&mut self, before: u64, statement: &Statement) -> Result<(), LinkFault> {
+        self.receiver.note_next_on_link(before);
         if let Some(pair) = PairId::of(statement) {
             self.receiver.note_position(pair, self.returns.next(pair));
         }
@@ -156,7 +158,7 @@ impl Input {
             && let Some(waiting) = share.returns.pop_waiting()
         {
             match waiting {
-                Waiting::Statement(statement) => share.take_statement(&statement)?,
+                Waiting::Statement(before, statement) => share.take_statement(before, &statement)?,
                 Waiting::Message(number, message) => self.give_by_link(number, message),
             }
             self.lose_for_good();
@@ -181,14 +183,20 @@ impl Input {
         let Some(position) = share.returns.position(pair).map(Arc::clone) else { return };
         position.set_served_by_link(true);
         share.receiver.note_position(pair, position.next());
-        for late in share.returns.late.take(pair) {
+        for LateSample { number, bytes, from, is_drained, .. } in share.returns.late.take(pair) {
             let Some((subscription, next)) = share.receiver.due(pair) else { continue };
-            // Behind a hole they are sent again.
-            if late.number == next {
-                topic.push_to(late.bytes, &late.from, |core| name_of(core) == subscription);
-                position.pass(next + 1);
-                share.receiver.note_position(pair, next + 1);
+            let is_next = next > 0 && number == next;
+            // Behind a hole they are sent again, unless the publisher knew that all before had arrived.
+            if !is_next && (!is_drained || number < next) {
+                continue;
             }
+            let is_it = |core: &Arc<SubscriptionCore>| name_of(core) == subscription;
+            if next > 0 {
+                topic.lose_for(number - next, &from, is_it);
+            }
+            topic.push_to(bytes, &from, is_it);
+            position.pass(number + 1);
+            share.receiver.note_position(pair, number + 1);
         }
     }
 
