@@ -222,3 +222,51 @@ impl Input {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAIR: PairId = PairId { writer: 0x403, reader: 0x104 };
+
+    /// What the link brings waits until RTPS is settled for a pair.
+    fn waiting_share() -> LinkShare {
+        let mut share = LinkShare::default();
+        share.receiver.add(1, true);
+        share.receiver.matched(PAIR, 1);
+        share.follow(PAIR, Arc::default());
+        share.state(1, Statement::Resent { id: PAIR.id(), at: 1, number: 1 }).unwrap();
+        assert!(share.returns.is_waiting());
+        share
+    }
+
+    fn defer(share: &mut LinkShare, number: u64, len: usize) -> Result<bool, LinkFault> {
+        share.defer(number, Piece::Own(vec![0; len])).map(|message| message.is_none())
+    }
+
+    #[test]
+    fn messages_that_wait_are_bounded_by_their_bytes() {
+        let mut share = waiting_share();
+        assert!(matches!(defer(&mut share, 1, MOST_BYTES_WAITING - 1), Ok(true)));
+        assert!(matches!(defer(&mut share, 2, 2), Err(LinkFault::TooMuch)));
+        assert!(matches!(defer(&mut share, 2, 1), Ok(true)));
+    }
+
+    #[test]
+    fn messages_that_wait_are_bounded_by_their_count() {
+        let mut share = waiting_share();
+        for number in 1..MOST_WAITING as u64 {
+            assert!(matches!(defer(&mut share, number, 1), Ok(true)), "{number}");
+        }
+        assert!(matches!(defer(&mut share, MOST_WAITING as u64, 1), Err(LinkFault::TooMuch)));
+    }
+
+    #[test]
+    fn bytes_that_wait_no_longer_are_not_counted() {
+        let mut share = waiting_share();
+        assert!(matches!(defer(&mut share, 1, MOST_BYTES_WAITING), Ok(true)));
+        while share.returns.pop_waiting().is_some() {}
+        assert_eq!(share.returns.waiting_bytes, 0);
+        assert!(matches!(defer(&mut share, 2, 1), Ok(false)), "nothing waits");
+    }
+}
