@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::fault::{MAX_UNSENT, PublisherFault};
 use super::pair::{Pair, ServedBy, Subscription};
-use super::resent::{Lost, Run};
+use super::resent::{Lost, Run, number_on_link};
 use super::{PairId, writer_id};
 use crate::limits::MAX_EPOCH_LEAP;
 use crate::statement::Statement;
@@ -41,7 +41,9 @@ pub struct SharedLinkReceiver<S> {
     unsent: VecDeque<Statement>,
     /// Run of resent messages that the link carries now, and the position where the last run began.
     pub(super) run: Option<Run>,
-    pub(super) last_run: Option<u32>,
+    pub(super) last_run: Option<u64>,
+    /// Number of the next message on the link.
+    pub(super) next_on_link: u64,
     /// Messages that neither RTPS nor the link delivers.
     pub(super) lost: Vec<Lost<S>>,
 }
@@ -72,6 +74,7 @@ impl<S: Copy + PartialEq> Default for SharedLinkReceiver<S> {
             unsent: VecDeque::new(),
             run: None,
             last_run: None,
+            next_on_link: 0,
             lost: Vec::new(),
         }
     }
@@ -281,7 +284,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
                 None
             }
             Statement::Resent { at, number, .. } => {
-                self.begin_run(Run { pair: id, at, number });
+                self.begin_run(Run { pair: id, at: number_on_link(self.next_on_link, at), number });
                 None
             }
             _ => return Err(PublisherFault::SubscriberStatement),

@@ -14,22 +14,22 @@ use super::receiver::SharedLinkReceiver;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Run {
     pub(super) pair: PairId,
-    /// Low bits of the link number of the first message, and its RTPS number.
-    pub(super) at: u32,
+    /// Link number of the first message, and its RTPS number.
+    pub(super) at: u64,
     pub(super) number: u64,
 }
 
 impl Run {
     /// Returns the RTPS number of a message from its link number; `None` if it precedes the run.
     pub(super) fn number_of(&self, on_link: u64) -> Option<u64> {
-        let distance = (on_link as u32).wrapping_sub(self.at);
-        (distance.cast_signed() >= 0).then(|| self.number + u64::from(distance))
+        on_link.checked_sub(self.at).map(|distance| self.number + distance)
     }
+}
 
-    /// Returns whether the run begins after another one.
-    pub(super) fn is_behind(&self, at: u32) -> bool {
-        self.at.wrapping_sub(at).cast_signed() > 0
-    }
+/// The number on the link of which a statement has the low bits, where the next message has the number `next`.
+pub(super) fn number_on_link(next: u64, low_bits: u32) -> u64 {
+    let distance = low_bits.wrapping_sub(next as u32).cast_signed();
+    next.saturating_add_signed(distance.into())
 }
 
 /// Message on the link that RTPS may not have delivered.
@@ -53,6 +53,11 @@ pub struct Lost<S> {
 }
 
 impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
+    /// Notes the number of the next message on the link, of which statements have only the low bits.
+    pub fn note_next_on_link(&mut self, next: u64) {
+        self.next_on_link = next;
+    }
+
     /// Records the RTPS position of a pair: its subscription has received, or has lost, all messages before this
     /// number. Call it before RTPS loses the pair, and before [`statement`](Self::statement) handles one that ends
     /// delivery by RTPS.
@@ -63,10 +68,10 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
         }
     }
 
-    /// Returns the subscription of a pair, and the number before which it has all messages, if known.
+    /// Returns the subscription of a pair, and the number before which it has all messages; 0 if that is not known.
     pub fn due(&self, id: PairId) -> Option<(S, u64)> {
         let pair = &self.pairs[self.index(id)?];
-        (pair.next > 0).then_some((pair.subscription, pair.next))
+        Some((pair.subscription, pair.next))
     }
 
     /// Returns the resent message with this number on the link, if the next message belongs to a run.
@@ -105,7 +110,7 @@ impl<S: Copy + PartialEq> SharedLinkReceiver<S> {
 
     /// Begins a run. One that has already arrived may be stated again on the shared-memory path.
     pub(super) fn begin_run(&mut self, run: Run) {
-        if self.last_run.is_some_and(|last| !run.is_behind(last)) {
+        if self.last_run.is_some_and(|last| run.at <= last) {
             return;
         }
         (self.run, self.last_run) = (Some(run), Some(run.at));

@@ -73,6 +73,7 @@ fn resent_message_is_delivered_once_and_gaps_are_counted() {
     receiver.note_position(A, 5);
     // The link counts beyond 32 bits.
     let at = (1 << 32) - 2;
+    receiver.note_next_on_link(at);
     let resent = Statement::Resent { id: A.id(), at: at as u32, number: 4 };
     receiver.statement(&resent).unwrap();
     assert!(!receiver.accepts_rtps(A) && !receiver.delivers_to_all());
@@ -93,4 +94,21 @@ fn resent_message_is_delivered_once_and_gaps_are_counted() {
     receiver.statement(&resent).unwrap();
     assert_eq!(receiver.resent(at), None, "it was stated before");
     assert!(receiver.delivers(7));
+}
+
+#[test]
+fn run_is_recognized_2_to_the_31_messages_after_the_one_before() {
+    let mut receiver = SharedLinkReceiver::<u32>::default();
+    receiver.add(7, true);
+    receiver.matched(A, 7);
+    for (round, at) in [(0, 10), (1, 10 + (1 << 31)), (2, 10 + (5 << 31))] {
+        receiver.statement(&Statement::Leave { id: A.id(), epoch: 2 * round + 1, from: 1 }).unwrap();
+        receiver.note_next_on_link(at);
+        receiver.statement(&Statement::Resent { id: A.id(), at: at as u32, number: at }).unwrap();
+        let resent = receiver.resent(at).expect("a message for the pair");
+        assert_eq!((resent.number, resent.subscription), (at, Some(7)));
+        receiver.note_resent(resent);
+        let begin = Statement::Begin { id: A.id(), epoch: 2 * round + 2, from: at + 1, is_settled: false };
+        receiver.statement(&begin).unwrap();
+    }
 }

@@ -12,6 +12,8 @@ pub(super) struct LateSample {
     pub(super) number: u64,
     pub(super) bytes: Vec<u8>,
     pub(super) from: Arc<LinkInfo>,
+    /// All that is missing before it is lost: it is not sent again.
+    pub(super) is_drained: bool,
 }
 
 /// Samples that wait for a link.

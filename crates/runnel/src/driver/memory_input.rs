@@ -22,7 +22,9 @@ pub(super) struct MemoryInput {
 }
 
 /// By what samples come.
-enum Channel {
+#[derive(Default)]
+pub(super) enum Channel {
+    #[default]
     BetweenSamples,
     /// A part has come of a sample of this number.
     WithinSample(u64, FrameReader),
@@ -42,6 +44,16 @@ impl MemoryInput {
     /// Samples come by a session from now on.
     pub(super) fn open_channel(&mut self) {
         self.channel = Some(Channel::BetweenSamples);
+    }
+
+    /// What the channel has begun is for another, which takes what else comes by it.
+    pub(super) fn take_begun(&mut self) -> Channel {
+        self.channel.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Whether the network owes nothing of before memory, and the publisher has been notified of that.
+    pub(super) fn is_drained(&self) -> bool {
+        self.untold.is_none() && self.delivery.as_ref().is_some_and(|delivery| !delivery.waits_for_network())
     }
 
     /// Nothing more comes by the session; false if nothing did.
@@ -112,7 +124,7 @@ impl Channel {
     }
 
     /// A sample begins that comes in pieces.
-    fn begin(
+    pub(super) fn begin(
         &mut self,
         (number, len): (u64, u64),
         spare: impl FnOnce() -> Vec<u8>,
@@ -125,7 +137,7 @@ impl Channel {
     }
 
     /// More of a sample has come; the sample, if it is whole.
-    fn take_more(&mut self, mut bytes: &[u8]) -> Result<Option<(u64, Piece)>, SessionFault> {
+    pub(super) fn take_more(&mut self, mut bytes: &[u8]) -> Result<Option<(u64, Piece)>, SessionFault> {
         let mut whole = None;
         if let Self::WithinSample(number, pieces) = self {
             let message = pieces.take(&mut bytes, Vec::new).map_err(SessionFault::SampleLength)?;

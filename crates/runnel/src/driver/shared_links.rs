@@ -250,8 +250,11 @@ impl Driver {
     /// RTPS has lost a pair, which was known to sessions by this key.
     pub(super) fn orphan_pair(&mut self, key: Key, (reader, writer): (EntityId, Guid), from: Arc<LinkInfo>) {
         let link = from.origin.and_then(|origin| self.link_for(origin, (reader, writer)));
-        if let Some(link) = link {
-            self.sessions.orphaned(Orphan::new(key, link, pair_id(writer.entity, reader), from));
+        if let Some(link) = link
+            && let Some(memory) = self.sessions.memory_input(key)
+        {
+            let orphan = Orphan::new(key, link, pair_id(writer.entity, reader), from, memory);
+            self.sessions.orphaned(orphan);
         }
     }
 

@@ -52,7 +52,7 @@ pub(super) struct Sockets {
     /// The sockets of each engine's connections.
     conns: HashMap<(Key, ConnId), Key>,
     /// Links that wait to begin until discovery has delivered the readers of their nodes.
-    pub(super) joining: Vec<Box<JoiningSubscriber>>,
+    pub(super) joining: Vec<JoiningSubscriber>,
     lookups: Lookups,
     /// Which addresses of hosts are taken.
     family: Family,

@@ -36,6 +36,12 @@ impl Life {
         self.written.front().map_or(u64::MAX, |(number, _)| *number)
     }
 
+    /// Removes messages that are not worth delivering any more.
+    pub(super) fn retain_alive<T>(&mut self, now: Instant, messages: &mut Vec<(u64, T)>) {
+        let first = self.pass(now);
+        messages.retain(|(number, _)| *number >= first);
+    }
+
     /// When a message was written that is still worth delivering.
     pub(super) fn written(&self, number: u64) -> Option<Instant> {
         let place = self.written.binary_search_by_key(&number, |(number, _)| *number).ok()?;
@@ -54,6 +60,18 @@ mod tests {
         (1..=4).for_each(|number| life.begin(number, at(number * 4), 0));
         assert_eq!((life.written(1), life.written(2), life.written(5)), (None, Some(at(8)), None));
         assert_eq!((life.pass(at(20)), life.pass(at(26)), life.written(4)), (3, u64::MAX, None));
+    }
+
+    #[test]
+    fn expired_messages_are_removed() {
+        let at = |millis| Instant(0) + Duration::from_millis(millis);
+        let mut life = Life::new(Duration::from_millis(10));
+        (1..=3).for_each(|number| life.begin(number, at(number * 4), 0));
+        let mut messages = vec![(1, 'a'), (2, 'b'), (3, 'c')];
+        life.retain_alive(at(18), &mut messages);
+        assert_eq!(messages, [(3, 'c')]);
+        life.retain_alive(at(30), &mut messages);
+        assert_eq!(messages, []);
     }
 
     #[test]

@@ -92,7 +92,11 @@ impl MemoryPath {
 
     /// What the subscriber has read but may not have given to its user.
     pub(super) fn take_undrained(&mut self) -> Vec<(u64, Frame)> {
-        self.undrained.take().unwrap_or_default()
+        let mut undrained = self.undrained.take().unwrap_or_default();
+        if let Some(life) = &mut self.life {
+            life.retain_alive(clock::monotonic(), &mut undrained);
+        }
+        undrained
     }
 
     fn note_undrained(&mut self, message: &Numbered<Frame>) {

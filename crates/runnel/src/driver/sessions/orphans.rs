@@ -9,8 +9,9 @@ use runnel_delivery::{Credit, PairId};
 use super::Sessions;
 use crate::data::LinkInfo;
 use crate::driver::late_samples::LateSample;
+use crate::driver::memory_input::{Channel, MemoryInput};
 use crate::driver::table::Key;
-use crate::ipc::Carried;
+use crate::ipc::{Carried, Piece};
 
 /// Pairs that are remembered at most.
 const MOST_ORPHANS: usize = 256;
@@ -22,24 +23,47 @@ pub(in crate::driver) struct Orphan {
     link: Key,
     pair: PairId,
     from: Arc<LinkInfo>,
-    /// A sample that comes in pieces: its number, its bytes in all, and those that have come.
-    begun: Option<(u64, usize, Vec<u8>)>,
+    /// The sample that comes in pieces.
+    channel: Channel,
+    /// The network owed nothing of before memory when RTPS lost the pair.
+    is_drained: bool,
 }
 
 impl Orphan {
-    pub(in crate::driver) fn new(key: Key, link: Key, pair: PairId, from: Arc<LinkInfo>) -> Self {
-        Self { key, link, pair, from, begun: None }
+    pub(in crate::driver) fn new(
+        key: Key,
+        link: Key,
+        pair: PairId,
+        from: Arc<LinkInfo>,
+        memory: &mut MemoryInput,
+    ) -> Self {
+        let (channel, is_drained) = (memory.take_begun(), memory.is_drained());
+        Self { key, link, pair, from, channel, is_drained }
     }
 
-    /// More of the sample that comes in pieces. Gives it once it is whole.
-    fn add(&mut self, bytes: &[u8]) -> Option<(u64, Vec<u8>)> {
-        let (number, len, mut sample) = self.begun.take()?;
-        sample.extend_from_slice(bytes);
-        if sample.len() >= len {
-            return (sample.len() == len).then_some((number, sample));
-        }
-        self.begun = Some((number, len, sample));
-        None
+    /// Gives the sample that is whole with what the channel has brought.
+    fn take(&mut self, carried: Carried) -> Option<LateSample> {
+        let (number, piece) = match carried {
+            Carried::Sample { number, piece } => (number, piece),
+            Carried::SampleBegin { number, len, bytes } => {
+                if len > Credit::DEFAULT.bytes as u64 {
+                    return None;
+                }
+                self.channel.begin((number, len), Vec::new).ok()?;
+                self.take_more(&bytes)?
+            }
+            Carried::Stream(bytes) => self.take_more(&bytes)?,
+            Carried::Skip(_) => return None,
+        };
+        let (pair, from, is_drained) = (self.pair, Arc::clone(&self.from), self.is_drained);
+        Some(LateSample { pair, number, bytes: piece.into_bytes(), from, is_drained })
+    }
+
+    fn take_more(&mut self, bytes: &[u8]) -> Option<(u64, Piece)> {
+        self.channel.take_more(bytes).unwrap_or_else(|_| {
+            self.channel = Channel::default();
+            None
+        })
     }
 }
 
@@ -58,6 +82,11 @@ impl Sessions {
         self.orphans.retain(|orphan| (orphan.link, orphan.pair) != (link, pair));
     }
 
+    /// Nothing more comes by the channel that was known by this key.
+    pub(in crate::driver) fn end_orphan_of(&mut self, key: Key) {
+        self.orphans.retain(|orphan| orphan.key != key);
+    }
+
     /// The channel of a pair that is gone has brought something. Gives the sample that is whole with that, and the link that serves the
     /// pair next.
     pub(in crate::driver) fn carried_by_orphan(
@@ -66,16 +95,36 @@ impl Sessions {
         carried: Carried,
     ) -> Option<(Key, LateSample)> {
         let orphan = self.orphans.iter_mut().find(|orphan| orphan.key == key)?;
-        let (number, bytes) = match carried {
-            Carried::Sample { number, piece } => (number, piece.into_bytes()),
-            Carried::SampleBegin { number, len, bytes } => {
-                let len = usize::try_from(len).unwrap_or(usize::MAX);
-                orphan.begun = (len <= Credit::DEFAULT.bytes).then(|| (number, len, Vec::new()));
-                orphan.add(&bytes)?
-            }
-            Carried::Stream(bytes) => orphan.add(&bytes)?,
-            Carried::Skip(_) => return None,
-        };
-        Some((orphan.link, LateSample { pair: orphan.pair, number, bytes, from: Arc::clone(&orphan.from) }))
+        orphan.take(carried).map(|late| (orphan.link, late))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAIR: PairId = PairId { writer: 0x403, reader: 0x104 };
+
+    fn key(number: u64) -> Key {
+        Key::from_bits(number)
+    }
+
+    fn orphan(memory: &mut MemoryInput) -> Orphan {
+        Orphan::new(key(1), key(2), PAIR, Arc::default(), memory)
+    }
+
+    fn pieces(number: u64, len: u64, first: &[u8]) -> Carried {
+        Carried::SampleBegin { number, len, bytes: first.to_vec() }
+    }
+
+    #[test]
+    fn half_read_sample_is_completed() {
+        let mut before = orphan(&mut MemoryInput::default());
+        assert!(before.take(pieces(7, 6, b"abc")).is_none());
+        let mut memory = MemoryInput::default();
+        memory.open_channel();
+        let mut orphan = Orphan { channel: before.channel, ..orphan(&mut memory) };
+        let late = orphan.take(Carried::Stream(b"def".to_vec())).expect("a whole sample");
+        assert_eq!((late.number, late.bytes.as_slice(), late.pair), (7, b"abcdef".as_slice(), PAIR));
     }
 }

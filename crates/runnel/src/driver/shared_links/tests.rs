@@ -3,6 +3,7 @@
 mod blackout;
 mod forged;
 mod killed;
+mod late;
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU16, Ordering};

@@ -33,7 +33,8 @@ pub(in crate::driver) struct LinkReturns {
 
 /// What the link has brought.
 enum Waiting {
-    Statement(Statement),
+    /// A statement with the number of the message that it precedes.
+    Statement(u64, Statement),
     /// A message with its number on the link.
     Message(u64, Piece),
 }
@@ -65,7 +66,7 @@ impl LinkReturns {
     /// The pair that is to be settled before the link goes on, and where RTPS counts.
     pub(in crate::driver) fn first_unsettled(&self) -> Option<(PairId, Arc<PairPosition>)> {
         match self.waiting.front()? {
-            Waiting::Statement(statement) => {
+            Waiting::Statement(_, statement) => {
                 let pair = self.unsettled(statement)?;
                 self.position(pair).map(|position| (pair, Arc::clone(position)))
             }
@@ -92,15 +93,16 @@ impl LinkShare {
     }
 
     /// The publisher has stated something, and all before it is with the subscriptions, or waits.
-    pub(super) fn state(&mut self, statement: Statement) -> Result<(), LinkFault> {
+    pub(super) fn state(&mut self, before: u64, statement: Statement) -> Result<(), LinkFault> {
         if self.returns.is_waiting() || self.returns.unsettled(&statement).is_some() {
-            self.returns.waiting.push_back(Waiting::Statement(statement));
+            self.returns.waiting.push_back(Waiting::Statement(before, statement));
             return Ok(());
         }
-        self.take_statement(&statement)
+        self.take_statement(before, &statement)
     }
 
-    fn take_statement(&mut self, statement: &Statement) -> Result<(), LinkFault> {
+    fn take_statement(&mut self, before: u64, statement: &Statement) -> Result<(), LinkFault> {
+        self.receiver.note_next_on_link(before);
         if let Some(pair) = PairId::from_statement(statement) {
             self.receiver.note_position(pair, self.returns.next(pair));
         }
@@ -156,7 +158,7 @@ impl Input {
             && let Some(waiting) = share.returns.pop_waiting()
         {
             match waiting {
-                Waiting::Statement(statement) => share.take_statement(&statement)?,
+                Waiting::Statement(before, statement) => share.take_statement(before, &statement)?,
                 Waiting::Message(number, message) => self.give_by_link(number, message),
             }
             self.lose_for_good();
@@ -181,14 +183,20 @@ impl Input {
         let Some(position) = share.returns.position(pair).map(Arc::clone) else { return };
         position.set_served_by_link(true);
         share.receiver.note_position(pair, position.next());
-        for late in share.returns.late.take(pair) {
+        for LateSample { number, bytes, from, is_drained, .. } in share.returns.late.take(pair) {
             let Some((subscription, next)) = share.receiver.due(pair) else { continue };
-            // Behind a hole they are sent again.
-            if late.number == next {
-                topic.push_to(late.bytes, &late.from, |core| name_of(core) == subscription);
-                position.pass(next + 1);
-                share.receiver.note_position(pair, next + 1);
+            let is_next = next > 0 && number == next;
+            // Behind a hole they are sent again, unless the publisher knew that all before had arrived.
+            if !is_next && (!is_drained || number < next) {
+                continue;
             }
+            let is_it = |core: &Arc<SubscriptionCore>| name_of(core) == subscription;
+            if next > 0 {
+                topic.lose_for(number - next, &from, is_it);
+            }
+            topic.push_to(bytes, &from, is_it);
+            position.pass(number + 1);
+            share.receiver.note_position(pair, number + 1);
         }
     }
 
@@ -212,5 +220,53 @@ impl Input {
             let is_it = |core: &Arc<SubscriptionCore>| name_of(core) == subscription;
             self.topic.lose_for(count, &self.from, is_it);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAIR: PairId = PairId { writer: 0x403, reader: 0x104 };
+
+    /// What the link brings waits until RTPS is settled for a pair.
+    fn waiting_share() -> LinkShare {
+        let mut share = LinkShare::default();
+        share.receiver.add(1, true);
+        share.receiver.matched(PAIR, 1);
+        share.follow(PAIR, Arc::default());
+        share.state(1, Statement::Resent { id: PAIR.id(), at: 1, number: 1 }).unwrap();
+        assert!(share.returns.is_waiting());
+        share
+    }
+
+    fn defer(share: &mut LinkShare, number: u64, len: usize) -> Result<bool, LinkFault> {
+        share.defer(number, Piece::Own(vec![0; len])).map(|message| message.is_none())
+    }
+
+    #[test]
+    fn messages_that_wait_are_bounded_by_their_bytes() {
+        let mut share = waiting_share();
+        assert!(matches!(defer(&mut share, 1, MOST_BYTES_WAITING - 1), Ok(true)));
+        assert!(matches!(defer(&mut share, 2, 2), Err(LinkFault::TooMuch)));
+        assert!(matches!(defer(&mut share, 2, 1), Ok(true)));
+    }
+
+    #[test]
+    fn messages_that_wait_are_bounded_by_their_count() {
+        let mut share = waiting_share();
+        for number in 1..MOST_WAITING as u64 {
+            assert!(matches!(defer(&mut share, number, 1), Ok(true)), "{number}");
+        }
+        assert!(matches!(defer(&mut share, MOST_WAITING as u64, 1), Err(LinkFault::TooMuch)));
+    }
+
+    #[test]
+    fn bytes_that_wait_no_longer_are_not_counted() {
+        let mut share = waiting_share();
+        assert!(matches!(defer(&mut share, 1, MOST_BYTES_WAITING), Ok(true)));
+        while share.returns.pop_waiting().is_some() {}
+        assert_eq!(share.returns.waiting_bytes, 0);
+        assert!(matches!(defer(&mut share, 2, 1), Ok(false)), "nothing waits");
     }
 }

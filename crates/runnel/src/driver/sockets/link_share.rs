@@ -54,8 +54,8 @@ impl LinkShare {
 
     /// Does what is stated before the message of this number.
     pub(super) fn advance(&mut self, next: u64) -> Result<(), LinkFault> {
-        while let Some((_, statement)) = self.waiting.pop_front_if(|(at, _)| *at <= next) {
-            self.state(statement)?;
+        while let Some((at, statement)) = self.waiting.pop_front_if(|(at, _)| *at <= next) {
+            self.state(at, statement)?;
         }
         Ok(())
     }

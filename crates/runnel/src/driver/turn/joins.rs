@@ -89,7 +89,7 @@ impl Driver {
         }
         if clock::monotonic() < joining.until && self.awaits_readers_of(&joining) {
             self.effects.schedule(Deadline::JoiningSubscribers, joining.until);
-            return self.sockets.joining.push(joining);
+            return self.sockets.joining.push(*joining);
         }
         let JoiningSubscriber { key, publication, link, .. } = *joining;
         self.begin_subscriber(key, &publication, link);
@@ -111,7 +111,7 @@ impl Driver {
         }
         self.effects.cancel(Deadline::JoiningSubscribers);
         let joining = std::mem::take(&mut self.sockets.joining);
-        joining.into_iter().for_each(|joining| self.go_on_joining(joining));
+        joining.into_iter().for_each(|joining| self.go_on_joining(Box::new(joining)));
         self.settle();
     }
 

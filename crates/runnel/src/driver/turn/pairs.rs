@@ -20,16 +20,24 @@ impl Driver {
 
     /// RTPS has lost a pair. What memory still brings of it waits for the link that serves it next.
     pub(super) fn lose_pair(&mut self, pair: Key) {
-        let has_channel = self.sessions.memory_input(pair).is_some_and(|memory| memory.has_channel());
         let known = self.sessions.receiver_of(pair).map(|(ends, _)| ends).zip(self.sessions.info_of(pair));
-        if let Some((ends, from)) = known.filter(|_| has_channel) {
-            self.orphan_pair(pair, ends, from);
+        if let Some((ends, from)) = known {
+            self.drain_session_of(pair);
+            if self.sessions.memory_input(pair).is_some_and(|memory| memory.has_channel()) {
+                // It takes the sample of which a part was read, so nothing is read for the pair after that.
+                self.orphan_pair(pair, ends, from);
+            }
+            self.channel_closed(pair);
         }
-        self.end_pair(pair);
+        self.finish_pair(pair);
     }
 
     fn end_pair(&mut self, pair: Key) {
         self.take_rest_of_pair(pair);
+        self.finish_pair(pair);
+    }
+
+    fn finish_pair(&mut self, pair: Key) {
         let comes_back = self.comes_back(pair);
         if self.sessions.begin_finish(pair, comes_back) {
             self.deliver_all(pair);

@@ -211,6 +211,7 @@ impl Driver {
     pub(super) fn channel_closed(&mut self, link: Key) {
         match link.owner() {
             Owner::Sockets => self.sockets.channel_closed(link, &mut self.effects),
+            Owner::Sessions if !self.sessions.is_pair(link) => self.sessions.end_orphan_of(link),
             Owner::Sessions => {
                 if let Some(brought) = self.sessions.channel_closed(link) {
                     self.deliver_pair(link);
