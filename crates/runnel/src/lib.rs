@@ -61,6 +61,7 @@ mod linger;
 mod loan;
 mod log_output;
 pub mod logging;
+#[cfg(feature = "master")]
 mod master;
 mod node;
 mod node_creation;
@@ -68,6 +69,7 @@ mod node_log;
 mod options;
 mod outgoing;
 mod params;
+#[cfg(feature = "master")]
 mod persist;
 mod polling;
 mod publisher;
@@ -104,6 +106,7 @@ pub use error::{ActionError, Error, ServiceError};
 pub use executor::Executor;
 pub use goal_status::{GoalId, GoalStatus};
 pub use loan::Loan;
+#[cfg(feature = "master")]
 pub use master::MasterOptions;
 pub use node::Node;
 pub use options::{PublisherOptions, SubscriptionOptions};
