@@ -1,11 +1,10 @@
 //! Queue of deadlines, at most one for each key.
 //!
-//! A binary heap orders the deadlines and a map finds the entry of a key. Scheduling, cancelling and popping take O(log n);
-//! moving a deadline that stands allocates nothing. Equal deadlines are popped in the order of their keys, whatever the
-//! order in which they were scheduled.
+//! A binary heap orders the deadlines, and a sorted list of indices finds the entry of a key. Moving a deadline takes O(log n)
+//! and allocates nothing. A key that comes or goes moves up to n indices as well, which is one copy of memory. A list in
+//! place of a map keeps the code small that each type of key adds to a program. Equal deadlines are popped in the order of
+//! their keys, whatever the order in which they were scheduled.
 
-use alloc::collections::BTreeMap;
-use alloc::collections::btree_map::Entry as MapEntry;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
@@ -17,8 +16,8 @@ use crate::time::Instant;
 #[derive(Clone, Debug)]
 pub struct Timers<K, T = Instant> {
     entries: Vec<Entry<K, T>>,
-    /// Where the entry of a key stands in `entries`.
-    by_key: BTreeMap<K, usize>,
+    /// The indices of `entries` in the order of their keys.
+    by_key: Vec<usize>,
     /// A binary heap of indices of `entries`, earliest first.
     heap: Vec<usize>,
 }
@@ -40,7 +39,7 @@ impl<K, T> Default for Timers<K, T> {
 impl<K, T> Timers<K, T> {
     /// No deadline.
     pub const fn new() -> Self {
-        Self { entries: Vec::new(), by_key: BTreeMap::new(), heap: Vec::new() }
+        Self { entries: Vec::new(), by_key: Vec::new(), heap: Vec::new() }
     }
 
     /// The number of keys that have a deadline.
@@ -54,7 +53,7 @@ impl<K, T> Timers<K, T> {
     }
 }
 
-impl<K: Ord + Clone, T: Ord + Copy> Timers<K, T> {
+impl<K: Ord, T: Ord + Copy> Timers<K, T> {
     /// Sets the deadline of a key, in place of its former one.
     pub fn schedule(&mut self, key: K, at: T) {
         if let Some(position) = self.insert_or_find(key, at) {
@@ -73,8 +72,8 @@ impl<K: Ord + Clone, T: Ord + Copy> Timers<K, T> {
 
     /// Removes the deadline of a key. Returns it, or `None` if the key had none.
     pub fn cancel(&mut self, key: &K) -> Option<T> {
-        let index = *self.by_key.get(key)?;
-        Some(self.remove(index).at)
+        let place = self.find(key).ok()?;
+        Some(self.remove(self.by_key[place]).at)
     }
 
     /// Removes all deadlines of keys for which `keep` is false.
@@ -91,7 +90,8 @@ impl<K: Ord + Clone, T: Ord + Copy> Timers<K, T> {
 
     /// The deadline of a key.
     pub fn deadline(&self, key: &K) -> Option<T> {
-        Some(self.entries[*self.by_key.get(key)?].at)
+        let place = self.find(key).ok()?;
+        Some(self.entries[self.by_key[place]].at)
     }
 
     /// The earliest deadline.
@@ -121,18 +121,21 @@ impl<K: Ord + Clone, T: Ord + Copy> Timers<K, T> {
 
     /// Adds an entry and returns `None`, or returns the position in the heap of the one that the key has.
     fn insert_or_find(&mut self, key: K, at: T) -> Option<usize> {
+        let place = match self.find(&key) {
+            Ok(place) => return Some(self.entries[self.by_key[place]].position),
+            Err(place) => place,
+        };
         let index = self.entries.len();
-        match self.by_key.entry(key) {
-            MapEntry::Occupied(found) => return Some(self.entries[*found.get()].position),
-            MapEntry::Vacant(place) => {
-                let key = place.key().clone();
-                place.insert(index);
-                self.entries.push(Entry { key, at, position: self.heap.len() });
-            }
-        }
+        self.by_key.insert(place, index);
+        self.entries.push(Entry { key, at, position: self.heap.len() });
         self.heap.push(index);
         self.sift_up(self.heap.len() - 1);
         None
+    }
+
+    /// Where the index of a key's entry stands in `by_key`, or would stand.
+    fn find(&self, key: &K) -> Result<usize, usize> {
+        self.by_key.binary_search_by(|index| self.entries[*index].key.cmp(key))
     }
 
     fn move_to(&mut self, position: usize, at: T) {
@@ -143,13 +146,18 @@ impl<K: Ord + Clone, T: Ord + Copy> Timers<K, T> {
     /// Removes an entry; the last one takes its place.
     fn remove(&mut self, index: usize) -> Entry<K, T> {
         self.remove_from_heap(self.entries[index].position);
+        if let Ok(place) = self.find(&self.entries[index].key) {
+            self.by_key.remove(place);
+        }
+        let last = self.entries.len() - 1;
+        if index != last
+            && let Ok(place) = self.find(&self.entries[last].key)
+        {
+            self.by_key[place] = index;
+        }
         let removed = self.entries.swap_remove(index);
-        self.by_key.remove(&removed.key);
         if let Some(moved) = self.entries.get(index) {
             self.heap[moved.position] = index;
-            if let Some(place) = self.by_key.get_mut(&moved.key) {
-                *place = index;
-            }
         }
         removed
     }

@@ -1,4 +1,4 @@
-//! The ROS 1 protocols without I/O: XML-RPC over HTTP, the master and its parameter server, the slave API,
+//! The ROS 1 protocols without I/O: XML-RPC over HTTP, the master and its parameter server (feature `master`), the slave API,
 //! connection headers, TCPROS and UDPROS framing.
 //!
 //! The crate does no I/O: bytes and the time go in, bytes and events come out. The engines ([`master::Master`],
@@ -9,6 +9,7 @@
 pub mod answer;
 pub mod header;
 pub mod http;
+#[cfg(feature = "master")]
 pub mod master;
 pub mod net;
 pub mod node;

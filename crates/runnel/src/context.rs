@@ -104,6 +104,7 @@ impl ContextOptions {
     }
 
     /// The master, whatever arguments and the environment say.
+    #[cfg(feature = "master")]
     pub(crate) fn master(mut self, uri: &Uri) -> Self {
         self.master = Some(uri.to_string());
         self

@@ -61,6 +61,7 @@ mod linger;
 mod loan;
 mod log_output;
 pub mod logging;
+#[cfg(feature = "master")]
 mod master;
 mod message_info;
 mod node;
@@ -70,6 +71,7 @@ mod options;
 mod outgoing;
 mod parameter_value;
 mod params;
+#[cfg(feature = "master")]
 mod persist;
 mod polling;
 mod publisher;
@@ -105,6 +107,7 @@ pub use error::{ActionError, Error, ServiceError};
 pub use executor::Executor;
 pub use goal_status::{GoalId, GoalStatus};
 pub use loan::Loan;
+#[cfg(feature = "master")]
 pub use master::MasterOptions;
 pub use message_info::MessageInfo;
 pub use node::Node;

@@ -53,7 +53,9 @@ use matches::Endpoints;
 pub(crate) use nodes::NodeKey;
 use nodes::Nodes;
 pub use ros1::ServiceInfo;
-pub(crate) use ros1::{Asks, Engine, Notice, Verbs};
+pub(crate) use ros1::{Asks, Engine};
+#[cfg(feature = "master")]
+pub(crate) use ros1::{Notice, Verbs};
 use ros1::{Ros1, Slot};
 use ros2::Ros2;
 use sessions::Sessions;

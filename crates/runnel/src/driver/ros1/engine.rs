@@ -4,6 +4,7 @@ use std::any::Any;
 use std::net::SocketAddr;
 
 use runnel_core::time::Instant;
+#[cfg(feature = "master")]
 use runnel_ros1::master::{Master, MasterEvent};
 use runnel_ros1::net::{ConnId, Transmit};
 use runnel_ros1::node::{Node, Port};
@@ -63,6 +64,7 @@ pub(crate) trait Verbs: Any + Send {
 }
 
 /// What engines other than nodes tell.
+#[cfg_attr(not(feature = "master"), allow(dead_code, reason = "only a master gives them all"))]
 pub(crate) enum Notice {
     /// A call is answered.
     Answered(CallId, Result<Value, CallError>),
@@ -107,6 +109,7 @@ impl Verbs for Node {
     }
 }
 
+#[cfg(feature = "master")]
 impl Verbs for Master {
     forward!();
     fn handle_unresolved(&mut self, now: Instant, conn: ConnId, why: &str) {
