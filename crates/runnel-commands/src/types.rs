@@ -14,6 +14,9 @@ use crate::error::CliError;
 /// The variables that name folders with message definitions, those of ROS 1 and ROS 2.
 const FOLDER_VARIABLES: [&str; 2] = ["ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"];
 
+/// The package of courses, whose types are proposed last.
+const EXAMPLES: &str = "example_interfaces";
+
 /// How many letters of a name may be mistyped for it to be guessed.
 const MOST_CHANGES: usize = 2;
 
@@ -115,8 +118,9 @@ impl Types {
             true => 0,
             false => strsim::osa_distance(&other.to_string(), &name.to_string()),
         };
-        let names = self.every_name(kind).into_iter().map(|other| (changes(other), other));
-        names.filter(|(changes, _)| *changes <= MOST_CHANGES).min().map(|(_, other)| other)
+        let is_example = |other: &TypeName| other.package == EXAMPLES;
+        let names = self.every_name(kind).into_iter().map(|other| (changes(other), is_example(other), other));
+        names.filter(|(changes, ..)| *changes <= MOST_CHANGES).min().map(|(.., other)| other)
     }
 }
 
@@ -182,7 +186,13 @@ impl ReceivedTypes {
             Some(types) => types,
             none => none.insert((self.load)()?),
         };
-        let schema = types.message_in(message.generation(), message.type_name())?;
+        let schema = types.message_in(message.generation(), message.type_name());
+        let schema = schema.map_err(|error| match (message.generation(), error) {
+            (Generation::Ros2, CliError::Failed(why)) => CliError::Failed(format!(
+                "{why}; publishers of ROS 2 do not send the definition of a type, as those of ROS 1 do"
+            )),
+            (_, error) => error,
+        })?;
         let (told, known) = match message.generation() {
             Generation::Ros1 => (message.md5(), format!("MD5 {}", schema.md5)),
             Generation::Ros2 => (message.type_hash(), schema.rihs01().unwrap_or_default()),

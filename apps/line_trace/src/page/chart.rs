@@ -9,6 +9,8 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 24.0;
 const ABOVE: f64 = 12.0;
 const BELOW: f64 = 44.0;
+/// Width of a digit at most.
+const FIGURE: f64 = 8.0;
 
 /// An axis from one value to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -161,7 +163,10 @@ impl Chart {
         for tick in self.x.ticks() {
             let x = self.across(tick);
             self.put(format_args!("<path class=\"grid\" d=\"M{x:.1} {ABOVE}V{bottom}\"/>"));
-            self.text((x, bottom + 16.0), "middle", "figure", &figure(tick));
+            let text = figure(tick);
+            let is_cut = x + text.len() as f64 * FIGURE / 2.0 > WIDTH;
+            let (x, anchor) = if is_cut { (WIDTH, "end") } else { (x, "middle") };
+            self.text((x, bottom + 16.0), anchor, "figure", &text);
         }
         self.put(format_args!("<path class=\"axis\" d=\"M{LEFT} {bottom}H{}\"/>", WIDTH - RIGHT));
         self.text(((LEFT + WIDTH - RIGHT) / 2.0, bottom + 36.0), "middle", "name", name);
@@ -230,6 +235,14 @@ mod tests {
             assert!(axis.share(0.0).is_finite(), "{axis:?}");
             assert!(!axis.ticks().is_empty(), "{axis:?}");
         }
+    }
+
+    #[test]
+    fn last_figure_of_an_axis_ends_within_the_picture() {
+        let chart = Chart::of_rows(100.0, (Axis::logarithmic(10.0, 1e6), "x"), &["a"]);
+        let svg = chart.svg("a test");
+        assert!(svg.contains("x=\"720.0\" y=\"72.0\" text-anchor=\"end\">1000000<"), "{svg}");
+        assert!(svg.contains("text-anchor=\"middle\">100000<"), "{svg}");
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn add_latencies(page: &mut String, latencies: &[(&'static str, Joined)]) {
             joined.missing.to_string(),
         ]
     });
-    let heads = ["microseconds", "median", "p99", "minimum", "maximum", "average", "messages", "lost"];
+    let heads = ["microseconds", "median", "p99", "min", "max", "average", "messages", "lost"];
     table(page, "latencies", heads, rows.collect());
 }
 

@@ -121,6 +121,16 @@ float64 w 1.0
     }
 
     #[test]
+    fn examples_of_courses_are_built_in() {
+        let types = Types::new(&[]).expect("no folder to read");
+        let found = Found::all(&types, "example_interfaces/srv/AddTwoInts", None).expect("known");
+        let hash = "RIHS01_e118de6bf5eeb66a2491b5bda11202e7b68f198d6f67922cf30364858239c81a";
+        assert_eq!(to_json(&found[0])["type_hash"], hash);
+        let sequences = "int32 order\n---\nint32[] sequence\n---\nint32[] sequence\n";
+        assert_eq!(shown("example_interfaces/action/Fibonacci", false), sequences);
+    }
+
+    #[test]
     fn a_service_has_two_parts() {
         assert_eq!(shown("std_srvs/SetBool", false), "bool data\n---\nbool success\nstring message\n");
         assert_eq!(shown("std_srvs/Empty", false), "---\n");
@@ -128,9 +138,8 @@ float64 w 1.0
 
     #[test]
     fn a_name_without_package_gets_a_heading() {
-        assert_eq!(
-            shown("SetBool", false),
-            "[std_srvs/SetBool]:\nbool data\n---\nbool success\nstring message\n\n"
-        );
+        let fields = "bool data\n---\nbool success\nstring message\n\n";
+        let expected = format!("[example_interfaces/srv/SetBool]:\n{fields}[std_srvs/SetBool]:\n{fields}");
+        assert_eq!(shown("SetBool", false), expected);
     }
 }
