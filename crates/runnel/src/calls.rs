@@ -10,9 +10,6 @@ use crate::driver::{Driver, Engine, Key};
 use crate::error::Error;
 use crate::sync::lock;
 
-/// The value of a parameter.
-pub type ParamValue = Value;
-
 /// How many times the time for one call the calls to one server may take together.
 const MOST_TURNS: usize = 4;
 
@@ -22,12 +19,7 @@ impl Context {
     /// # Errors
     /// When the master does not answer in time, or answers with a fault; [`Error::Ros1Only`] if the context is not in the ROS 1
     /// graph.
-    pub fn call_master(
-        &self,
-        method: &str,
-        params: &[ParamValue],
-        timeout: Duration,
-    ) -> Result<ParamValue, Error> {
+    pub fn call_master(&self, method: &str, params: &[Value], timeout: Duration) -> Result<Value, Error> {
         let ros1 = self.shared.settings.ros1.as_ref();
         let ros1 = ros1.ok_or_else(|| Error::Ros1Only { what: format!("{method} of the master") })?;
         self.call(&ros1.master, method, params, timeout)
@@ -37,13 +29,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`Context::call_master`].
-    pub fn call(
-        &self,
-        uri: &Uri,
-        method: &str,
-        params: &[ParamValue],
-        timeout: Duration,
-    ) -> Result<ParamValue, Error> {
+    pub fn call(&self, uri: &Uri, method: &str, params: &[Value], timeout: Duration) -> Result<Value, Error> {
         let mut answers = self.call_all(&[(uri, method, params)], timeout)?;
         answers.pop().unwrap_or(Err(Error::ShuttingDown))
     }
@@ -57,16 +43,16 @@ impl Context {
     /// When the context ends before. What a call failed with is its answer.
     pub fn call_all(
         &self,
-        calls: &[(&Uri, &str, &[ParamValue])],
+        calls: &[(&Uri, &str, &[Value])],
         timeout: Duration,
-    ) -> Result<Vec<Result<ParamValue, Error>>, Error> {
+    ) -> Result<Vec<Result<Value, Error>>, Error> {
         let key = self.client()?;
         // Calls to one server wait for one another.
         let turns = |uri: &Uri| {
             let to_server = calls.iter().filter(|(other, ..)| other.endpoint == uri.endpoint);
             to_server.take(MOST_TURNS).fold(0, |count, _| count + 1)
         };
-        let begin = |(uri, method, params): &(&Uri, &str, &[ParamValue])| {
+        let begin = |(uri, method, params): &(&Uri, &str, &[Value])| {
             let total_timeout = timeout.saturating_mul(turns(uri));
             let options = CallOptions { timeout, total_timeout, keep_open: *uri == self.master_uri() };
             let call = self.shared.turning.driver().with_engine(key, |engine, now| {

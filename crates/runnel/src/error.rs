@@ -106,6 +106,13 @@ pub enum Error {
         /// It is the master's, where it stays until somebody sets or deletes it; if not, the node's arguments give it.
         in_master: bool,
     },
+    /// An integer has more than the 32 bits that the parameter server of ROS 1 holds; the parameter was not set.
+    ParameterRange {
+        /// The parameter's name, with the place in its value: `/wheels/left`, `/list[3]`.
+        name: String,
+        /// The integer.
+        value: i64,
+    },
     /// A call of a service brought no response.
     Service {
         /// The service.
@@ -176,6 +183,11 @@ impl fmt::Display for Error {
                 };
                 write!(f, "parameter {name} is of kind {is}, which is no {wanted}; {stays}")
             }
+            Self::ParameterRange { name, value } => write!(
+                f,
+                "parameter {name}: {value} does not fit the 32-bit integers of the ROS 1 parameter server; \
+                 set it as a double or a string"
+            ),
             Self::Service { service, why } => write!(f, "service {service}: {why}"),
             Self::Action { action, why } => write!(f, "action {action}: {why}"),
             Self::Call(error) => error.fmt(f),

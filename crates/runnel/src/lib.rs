@@ -67,6 +67,7 @@ mod node_creation;
 mod node_log;
 mod options;
 mod outgoing;
+mod parameter_value;
 mod params;
 mod persist;
 mod polling;
@@ -95,7 +96,6 @@ pub use action::{
     ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };
 pub use borrowed::Borrowed;
-pub use calls::ParamValue;
 pub use client::{Client, DynamicClient};
 pub use context::{Context, ContextOptions};
 pub use driver::ServiceInfo;
@@ -108,7 +108,8 @@ pub use master::MasterOptions;
 pub use node::Node;
 pub use options::{PublisherOptions, SubscriptionOptions};
 pub use outgoing::Publishable;
-pub use params::{FromParam, ParamWatch};
+pub use parameter_value::{FromParameter, ParameterValue};
+pub use params::ParamWatch;
 pub use polling::PollingPolicy;
 pub use publisher::{DynamicPublisher, Publisher};
 pub use qos_events::{
@@ -152,6 +153,7 @@ pub use runnel_msgs::include_interfaces;
 pub use runnel_ros1 as ros1;
 pub use runnel_ros1::node::{ServiceFailure, TopicError};
 pub use runnel_ros1::rpc::{CallError, Uri};
+pub use runnel_ros1::xmlrpc::Value as XmlRpcValue;
 pub use service::ServiceServer;
 pub use subscription::{RawMessage, Subscription};
 pub use timer::Timer;

@@ -10,66 +10,16 @@ use runnel_ros1::answer::{Answer, SUCCESS};
 use runnel_ros1::node::Role;
 use runnel_ros1::xmlrpc::Value;
 
-use crate::calls::ParamValue;
 use crate::data::WatchCore;
 use crate::environment::Graphs;
 use crate::error::Error;
 use crate::node::{Node, NodeInner};
+use crate::parameter_value::{FromParameter, OutOfRange, ParameterValue};
 use crate::ready::When;
 use crate::ros_clock::{USE_SIM_TIME, USE_SIM_TIME_ROS2};
 
 /// How long the master may take over an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// A type that a parameter can be read as.
-pub trait FromParam: Sized {
-    /// The value as this type; `None` if it is of another kind.
-    fn from_param(value: &ParamValue) -> Option<Self>;
-}
-
-impl FromParam for ParamValue {
-    fn from_param(value: &ParamValue) -> Option<Self> {
-        Some(value.clone())
-    }
-}
-
-impl FromParam for bool {
-    fn from_param(value: &ParamValue) -> Option<Self> {
-        match value {
-            Value::Bool(truth) => Some(*truth),
-            _ => None,
-        }
-    }
-}
-
-impl FromParam for i32 {
-    fn from_param(value: &ParamValue) -> Option<Self> {
-        value.as_int()
-    }
-}
-
-/// An integer is read as a number, too: `1` was meant to be `1.0`.
-impl FromParam for f64 {
-    fn from_param(value: &ParamValue) -> Option<Self> {
-        match value {
-            Value::Double(number) => Some(*number),
-            Value::Int(number) => Some((*number).into()),
-            _ => None,
-        }
-    }
-}
-
-impl FromParam for String {
-    fn from_param(value: &ParamValue) -> Option<Self> {
-        value.as_str().map(str::to_owned)
-    }
-}
-
-impl<T: FromParam> FromParam for Vec<T> {
-    fn from_param(value: &ParamValue) -> Option<Self> {
-        value.as_array()?.iter().map(T::from_param).collect()
-    }
-}
 
 impl Node {
     /// The value of a parameter; `None` if it has none. `~name` is below the node's own name.
@@ -81,10 +31,10 @@ impl Node {
     /// When the name is not valid, the master does not answer ([`Error::NoMaster`] if the node is in both graphs), or the
     /// value is of another kind ([`Error::Parameter`]); in ROS 2 alone, when it is none of the node's own
     /// ([`Error::Ros1Only`]).
-    pub fn get_param<T: FromParam>(&self, name: &str) -> Result<Option<T>, Error> {
+    pub fn get_param<T: FromParameter>(&self, name: &str) -> Result<Option<T>, Error> {
         let key = self.resolve(name)?;
         let Some((value, in_master)) = self.value_at(&key)? else { return Ok(None) };
-        match T::from_param(&value) {
+        match T::from_parameter(&value) {
             Some(value) => Ok(Some(value)),
             None => {
                 let (is, wanted) = (value.kind(), std::any::type_name::<T>());
@@ -97,17 +47,22 @@ impl Node {
     ///
     /// # Errors
     /// As [`Node::get_param`].
-    pub fn param<T: FromParam>(&self, name: &str, default: T) -> Result<T, Error> {
+    pub fn param<T: FromParameter>(&self, name: &str, default: T) -> Result<T, Error> {
         Ok(self.get_param(name)?.unwrap_or(default))
     }
 
-    /// Sets a parameter, or all below a name with a [`ParamValue::Struct`].
+    /// Sets a parameter, or all below a name with a [`ParameterValue::Map`].
     ///
     /// # Errors
-    /// When the name is not valid, or the master refuses or does not answer; [`Error::Ros1Only`] in ROS 2 alone.
-    pub fn set_param(&self, name: &str, value: impl Into<ParamValue>) -> Result<(), Error> {
+    /// When the name is not valid, or the master refuses or does not answer; [`Error::ParameterRange`] when an integer has more
+    /// than the 32 bits that ROS 1 holds; [`Error::Ros1Only`] in ROS 2 alone.
+    pub fn set_param(&self, name: &str, value: impl Into<ParameterValue>) -> Result<(), Error> {
         let key = self.resolve(name)?;
-        self.tell_master("setParam", &[key.into(), value.into()])
+        let value = value.into().into_ros1().map_err(|OutOfRange { at, number }| Error::ParameterRange {
+            name: format!("{key}{at}"),
+            value: number,
+        })?;
+        self.tell_master("setParam", &[key.into(), value])
     }
 
     /// Whether a parameter, or one below it, has a value.
@@ -160,7 +115,7 @@ impl Node {
     pub fn watch_param(
         &self,
         name: &str,
-        callback: impl FnMut(&str, Option<&ParamValue>) + Send + 'static,
+        callback: impl FnMut(&str, Option<&ParameterValue>) + Send + 'static,
     ) -> Result<ParamWatch, Error> {
         let key = self.resolve(name)?;
         self.inner.needs_ros1(format_args!("parameter {key}"))?;
@@ -171,24 +126,24 @@ impl Node {
         } else {
             // The master tells each key once.
             let value = self.value_at(&watch.core.key)?;
-            watch.core.changed(&watch.core.key, value.as_ref().map(|(value, _)| value));
+            watch.core.changed(&watch.core.key, value.map(|(value, _)| value));
         }
         Ok(watch)
     }
 
     /// The value under an absolute name, and whether it is the master's.
-    fn value_at(&self, key: &str) -> Result<Option<(ParamValue, bool)>, Error> {
+    fn value_at(&self, key: &str) -> Result<Option<(ParameterValue, bool)>, Error> {
         if !self.inner.is_in_ros1() {
             return Ok(self.inner.given_param(key)?.map(|value| (value, false)));
         }
         match self.ask_master("getParam", &[key.into()]) {
-            Ok((granted, value)) => Ok(granted.then_some((value, true))),
+            Ok((granted, value)) => Ok(granted.then(|| (value.into(), true))),
             Err(error) => self.given_without_master(key, error).map(|value| Some((value, false))),
         }
     }
 
     /// What the arguments give a parameter that cannot be asked for because there is no master; else the error.
-    fn given_without_master(&self, key: &str, error: Error) -> Result<ParamValue, Error> {
+    fn given_without_master(&self, key: &str, error: Error) -> Result<ParameterValue, Error> {
         if !matches!(error, Error::NoMaster { .. }) {
             return Err(error);
         }
@@ -234,7 +189,7 @@ impl NodeInner {
             params.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         for (name, value) in given {
             let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
-            let value = given_value(&value);
+            let value = ros1_value(given_value(&value));
             self.engine(&mut self.driver(), |node, now| node.set_parameter(now, &key, value))?;
             self.wait_registered(Role::Parameter, &key)?;
         }
@@ -243,7 +198,7 @@ impl NodeInner {
 
     /// What the arguments give the node of an absolute name; of two of one name the last counts. Where ROS 1 has a slash
     /// within a name, ROS 2 has a point.
-    fn given_param(&self, key: &str) -> Result<Option<ParamValue>, Error> {
+    fn given_param(&self, key: &str) -> Result<Option<ParameterValue>, Error> {
         let below = key.strip_prefix(self.full_name()).and_then(|below| below.strip_prefix('/'));
         let own = below.ok_or_else(|| Error::Ros1Only { what: format!("parameter {key}") })?;
         let given = self.context.shared.arguments.params_of(&self.name);
@@ -266,7 +221,7 @@ impl NodeInner {
             slot.follows_sim_time = true;
         }
         // The driver acts on it: the watch has the master tell, and tell again to a watch of the user's.
-        let nothing = Box::new(|_: &str, _: Option<&ParamValue>| {});
+        let nothing = Box::new(|_: &str, _: Option<&ParameterValue>| {});
         self.add_watch(&WatchCore::new(USE_SIM_TIME.to_owned(), When::AtOnce, nothing))?;
         self.wait_registered(Role::ParamSubscriber, USE_SIM_TIME)
     }
@@ -275,7 +230,7 @@ impl NodeInner {
     fn is_given_sim_time(&self) -> bool {
         let given = self.context.shared.arguments.params_of(&self.name);
         let last = given.filter(|(name, _)| *name == USE_SIM_TIME_ROS2).last();
-        last.is_some_and(|(_, value)| given_value(value) == ParamValue::Bool(true))
+        last.is_some_and(|(_, value)| given_value(value) == ParameterValue::Bool(true))
     }
 
     /// Adds a watch; true if it is the first of its key, so that the master tells it the present value.
@@ -303,8 +258,8 @@ impl NodeInner {
 }
 
 /// The value that an argument `_name:=value` gives a parameter, as roscpp reads it.
-fn given_value(text: &str) -> ParamValue {
-    if let Ok(number) = text.parse::<i32>() {
+fn given_value(text: &str) -> ParameterValue {
+    if let Ok(number) = text.parse::<i64>() {
         return number.into();
     }
     match (text, text.parse::<f64>()) {
@@ -313,6 +268,11 @@ fn given_value(text: &str) -> ParamValue {
         ("false" | "False" | "FALSE", _) => false.into(),
         _ => text.into(),
     }
+}
+
+/// An argument's value as the parameter server of ROS 1 gets it: an integer beyond 32 bits as the number that comes nearest.
+fn ros1_value(value: ParameterValue) -> Value {
+    value.into_ros1().unwrap_or_else(|OutOfRange { number, .. }| Value::Double(number as f64))
 }
 
 /// A parameter that is watched, until this is dropped.

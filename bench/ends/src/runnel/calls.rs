@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse};
-use runnel::{Client, Context, FromParam, Node, ParamValue};
+use runnel::{Client, Context, FromParameter, Node, ParameterValue};
 use runnel_floor::Stamps;
 
 use super::PATIENCE;
@@ -48,7 +48,7 @@ pub(super) fn param(args: &EndArgs, context: &Context, node: &Node) -> Result<()
 }
 
 /// Sets a parameter with each even number, and gets it with the odd number that follows.
-fn set_and_get<T: FromParam + Into<ParamValue> + PartialEq>(
+fn set_and_get<T: FromParameter + Into<ParameterValue> + PartialEq>(
     args: &EndArgs,
     context: &Context,
     node: &Node,

@@ -3,49 +3,49 @@
 use std::collections::BTreeMap;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
-use runnel::ParamValue;
+use runnel::XmlRpcValue;
 use runnel::core::sanitize::one_line as shown;
 use runnel::core::yaml::{block_text, python_float, yaml_float};
 
 /// The value as `yaml.dump` writes it, but for the marker `...` that follows an unquoted scalar.
-pub fn dump(value: &ParamValue) -> String {
+pub fn dump(value: &XmlRpcValue) -> String {
     let mut text = String::new();
     match value {
-        ParamValue::Array(elements) if !elements.is_empty() => sequence(elements, 0, &mut text),
-        ParamValue::Struct(members) if !members.is_empty() => mapping(members, 0, &mut text),
+        XmlRpcValue::Array(elements) if !elements.is_empty() => sequence(elements, 0, &mut text),
+        XmlRpcValue::Struct(members) if !members.is_empty() => mapping(members, 0, &mut text),
         scalar => text = scalar_text(scalar, 0, 2) + "\n",
     }
     text
 }
 
 /// True if `yaml.dump` writes `...` behind the value.
-pub fn is_plain_scalar(value: &ParamValue) -> bool {
+pub fn is_plain_scalar(value: &XmlRpcValue) -> bool {
     match value {
-        ParamValue::String(text) | ParamValue::DateTime(text) => {
+        XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) => {
             !block_text(text, 0, 2).starts_with(['\'', '"'])
         }
-        ParamValue::Int(_) | ParamValue::Bool(_) | ParamValue::Double(_) => true,
-        ParamValue::Binary(_) | ParamValue::Array(_) | ParamValue::Struct(_) => false,
+        XmlRpcValue::Int(_) | XmlRpcValue::Bool(_) | XmlRpcValue::Double(_) => true,
+        XmlRpcValue::Binary(_) | XmlRpcValue::Array(_) | XmlRpcValue::Struct(_) => false,
     }
 }
 
 /// Elements, of which the first goes where the text has come to.
-fn sequence(elements: &[ParamValue], indent: usize, text: &mut String) {
+fn sequence(elements: &[XmlRpcValue], indent: usize, text: &mut String) {
     for (index, element) in elements.iter().enumerate() {
         if index > 0 {
             pad(indent, text);
         }
         text.push_str("- ");
         match element {
-            ParamValue::Array(inner) if !inner.is_empty() => sequence(inner, indent + 2, text),
-            ParamValue::Struct(inner) if !inner.is_empty() => mapping(inner, indent + 2, text),
+            XmlRpcValue::Array(inner) if !inner.is_empty() => sequence(inner, indent + 2, text),
+            XmlRpcValue::Struct(inner) if !inner.is_empty() => mapping(inner, indent + 2, text),
             scalar => *text += &(scalar_text(scalar, indent + 2, indent + 2) + "\n"),
         }
     }
 }
 
 /// Members, of which the first goes where the text has come to. A sequence in a mapping is not indented.
-fn mapping(members: &BTreeMap<String, ParamValue>, indent: usize, text: &mut String) {
+fn mapping(members: &BTreeMap<String, XmlRpcValue>, indent: usize, text: &mut String) {
     for (index, (name, value)) in members.iter().enumerate() {
         if index > 0 {
             pad(indent, text);
@@ -53,12 +53,12 @@ fn mapping(members: &BTreeMap<String, ParamValue>, indent: usize, text: &mut Str
         let key = block_text(name, indent, indent + 2);
         *text += &format!("{key}:");
         match value {
-            ParamValue::Array(inner) if !inner.is_empty() => {
+            XmlRpcValue::Array(inner) if !inner.is_empty() => {
                 text.push('\n');
                 pad(indent, text);
                 sequence(inner, indent, text);
             }
-            ParamValue::Struct(inner) if !inner.is_empty() => {
+            XmlRpcValue::Struct(inner) if !inner.is_empty() => {
                 text.push('\n');
                 pad(indent + 2, text);
                 mapping(inner, indent + 2, text);
@@ -75,15 +75,15 @@ fn pad(indent: usize, text: &mut String) {
     text.extend(std::iter::repeat_n(' ', indent));
 }
 
-fn scalar_text(value: &ParamValue, column: usize, indent: usize) -> String {
+fn scalar_text(value: &XmlRpcValue, column: usize, indent: usize) -> String {
     match value {
-        ParamValue::Int(number) => number.to_string(),
-        ParamValue::Bool(truth) => truth.to_string(),
-        ParamValue::Double(number) => yaml_float(*number),
-        ParamValue::String(text) | ParamValue::DateTime(text) => block_text(text, column, indent),
-        ParamValue::Binary(bytes) => binary_text(bytes, indent),
-        ParamValue::Array(_) => "[]".to_owned(),
-        ParamValue::Struct(_) => "{}".to_owned(),
+        XmlRpcValue::Int(number) => number.to_string(),
+        XmlRpcValue::Bool(truth) => truth.to_string(),
+        XmlRpcValue::Double(number) => yaml_float(*number),
+        XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) => block_text(text, column, indent),
+        XmlRpcValue::Binary(bytes) => binary_text(bytes, indent),
+        XmlRpcValue::Array(_) => "[]".to_owned(),
+        XmlRpcValue::Struct(_) => "{}".to_owned(),
     }
 }
 
@@ -93,30 +93,30 @@ fn binary_text(bytes: &[u8], indent: usize) -> String {
 }
 
 /// The value as Python's `str` has it.
-pub fn python_text(value: &ParamValue) -> String {
+pub fn python_text(value: &XmlRpcValue) -> String {
     match value {
-        ParamValue::String(text) | ParamValue::DateTime(text) => text.clone(),
+        XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) => text.clone(),
         value => python_repr(value),
     }
 }
 
-fn python_repr(value: &ParamValue) -> String {
+fn python_repr(value: &XmlRpcValue) -> String {
     match value {
-        ParamValue::Int(number) => number.to_string(),
-        ParamValue::Bool(truth) => if *truth { "True" } else { "False" }.to_owned(),
-        ParamValue::Double(number) => python_float(*number),
-        ParamValue::String(text) | ParamValue::DateTime(text) => {
+        XmlRpcValue::Int(number) => number.to_string(),
+        XmlRpcValue::Bool(truth) => if *truth { "True" } else { "False" }.to_owned(),
+        XmlRpcValue::Double(number) => python_float(*number),
+        XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) => {
             let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
             let escaped = text.replace('\\', "\\\\").replace('\n', "\\n").replace('\t', "\\t");
             let escaped = if quote == '\'' { escaped.replace('\'', "\\'") } else { escaped };
             format!("{quote}{escaped}{quote}")
         }
-        ParamValue::Binary(bytes) => format!("<{} bytes>", bytes.len()),
-        ParamValue::Array(elements) => {
+        XmlRpcValue::Binary(bytes) => format!("<{} bytes>", bytes.len()),
+        XmlRpcValue::Array(elements) => {
             format!("[{}]", elements.iter().map(python_repr).collect::<Vec<_>>().join(", "))
         }
-        ParamValue::Struct(members) => {
-            let member = |(name, value): (&String, &ParamValue)| {
+        XmlRpcValue::Struct(members) => {
+            let member = |(name, value): (&String, &XmlRpcValue)| {
                 format!("{}: {}", python_repr(&name.as_str().into()), python_repr(value))
             };
             format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(", "))
@@ -126,34 +126,34 @@ fn python_repr(value: &ParamValue) -> String {
 
 /// The value as `rosparam get -p` prints it: a mapping without quotes and with sequences as they fall; `None` for what
 /// it prints as without `-p`.
-pub fn pretty(value: &ParamValue) -> Option<String> {
+pub fn pretty(value: &XmlRpcValue) -> Option<String> {
     match value {
-        ParamValue::Struct(members) => {
+        XmlRpcValue::Struct(members) => {
             let mut text = String::new();
             pretty_members(members, 0, &mut text);
             Some(text)
         }
-        ParamValue::String(value) => Some(format!("{value}\n")),
+        XmlRpcValue::String(value) => Some(format!("{value}\n")),
         _ => None,
     }
 }
 
-fn pretty_members(members: &BTreeMap<String, ParamValue>, indent: usize, text: &mut String) {
+fn pretty_members(members: &BTreeMap<String, XmlRpcValue>, indent: usize, text: &mut String) {
     for (name, value) in members {
         pad(indent, text);
         let name = shown(name);
         match value {
-            ParamValue::Struct(inner) => {
+            XmlRpcValue::Struct(inner) => {
                 *text += &format!("{name}:\n");
                 pretty_members(inner, indent + 2, text);
             }
-            ParamValue::String(value) if value.contains('\n') => {
+            XmlRpcValue::String(value) if value.contains('\n') => {
                 *text += &format!("{name}: |\n");
                 for line in value.split('\n') {
                     *text += &format!("{:indent$}  {line}\n", "");
                 }
             }
-            ParamValue::String(value) => *text += &format!("{name}: {value}\n"),
+            XmlRpcValue::String(value) => *text += &format!("{name}: {value}\n"),
             value => *text += &format!("{name}: {}", dump(value)),
         }
     }
@@ -163,12 +163,12 @@ fn pretty_members(members: &BTreeMap<String, ParamValue>, indent: usize, text: &
 mod tests {
     use super::*;
 
-    fn list(values: Vec<ParamValue>) -> ParamValue {
-        ParamValue::Array(values)
+    fn list(values: Vec<XmlRpcValue>) -> XmlRpcValue {
+        XmlRpcValue::Array(values)
     }
 
-    fn members(members: Vec<(&str, ParamValue)>) -> ParamValue {
-        ParamValue::Struct(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    fn members(members: Vec<(&str, XmlRpcValue)>) -> XmlRpcValue {
+        XmlRpcValue::Struct(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn scalars_are_written_to_read_back_as_what_they_are() {
         for (value, text, plain) in [
-            (ParamValue::from(5), "5\n", true),
+            (XmlRpcValue::from(5), "5\n", true),
             ("five".into(), "five\n", true),
             ("5".into(), "'5'\n", false),
             ("".into(), "''\n", false),
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn bytes_are_written_in_base_64() {
-        assert_eq!(dump(&ParamValue::Binary(vec![0xfb, 0xff])), "!!binary |-\n  +/8=\n");
+        assert_eq!(dump(&XmlRpcValue::Binary(vec![0xfb, 0xff])), "!!binary |-\n  +/8=\n");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use runnel::ParamValue;
+use runnel::XmlRpcValue;
 use runnel::core::sanitize;
 use serde_json::{Value as Json, json};
 use serde_yaml_ng::Value as Yaml;
@@ -17,8 +17,8 @@ const MAX_TEXT: usize = 16 << 20;
 ///
 /// # Errors
 /// When it is not one YAML document, or holds what no parameter can.
-pub fn from_text(text: &str) -> Result<ParamValue, CliError> {
-    let documents = <[ParamValue; 1]>::try_from(documents(text)?);
+pub fn from_text(text: &str) -> Result<XmlRpcValue, CliError> {
+    let documents = <[XmlRpcValue; 1]>::try_from(documents(text)?);
     let [value] =
         documents.map_err(|other| CliError::Usage(format!("not one YAML document, but {}", other.len())))?;
     Ok(value)
@@ -28,7 +28,7 @@ pub fn from_text(text: &str) -> Result<ParamValue, CliError> {
 ///
 /// # Errors
 /// As [`from_text`].
-pub fn documents(text: &str) -> Result<Vec<ParamValue>, CliError> {
+pub fn documents(text: &str) -> Result<Vec<XmlRpcValue>, CliError> {
     if text.len() > MAX_TEXT {
         return Err(CliError::Usage(format!("more than {MAX_TEXT} bytes of YAML")));
     }
@@ -36,7 +36,7 @@ pub fn documents(text: &str) -> Result<Vec<ParamValue>, CliError> {
     documents.into_iter().map(|yaml| from_yaml(yaml, "").map_err(CliError::Usage)).collect()
 }
 
-fn from_yaml(yaml: Yaml, at: &str) -> Result<ParamValue, String> {
+fn from_yaml(yaml: Yaml, at: &str) -> Result<XmlRpcValue, String> {
     let here = || if at.is_empty() { String::new() } else { format!("{at}: ") };
     Ok(match yaml {
         Yaml::Null => return Err(format!("{}a parameter cannot be null", here())),
@@ -49,7 +49,7 @@ fn from_yaml(yaml: Yaml, at: &str) -> Result<ParamValue, String> {
         Yaml::String(text) => text.into(),
         Yaml::Sequence(elements) => {
             let element = |(index, element)| from_yaml(element, &format!("{at}[{index}]"));
-            ParamValue::Array(elements.into_iter().enumerate().map(element).collect::<Result<_, _>>()?)
+            XmlRpcValue::Array(elements.into_iter().enumerate().map(element).collect::<Result<_, _>>()?)
         }
         Yaml::Mapping(members) => {
             let mut map = BTreeMap::new();
@@ -58,7 +58,7 @@ fn from_yaml(yaml: Yaml, at: &str) -> Result<ParamValue, String> {
                 let below = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
                 map.insert(key, from_yaml(value, &below)?);
             }
-            ParamValue::Struct(map)
+            XmlRpcValue::Struct(map)
         }
         Yaml::Tagged(tagged) => return Err(format!("{}the tag {} is not known", here(), tagged.tag)),
     })
@@ -78,7 +78,7 @@ fn key_text(key: &Yaml) -> Option<String> {
 ///
 /// # Errors
 /// None that a value of a parameter server can cause.
-pub fn to_text(value: &ParamValue) -> Result<String, CliError> {
+pub fn to_text(value: &XmlRpcValue) -> Result<String, CliError> {
     let text = serde_yaml_ng::to_string(&to_yaml(value)).map_err(CliError::failed)?;
     // That writer leaves some of them unescaped, and would have what is shown of them read back as something else.
     let is_unsafe = |character: char| sanitize::is_unsafe(character) && character != '\n';
@@ -86,47 +86,48 @@ pub fn to_text(value: &ParamValue) -> Result<String, CliError> {
 }
 
 /// The value with bytes as a list of numbers, as [`to_yaml`] has them.
-fn without_bytes(value: &ParamValue) -> ParamValue {
+fn without_bytes(value: &XmlRpcValue) -> XmlRpcValue {
     match value {
-        ParamValue::Binary(bytes) => {
+        XmlRpcValue::Binary(bytes) => {
             bytes.iter().map(|byte| i32::from(*byte).into()).collect::<Vec<_>>().into()
         }
-        ParamValue::Array(elements) => ParamValue::Array(elements.iter().map(without_bytes).collect()),
-        ParamValue::Struct(members) => {
-            let member = |(name, value): (&String, &ParamValue)| (name.clone(), without_bytes(value));
-            ParamValue::Struct(members.iter().map(member).collect())
+        XmlRpcValue::Array(elements) => XmlRpcValue::Array(elements.iter().map(without_bytes).collect()),
+        XmlRpcValue::Struct(members) => {
+            let member = |(name, value): (&String, &XmlRpcValue)| (name.clone(), without_bytes(value));
+            XmlRpcValue::Struct(members.iter().map(member).collect())
         }
         other => other.clone(),
     }
 }
 
-fn to_yaml(value: &ParamValue) -> Yaml {
+fn to_yaml(value: &XmlRpcValue) -> Yaml {
     match value {
-        ParamValue::Int(number) => Yaml::Number((*number).into()),
-        ParamValue::Bool(truth) => Yaml::Bool(*truth),
-        ParamValue::String(text) | ParamValue::DateTime(text) => Yaml::String(text.clone()),
-        ParamValue::Double(number) => Yaml::Number((*number).into()),
-        ParamValue::Binary(bytes) => Yaml::Sequence(bytes.iter().map(|byte| Yaml::from(*byte)).collect()),
-        ParamValue::Array(elements) => Yaml::Sequence(elements.iter().map(to_yaml).collect()),
-        ParamValue::Struct(members) => {
-            let member = |(name, value): (&String, &ParamValue)| (Yaml::String(name.clone()), to_yaml(value));
+        XmlRpcValue::Int(number) => Yaml::Number((*number).into()),
+        XmlRpcValue::Bool(truth) => Yaml::Bool(*truth),
+        XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) => Yaml::String(text.clone()),
+        XmlRpcValue::Double(number) => Yaml::Number((*number).into()),
+        XmlRpcValue::Binary(bytes) => Yaml::Sequence(bytes.iter().map(|byte| Yaml::from(*byte)).collect()),
+        XmlRpcValue::Array(elements) => Yaml::Sequence(elements.iter().map(to_yaml).collect()),
+        XmlRpcValue::Struct(members) => {
+            let member =
+                |(name, value): (&String, &XmlRpcValue)| (Yaml::String(name.clone()), to_yaml(value));
             Yaml::Mapping(members.iter().map(member).collect())
         }
     }
 }
 
 /// The value as JSON.
-pub fn to_json(value: &ParamValue) -> Json {
+pub fn to_json(value: &XmlRpcValue) -> Json {
     match value {
-        ParamValue::Int(number) => json!(number),
-        ParamValue::Bool(truth) => json!(truth),
-        ParamValue::String(text) | ParamValue::DateTime(text) => json!(text),
+        XmlRpcValue::Int(number) => json!(number),
+        XmlRpcValue::Bool(truth) => json!(truth),
+        XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) => json!(text),
         // JSON has no number for these.
-        ParamValue::Double(number) if !number.is_finite() => json!(number.to_string()),
-        ParamValue::Double(number) => json!(number),
-        ParamValue::Binary(bytes) => json!(bytes),
-        ParamValue::Array(elements) => elements.iter().map(to_json).collect(),
-        ParamValue::Struct(members) => {
+        XmlRpcValue::Double(number) if !number.is_finite() => json!(number.to_string()),
+        XmlRpcValue::Double(number) => json!(number),
+        XmlRpcValue::Binary(bytes) => json!(bytes),
+        XmlRpcValue::Array(elements) => elements.iter().map(to_json).collect(),
+        XmlRpcValue::Struct(members) => {
             Json::Object(members.iter().map(|(name, value)| (name.clone(), to_json(value))).collect())
         }
     }
@@ -136,8 +137,8 @@ pub fn to_json(value: &ParamValue) -> Json {
 ///
 /// # Errors
 /// When the file has no names.
-pub fn leaves(namespace: &str, value: ParamValue) -> Result<Vec<(String, ParamValue)>, String> {
-    let ParamValue::Struct(members) = value else { return Err("it holds no names with values".into()) };
+pub fn leaves(namespace: &str, value: XmlRpcValue) -> Result<Vec<(String, XmlRpcValue)>, String> {
+    let XmlRpcValue::Struct(members) = value else { return Err("it holds no names with values".into()) };
     let mut leaves = Vec::new();
     for (name, value) in members {
         let name = match name.strip_prefix('/') {
@@ -145,8 +146,8 @@ pub fn leaves(namespace: &str, value: ParamValue) -> Result<Vec<(String, ParamVa
             None => format!("{}/{name}", namespace.trim_end_matches('/')),
         };
         match value {
-            ParamValue::Struct(members) if !members.is_empty() => {
-                leaves.extend(self::leaves(&name, ParamValue::Struct(members))?);
+            XmlRpcValue::Struct(members) if !members.is_empty() => {
+                leaves.extend(self::leaves(&name, XmlRpcValue::Struct(members))?);
             }
             value => leaves.push((name, value)),
         }
@@ -162,9 +163,9 @@ mod tests {
     fn yaml_of_control_characters_reads_back_and_holds_none() {
         for one in ('\0'..='\u{2100}').filter(|one| sanitize::is_unsafe(*one)) {
             let texts = [format!("{one}"), format!("a: {one}b"), format!("a\n{one}b"), format!("- '{one}")];
-            let list: Vec<ParamValue> = texts.iter().map(|text| text.as_str().into()).collect();
-            let members = [(format!("k{one}"), ParamValue::Array(list)), ("b".to_owned(), 1.into())];
-            let value = ParamValue::Struct(members.into());
+            let list: Vec<XmlRpcValue> = texts.iter().map(|text| text.as_str().into()).collect();
+            let members = [(format!("k{one}"), XmlRpcValue::Array(list)), ("b".to_owned(), 1.into())];
+            let value = XmlRpcValue::Struct(members.into());
             let text = to_text(&value).expect("YAML");
             let is_raw = |one| sanitize::is_unsafe(one) && one != '\n';
             assert!(!text.contains(is_raw), "{text:?}");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use runnel::ParamValue;
+use runnel::XmlRpcValue;
 use runnel::core::names;
 
 use super::{Failure, print_joined};
@@ -141,7 +141,7 @@ impl Params<'_> {
         if wanted { self.session.output.line(&text()) } else { Ok(()) }
     }
 
-    fn value(&self, name: &str) -> Result<ParamValue, Failure> {
+    fn value(&self, name: &str) -> Result<XmlRpcValue, Failure> {
         let value = self.graph.param(name)?;
         value.ok_or_else(|| Failure::failed(format!("Parameter [{name}] is not set")))
     }
@@ -150,7 +150,7 @@ impl Params<'_> {
         let name = self.session.absolute(&args.name);
         if name == "/" {
             // The outermost cannot go.
-            self.graph.set_param("/", ParamValue::Struct(Default::default()))?;
+            self.graph.set_param("/", XmlRpcValue::Struct(Default::default()))?;
             return Ok(self.say(args.verbose, || "deleted ENTIRE parameter server".to_owned())?);
         }
         self.graph.delete_param(&name)?;
@@ -227,7 +227,7 @@ impl Params<'_> {
         let value = match (&args.textfile, &args.binfile, &args.value) {
             (Some(file), ..) => fs::read_to_string(file).map_err(|error| unreadable(&error, file))?.into(),
             (_, Some(file), _) => {
-                ParamValue::Binary(fs::read(file).map_err(|error| unreadable(&error, file))?)
+                XmlRpcValue::Binary(fs::read(file).map_err(|error| unreadable(&error, file))?)
             }
             // An empty text is hard to type otherwise.
             (.., Some(text)) if text.is_empty() => "".into(),
@@ -238,14 +238,14 @@ impl Params<'_> {
     }
 
     /// Sets a value, or of a mapping each member, so that what else there is stays.
-    fn set_tree(&self, name: &str, value: ParamValue, verbose: bool) -> Result<(), Failure> {
+    fn set_tree(&self, name: &str, value: XmlRpcValue, verbose: bool) -> Result<(), Failure> {
         let leaves = match value {
-            value @ ParamValue::Struct(_) => yaml::leaves(name, value).map_err(Failure::failed)?,
+            value @ XmlRpcValue::Struct(_) => yaml::leaves(name, value).map_err(Failure::failed)?,
             _ if name == "/" => return Err(Failure::failed("global / can only be set to a dictionary")),
             value => vec![(name.to_owned(), value)],
         };
         for (name, value) in leaves {
-            if matches!(&value, ParamValue::Struct(members) if members.is_empty()) {
+            if matches!(&value, XmlRpcValue::Struct(members) if members.is_empty()) {
                 continue;
             }
             let shown = pyyaml::python_text(&value);
@@ -257,21 +257,21 @@ impl Params<'_> {
 }
 
 /// What a document says that it is set below: its member `_ns`, which is taken out, within the given namespace.
-fn take_inner_namespace(namespace: &str, value: &mut ParamValue) -> Option<String> {
-    let ParamValue::Struct(members) = value else { return None };
+fn take_inner_namespace(namespace: &str, value: &mut XmlRpcValue) -> Option<String> {
+    let XmlRpcValue::Struct(members) = value else { return None };
     match members.remove("_ns")? {
-        ParamValue::String(inner) => Some(names::join(namespace, &inner)),
+        XmlRpcValue::String(inner) => Some(names::join(namespace, &inner)),
         _ => None,
     }
 }
 
 /// Each value with its full name on a line.
-fn assignments(name: &str, value: &ParamValue) -> String {
+fn assignments(name: &str, value: &XmlRpcValue) -> String {
     match value {
-        ParamValue::Struct(members) => {
+        XmlRpcValue::Struct(members) => {
             let below = |inner: &str| format!("{}/{inner}", name.trim_end_matches('/'));
-            let member = |(inner, value): (&String, &ParamValue)| match value {
-                ParamValue::Struct(_) => assignments(&below(inner), value),
+            let member = |(inner, value): (&String, &XmlRpcValue)| match value {
+                XmlRpcValue::Struct(_) => assignments(&below(inner), value),
                 value => format!("{}={}\n", shown(&below(inner)), shown(&pyyaml::python_text(value))),
             };
             members.iter().map(member).collect()

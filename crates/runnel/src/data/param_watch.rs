@@ -2,33 +2,20 @@
 
 use std::sync::Arc;
 
-use runnel_ros1::xmlrpc::Value;
-
 use super::events::{Event, Events, Most};
+use crate::parameter_value::ParameterValue;
 use crate::ready::When;
 
 /// Changes that wait for a callback at most.
 const MOST: Most = Most { count: 1000, bytes: 64 << 20 };
 
 /// A change of a parameter: its name, and its value unless it has none any more.
-pub(crate) type Change = (String, Option<Value>);
+pub(crate) type Change = (String, Option<ParameterValue>);
 
 impl Event for Change {
     fn bytes(&self) -> usize {
-        self.0.len() + self.1.as_ref().map_or(0, bytes)
+        self.0.len() + self.1.as_ref().map_or(0, ParameterValue::memory)
     }
-}
-
-/// Bytes that a value takes in memory, about.
-fn bytes(value: &Value) -> usize {
-    let inner = match value {
-        Value::Int(_) | Value::Bool(_) | Value::Double(_) => 0,
-        Value::String(text) | Value::DateTime(text) => text.len(),
-        Value::Binary(binary) => binary.len(),
-        Value::Array(values) => values.iter().map(bytes).sum(),
-        Value::Struct(members) => members.iter().map(|(name, value)| name.len() + bytes(value)).sum(),
-    };
-    size_of::<Value>() + inner
 }
 
 /// A parameter that is watched, and what hears of its changes.
@@ -42,7 +29,7 @@ impl WatchCore {
     pub(crate) fn new(
         key: String,
         when: When,
-        mut callback: impl FnMut(&str, Option<&Value>) + Send + 'static,
+        mut callback: impl FnMut(&str, Option<&ParameterValue>) + Send + 'static,
     ) -> Arc<Self> {
         let hear = move |(key, value): Change| callback(&key, value.as_ref());
         Arc::new(Self { key, changes: Events::new(MOST, when, hear) })
@@ -55,7 +42,7 @@ impl WatchCore {
     }
 
     /// A parameter has changed.
-    pub(crate) fn changed(&self, key: &str, value: Option<&Value>) {
-        self.changes.push((key.to_owned(), value.cloned()));
+    pub(crate) fn changed(&self, key: &str, value: Option<ParameterValue>) {
+        self.changes.push((key.to_owned(), value));
     }
 }

@@ -93,7 +93,7 @@ fn a_nodes_own_parameters_are_those_of_its_arguments_or_the_default_where_there_
         assert_eq!((node.has_param("~rate").unwrap(), node.has_param("~name").unwrap()), (true, false));
         let error = node.get_param::<bool>("~rate").unwrap_err();
         let expected =
-            "parameter /n/rate is of kind int, which is no bool; it is as the node's arguments give it";
+            "parameter /n/rate is of kind integer, which is no bool; it is as the node's arguments give it";
         assert_eq!(error.to_string(), expected);
     });
 }

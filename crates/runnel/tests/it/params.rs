@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Graph, spin_until, wait_until};
-use runnel::{Error, ParamValue};
+use runnel::{Error, ParameterValue, XmlRpcValue};
 
-type Heard = Arc<Mutex<Vec<(String, Option<ParamValue>)>>>;
+type Heard = Arc<Mutex<Vec<(String, Option<ParameterValue>)>>>;
 
 #[test]
 fn parameters_are_read_as_what_they_are_and_as_what_they_were_meant_to_be() {
@@ -18,17 +18,55 @@ fn parameters_are_read_as_what_they_are_and_as_what_they_were_meant_to_be() {
     assert_eq!(node.param("~rate", 2.5).unwrap(), 5.0, "a whole number is a number");
     assert_eq!(node.get_param("/node/rate").unwrap(), Some(5));
     let error = node.get_param::<bool>("~rate").unwrap_err();
-    let expected = "parameter /node/rate is of kind int, which is no bool; it stays in the master until it is set or deleted";
+    let expected = "parameter /node/rate is of kind integer, which is no bool; it stays in the master until it is set or deleted";
     assert_eq!(error.to_string(), expected);
-    node.set_param("names", vec![ParamValue::from("adam"), "eve".into()]).unwrap();
+    node.set_param("names", vec![ParameterValue::from("adam"), "eve".into()]).unwrap();
     assert_eq!(node.get_param::<Vec<String>>("names").unwrap().unwrap(), ["adam", "eve"]);
     assert!(matches!(node.get_param::<Vec<i32>>("names"), Err(Error::Parameter { .. })));
-    let tree = [("left".to_owned(), ParamValue::from(1)), ("right".to_owned(), 2.into())];
-    node.set_param("/wheels", ParamValue::Struct(BTreeMap::from(tree))).unwrap();
+    let tree = [("left".to_owned(), ParameterValue::from(1)), ("right".to_owned(), 2.into())];
+    node.set_param("/wheels", ParameterValue::Map(BTreeMap::from(tree))).unwrap();
     assert_eq!(node.get_param("/wheels/right").unwrap(), Some(2));
     assert!(node.has_param("/wheels").unwrap() && !node.has_param("/wings").unwrap());
     assert!(node.delete_param("/wheels/left").unwrap() && !node.delete_param("/wheels/left").unwrap());
     assert_eq!(node.param_names().unwrap(), ["/names", "/node/rate", "/wheels/right"]);
+}
+
+#[test]
+fn integers_beyond_32_bits_are_refused_for_ros1_with_their_place() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("node").unwrap();
+    let error = node.set_param("~id", 5_000_000_000_i64).unwrap_err();
+    let expected = "parameter /node/id: 5000000000 does not fit the 32-bit integers of the ROS 1 parameter server; \
+                    set it as a double or a string";
+    assert_eq!(error.to_string(), expected);
+    let ids = BTreeMap::from([("ids".to_owned(), ParameterValue::from(vec![1, 5_000_000_000_i64]))]);
+    match node.set_param("/robot", ids) {
+        Err(Error::ParameterRange { name, value }) => {
+            assert_eq!((&*name, value), ("/robot/ids[1]", 5_000_000_000))
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(node.param_names().unwrap().is_empty(), "nothing was set");
+}
+
+#[test]
+fn values_of_the_parameter_server_come_back_as_they_were_set() {
+    let graph = Graph::new();
+    let node = graph.context().create_node("node").unwrap();
+    let values = [
+        ParameterValue::from(vec![true, false]),
+        vec![1, 2].into(),
+        vec![0.5, 2.0].into(),
+        vec!["adam", "eve"].into(),
+        vec![1_u8, 2].into(),
+        vec![ParameterValue::from(1), 2.5.into()].into(),
+        ParameterValue::List(Vec::new()),
+        ParameterValue::DateTime("20261127T01:02:03".into()),
+    ];
+    for value in values {
+        node.set_param("value", value.clone()).unwrap();
+        assert_eq!(node.get_param("value").unwrap(), Some(value));
+    }
 }
 
 #[test]
@@ -53,7 +91,7 @@ fn private_parameters_are_given_as_arguments() {
     assert_eq!(node.get_param::<String>("/node/name").unwrap().unwrap(), "adam");
     assert_eq!(node.get_param::<String>("/node/list").unwrap().unwrap(), "[1, 2]");
     let rate = graph.ask("getParam", &["/test".into(), "/node/rate".into()]);
-    assert_eq!(rate, ParamValue::from(5), "others see it");
+    assert_eq!(rate, XmlRpcValue::Int(5), "others see it");
 }
 
 #[test]
@@ -65,14 +103,14 @@ fn changes_of_a_parameter_are_heard_by_all_who_watch_it() {
     let watch = |name: &str| {
         let heard = Heard::default();
         let into = Arc::clone(&heard);
-        let note = move |key: &str, value: Option<&ParamValue>| {
+        let note = move |key: &str, value: Option<&ParameterValue>| {
             into.lock().unwrap().push((key.to_owned(), value.cloned()));
         };
         (heard, node.watch_param(name, note).unwrap())
     };
-    let speed = |value: Option<i32>| ("/robot/speed".to_owned(), value.map(ParamValue::from));
+    let speed = |value: Option<i32>| ("/robot/speed".to_owned(), value.map(ParameterValue::from));
     let (first, first_watch) = watch("/robot/speed");
-    let heard = |heard: &Heard, expected: &[(String, Option<ParamValue>)]| {
+    let heard = |heard: &Heard, expected: &[(String, Option<ParameterValue>)]| {
         spin_until(&near, "all changes heard", || heard.lock().unwrap().len() >= expected.len());
         assert_eq!(*heard.lock().unwrap(), expected);
     };
@@ -101,7 +139,7 @@ fn names_that_are_swapped_are_swapped_once_however_often_they_are_watched() {
     graph.ask("setParam", &["/test".into(), "/right".into(), 2.into()]);
     let watches = [(); 2].map(|()| {
         let (heard, told) = std::sync::mpsc::channel();
-        let note = move |name: &str, value: Option<&ParamValue>| {
+        let note = move |name: &str, value: Option<&ParameterValue>| {
             heard.send((name.to_owned(), value.cloned())).unwrap();
         };
         (node.watch_param("left", note).unwrap(), told)

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use interop::{Master, Origin, PATIENCE, Ros1Graph, Server, outcome, ready, wait_until};
-use runnel::{Context, ContextOptions, ParamValue};
+use runnel::{Context, ContextOptions, ParameterValue};
 use runnel_testkit::process::{Signal, free_port, within};
 
 fn runnel(graph: &Ros1Graph, words: &[&str]) -> Vec<String> {
@@ -97,12 +97,12 @@ fn changes_by_the_originals_are_heard() {
         let node = context.create_node("watcher").unwrap();
         let heard = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&heard);
-        let note = move |name: &str, value: Option<&ParamValue>| {
+        let note = move |name: &str, value: Option<&ParameterValue>| {
             into.lock().unwrap().push((name.to_owned(), value.cloned()));
         };
         let _watch = node.watch_param("/speed", note).unwrap();
         rosparam(graph, &["set", "/speed", "7"]);
-        let expected = [("/speed".to_owned(), None), ("/speed".to_owned(), Some(ParamValue::from(7)))];
+        let expected = [("/speed".to_owned(), None), ("/speed".to_owned(), Some(ParameterValue::from(7)))];
         wait_until("the change heard", within(PATIENCE), || {
             context.spin_once(Duration::from_millis(10)).unwrap();
             heard.lock().unwrap().len() >= 2

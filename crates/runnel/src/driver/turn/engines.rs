@@ -16,6 +16,7 @@ use crate::driver::ros1::{Notice, Saying};
 use crate::driver::sockets::Socket;
 use crate::driver::table::Key;
 use crate::log_output::console;
+use crate::parameter_value::ParameterValue;
 use crate::ros_clock::USE_SIM_TIME;
 
 impl Driver {
@@ -111,7 +112,7 @@ impl Driver {
     fn param_changed(&mut self, key: NodeKey, name: &str, value: Option<Value>) {
         let Some(node) = self.nodes.get_mut(key) else { return };
         for watch in node.watches.iter().filter(|watch| watch.concerns(name)) {
-            watch.changed(name, value.as_ref());
+            watch.changed(name, value.clone().map(ParameterValue::from));
         }
         let follows = name == USE_SIM_TIME && node.follows_sim_time;
         match value {
