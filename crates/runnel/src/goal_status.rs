@@ -1,39 +1,12 @@
 //! Identity and status of an action's goal.
 
-use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+mod goal_id;
 
-use runnel_core::time::Time;
+use std::fmt;
+
 use runnel_msgs::actionlib_msgs::GoalStatus as Wire;
 
-/// Names a goal.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct GoalId(Arc<str>);
-
-impl GoalId {
-    /// The id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    pub(crate) fn of(text: &str) -> Self {
-        Self(text.into())
-    }
-
-    /// An id that no other goal has: the node's name, a number and the time, as actionlib makes them.
-    pub(crate) fn next(node: &str, now: Time) -> Self {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
-        Self::of(&format!("{node}-{number}-{}.{}", now.sec as u32, now.nanosec))
-    }
-}
-
-impl fmt::Display for GoalId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+pub use goal_id::GoalId;
 
 /// How far a goal has come, as its server says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -114,7 +114,7 @@ impl ClientCore {
     /// Asks the server to cancel a goal, unless it is past that.
     pub(super) fn cancel(&self, goal: &Goal) -> Result<(), Error> {
         self.take_in();
-        if goal.cancel() { self.request_cancel(goal.id.as_str(), Time::default()) } else { Ok(()) }
+        if goal.cancel() { self.request_cancel(&goal.id.to_string(), Time::default()) } else { Ok(()) }
     }
 
     /// Asks the server to cancel the goal of an id, those of a time and before, or (with neither) all.

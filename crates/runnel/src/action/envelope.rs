@@ -54,7 +54,7 @@ pub(super) fn header(stamp: Time) -> Header {
 }
 
 pub(super) fn wire_id(id: &GoalId, stamp: Time) -> GoalID {
-    GoalID { stamp, id: id.as_str().to_owned() }
+    GoalID { stamp, id: id.to_string() }
 }
 
 pub(super) fn wire_status(id: &GoalId, stamp: Time, status: GoalStatus, text: &str) -> WireStatus {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_is_what_the_generated_messages_are() {
-        let (id, stamp) = (GoalId::of("/n-1-2.3"), Time { sec: 2, nanosec: 3 });
+        let (id, stamp) = (GoalId::from("/n-1-2.3"), Time { sec: 2, nanosec: 3 });
         let goal = TwoIntsGoal { a: 4, b: 5 };
         let mut bytes = Vec::new();
         write_goal(&mut bytes, &id, stamp, |out| goal.write(out));
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn an_error_names_the_part_that_cannot_be_read() {
         let mut bytes = Vec::new();
-        write_goal(&mut bytes, &GoalId::of("x"), Time::default(), |_| {});
+        write_goal(&mut bytes, &GoalId::from("x"), Time::default(), |_| {});
         let error = read_goal(Bytes::from(&bytes[..bytes.len() - 1])).unwrap_err();
         assert!(error.to_string().starts_with("field goal_id.id: "), "{error}");
         assert!(read_about(Bytes::from(&[1, 2])).unwrap_err().to_string().starts_with("field header.seq: "));

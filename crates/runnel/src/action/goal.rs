@@ -169,7 +169,7 @@ mod tests {
     fn end_of_a_goal_wakes_its_waiter() {
         let reactor = runnel_io::Reactor::new().unwrap();
         let signal = Signal::new(reactor.waker().clone());
-        let goal = Goal::new(GoalId::of("1"), Time::default(), None);
+        let goal = Goal::new(GoalId::from("1"), Time::default(), None);
         goal.listeners().add(&Waker::from(Arc::clone(&signal)));
         assert!(signal.begin_polling() && !goal.is_ready());
         goal.hear_result(GoalStatus::Succeeded, "", Bytes::from(&[][..]));

@@ -60,8 +60,8 @@ impl<H: Clone> Ledger<H> {
     }
 
     /// The goal of this id.
-    pub(super) fn named(&self, id: &str) -> Option<&Entry<H>> {
-        self.entries.iter().find(|entry| entry.id.as_str() == id)
+    pub(super) fn named(&self, id: &GoalId) -> Option<&Entry<H>> {
+        self.entries.iter().find(|entry| entry.id == *id)
     }
 
     /// The goal of this key, unless it is forgotten.
@@ -106,7 +106,7 @@ impl<H: Clone> Ledger<H> {
         let all = id.is_empty() && stamp.is_zero();
         let mut concerned = Vec::new();
         for entry in &mut self.entries {
-            let named = !id.is_empty() && entry.id.as_str() == id;
+            let named = !id.is_empty() && entry.id.text() == Some(id);
             let before = !stamp.is_zero() && entry.stamp <= stamp;
             if (all || named || before)
                 && let Some(next) = entry.status.after(Step::RequestCancel)
@@ -116,10 +116,10 @@ impl<H: Clone> Ledger<H> {
             }
         }
         self.last_cancel = self.last_cancel.max(stamp);
-        let waits = !id.is_empty() && self.named(id).is_none();
+        let waits = !id.is_empty() && self.named(&GoalId::from(id)).is_none();
         let has_room = !waits || self.make_room();
         if waits && has_room {
-            let (key, id, status) = (self.next_key(), GoalId::of(id), GoalStatus::Recalling);
+            let (key, id, status) = (self.next_key(), GoalId::from(id), GoalStatus::Recalling);
             let text = String::new();
             self.entries.push(Entry { key, id, stamp, status, text, handle: None, ended: Some(now) });
         }
@@ -194,7 +194,7 @@ mod tests {
     }
 
     fn key(ledger: &Ledger<i32>, goal: i32) -> Key {
-        ledger.named(&goal.to_string()).unwrap().key
+        ledger.named(&id(goal)).unwrap().key
     }
 
     /// A ledger of these goals, each with its number for stamp and handle.
@@ -212,7 +212,7 @@ mod tests {
     }
 
     fn id(number: i32) -> GoalId {
-        GoalId::of(&number.to_string())
+        GoalId::from(&*number.to_string())
     }
 
     #[test]
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(arrive(&mut ledger, 1, stamp(5), at(0)), Arrival::Recalled);
         assert_eq!(arrive(&mut ledger, 2, stamp(6), at(0)), Arrival::New);
         assert_eq!(arrive(&mut ledger, 3, Time::default(), at(0)), Arrival::New);
-        assert_eq!(ledger.named("3").unwrap().stamp, CAME, "for those who ask when it was set");
+        assert_eq!(ledger.named(&id(3)).unwrap().stamp, CAME, "for those who ask when it was set");
     }
 
     #[test]
@@ -296,6 +296,6 @@ mod tests {
         assert!(!ledger.cancel("9", Time::default(), at(0)).1);
         ledger.set(key(&ledger, 2), GoalStatus::Rejected, "", at(1));
         assert_eq!(arrive(&mut ledger, 3, stamp(3), at(1)), Arrival::New);
-        assert!(ledger.named("2").is_none() && ledger.named("1").is_some());
+        assert!(ledger.named(&id(2)).is_none() && ledger.named(&id(1)).is_some());
     }
 }

@@ -148,7 +148,7 @@ impl<A: Action> ServerCore<A> {
             return Ok(None);
         }
         let now = self.node.now();
-        let id = if id.is_empty() { GoalId::next(self.node.full_name(), now) } else { GoalId::of(&id) };
+        let id = if id.is_empty() { GoalId::next(self.node.full_name(), now) } else { GoalId::from(&*id) };
         Ok(self.arrive(client, Arrived { id, stamps: (stamp, now), goal }))
     }
 
@@ -171,7 +171,7 @@ impl<A: Action> ServerCore<A> {
             }
             Arrival::New | Arrival::Known => Ok(()),
             Arrival::Recalled => {
-                let text = desk.goals.named(id.as_str()).map(|entry| entry.text.clone()).unwrap_or_default();
+                let text = desk.goals.named(&id).map(|entry| entry.text.clone()).unwrap_or_default();
                 let end = (GoalStatus::Recalled, text.as_str());
                 let told = self.publish_end(&desk, (&id, stamp), end, &A::Result::default());
                 told.and(self.publish_list(&mut desk))

@@ -76,7 +76,7 @@ impl Tracker {
         let told: HashMap<&str, &WireStatus> =
             list.status_list.iter().map(|status| (status.goal_id.id.as_str(), status)).collect();
         for goal in self.alive(server) {
-            let told = told.get(goal.id.as_str());
+            let told = goal.id.text().and_then(|id| told.get(id));
             let heard = match told.map(|told| (GoalStatus::of_number(told.status), &told.text)) {
                 None if whole => goal.hear_status(None, now),
                 None => Heard::Nothing,
@@ -120,7 +120,7 @@ impl Tracker {
     }
 
     fn find(&self, id: &str) -> Option<Arc<Goal>> {
-        lock(&self.state).goals.get(&GoalId::of(id))?.goal.upgrade()
+        lock(&self.state).goals.get(&GoalId::from(id))?.goal.upgrade()
     }
 
     /// Says once of a goal that its server does not keep to the rules.
@@ -159,7 +159,7 @@ mod tests {
                 }
             });
             let calls = calls(&ready, callback);
-            Arc::new(Goal::new(GoalId::of(&number.to_string()), Time::default(), Some(calls)))
+            Arc::new(Goal::new(GoalId::from(&*number.to_string()), Time::default(), Some(calls)))
         };
         (0..MAX_GOALS).for_each(|number| tracker.add(&new(number)).unwrap());
         assert!(tracker.add(&new(MAX_GOALS)).is_err());
