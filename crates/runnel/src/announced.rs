@@ -182,6 +182,7 @@ impl Topic {
             md5: md5.to_owned(),
             bound: queue_bound(qos),
             deadline: qos.deadline,
+            wants_info: false,
             keeps_all: qos.history == History::KeepAll && qos.reliability == Reliability::Reliable,
             takes,
             fixed_len: self.ros1.as_ref().and_then(|ros1| ros1.fixed_len),

@@ -7,6 +7,7 @@ use runnel_core::Message;
 use runnel_core::wire::{Bytes, DecodeError, Wire};
 
 use crate::data::Kept;
+use crate::message_info::MessageInfo;
 
 /// A message where it lies, for as long as it is wanted: in memory of a publisher of this host, or where it was received.
 /// What iceoryx calls a sample. Dropping it gives the memory back.
@@ -55,6 +56,11 @@ impl<M: Message> Borrowed<M> {
     /// The serialized message.
     pub fn bytes(&self) -> Bytes<'_> {
         self.kept.bytes()
+    }
+
+    /// What is known of the message besides: when it was published, when it came, and from whom.
+    pub fn info(&self) -> MessageInfo {
+        MessageInfo::of_kept(&self.kept)
     }
 
     /// The publisher's node.

@@ -59,8 +59,8 @@ impl Simulation {
                     from.read_into(&mut told, bytes.bytes())?;
                     simulation.tell(told.clock);
                 }
-                Delivery::Shared(shared) => {
-                    shared.downcast_ref().into_iter().for_each(|told: &Clock| simulation.tell(told.clock));
+                Delivery::Shared { message, .. } => {
+                    message.downcast_ref().into_iter().for_each(|told: &Clock| simulation.tell(told.clock));
                 }
             }
             Ok(())

@@ -1,5 +1,6 @@
 //! Subscriptions.
 
+mod callback;
 mod raw_message;
 
 use std::any::TypeId;
@@ -16,18 +17,29 @@ use runnel_ros1::node::Role;
 use crate::announced::Topic;
 use crate::borrowed::Borrowed;
 use crate::callback_group::CallbackGroup;
-use crate::data::{Delivery, Kept, QosEvents, SubscriptionCore, Taken, Unreadable};
+use crate::data::{Delivery, Kept, QosEvents, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
 use crate::driver::Inputs;
 use crate::error::Error;
 use crate::forms::Forms;
+use crate::message_info::MessageInfo;
 use crate::node::{Node, NodeInner};
 use crate::options::SubscriptionOptions;
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessChanged, Matched};
 use crate::ready::{Waitable, When};
+pub use callback::SubscriptionCallback;
 pub use raw_message::RawMessage;
 
 /// Messages that are taken at once, so that a publisher which never stops holds nobody up.
 const MOST_AT_ONCE: usize = 1000;
+
+/// What a subscription takes of messages besides their bytes.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Takes {
+    /// The type of which messages of this process come by reference.
+    pub(crate) by_reference: Option<TypeId>,
+    /// When each message came, and of those that come by reference from whom.
+    pub(crate) info: bool,
+}
 
 /// A subscription to a topic. It ends when it is dropped: what waits for its callback then is not heard.
 #[must_use = "a subscription ends when it is dropped"]
@@ -144,31 +156,20 @@ impl Subscription {
 
 impl Node {
     /// Subscribes to a topic. `callback` gets a reference: to the publisher's own message if that is of this process,
-    /// and otherwise to one whose memory is used again for the next.
+    /// and otherwise to one whose memory is used again for the next. A second parameter gets what is known of the message
+    /// besides: see [`SubscriptionCallback`].
     ///
     /// # Errors
     /// When the name is not valid, the node subscribes to the topic with another type, or the master of ROS 1 refuses.
-    pub fn create_subscription<M: Message>(
+    pub fn create_subscription<M: Message, Args>(
         &self,
         topic: &str,
         options: impl Into<SubscriptionOptions>,
-        mut callback: impl FnMut(&M) + Send + 'static,
+        callback: impl SubscriptionCallback<M, Args>,
     ) -> Result<Subscription, Error> {
         let topic = self.topic_of::<M>(topic)?;
-        let mut message = M::default();
-        self.subscribe(&topic, options, Some(TypeId::of::<M>()), move |delivery| match delivery {
-            Delivery::Shared(shared) => {
-                if let Some(message) = shared.downcast_ref() {
-                    callback(message);
-                }
-                Ok(())
-            }
-            Delivery::Bytes { bytes, from, .. } => {
-                from.read_into(&mut message, bytes.bytes())?;
-                callback(&message);
-                Ok(())
-            }
-        })
+        let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: takes_info(&callback) };
+        self.subscribe(&topic, options, takes, reading(callback))
     }
 
     /// Subscribes to a topic with a callback that gets a view: arrays borrowed from the received bytes, and so is text unless
@@ -183,9 +184,10 @@ impl Node {
         mut callback: impl for<'a> FnMut(<M as Wire>::View<'a>) + Send + 'static,
     ) -> Result<Subscription, Error> {
         let topic = self.topic_of::<M>(topic)?;
-        self.subscribe(&topic, options, Some(TypeId::of::<M>()), move |delivery| match delivery {
-            Delivery::Shared(shared) => {
-                if let Some(message) = shared.downcast_ref::<M>() {
+        let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: false };
+        self.subscribe(&topic, options, takes, move |delivery| match delivery {
+            Delivery::Shared { message, .. } => {
+                if let Some(message) = message.downcast_ref::<M>() {
                     callback(message.view());
                 }
                 Ok(())
@@ -211,10 +213,10 @@ impl Node {
         mut callback: impl FnMut(Borrowed<M>) + Send + 'static,
     ) -> Result<Subscription, Error> {
         let topic = self.topic_of::<M>(topic)?;
-        self.subscribe(&topic, options, None, move |delivery| {
-            if let Delivery::Bytes { bytes, from, queue } = delivery {
+        self.subscribe(&topic, options, Takes { by_reference: None, info: true }, move |delivery| {
+            if let Delivery::Bytes { bytes, from, info, queue } = delivery {
                 from.read_view::<M>(bytes.bytes())?;
-                callback(Borrowed::new(Kept::take(bytes, from, queue)));
+                callback(Borrowed::new(Kept::take(bytes, (from, info), queue)));
             }
             Ok(())
         })
@@ -244,9 +246,9 @@ impl Node {
                 Topic { exactly, ..Topic::of_any(self.resolve(topic)?) }
             }
         };
-        self.subscribe(&topic, options, None, move |delivery| {
-            if let Delivery::Bytes { bytes, from, .. } = delivery {
-                callback(&RawMessage::new(bytes.bytes(), from));
+        self.subscribe(&topic, options, Takes { by_reference: None, info: true }, move |delivery| {
+            if let Delivery::Bytes { bytes, from, info, .. } = delivery {
+                callback(&RawMessage::new(bytes, from, info));
             }
             Ok(())
         })
@@ -268,7 +270,7 @@ impl Node {
     ) -> Result<Subscription, Error> {
         let forms = Forms::of(schema);
         let topic = self.topic_of_forms(topic, &forms)?;
-        self.subscribe(&topic, options, None, move |delivery| {
+        self.subscribe(&topic, options, Takes::default(), move |delivery| {
             if let Delivery::Bytes { bytes, from, .. } = delivery {
                 callback(&forms.decode(bytes.bytes(), from.encoding)?);
             }
@@ -276,12 +278,12 @@ impl Node {
         })
     }
 
-    /// Subscribes to a topic. With `takes` messages of this process come by reference.
+    /// Subscribes to a topic.
     pub(crate) fn subscribe(
         &self,
         topic: &Topic,
         options: impl Into<SubscriptionOptions>,
-        takes: Option<TypeId>,
+        takes: Takes,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
         self.subscribe_in_group(topic, options, (takes, &Arc::new(CallbackGroup::new())), callback)
@@ -292,7 +294,7 @@ impl Node {
         &self,
         topic: &Topic,
         options: impl Into<SubscriptionOptions>,
-        (takes, group): (Option<TypeId>, &Arc<CallbackGroup>),
+        (takes, group): (Takes, &Arc<CallbackGroup>),
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let SubscriptionOptions { qos, callbacks, .. } = options.into();
@@ -304,18 +306,49 @@ impl Node {
     /// The same, however messages and events are attended to.
     pub(crate) fn subscribe_as(
         &self,
-        (topic, qos, takes): (&Topic, QoS, Option<TypeId>),
+        (topic, qos, takes): (&Topic, QoS, Takes),
         (when, group): (When, &Arc<CallbackGroup>),
         events: QosEvents,
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
         let qos = self.inner.driver().settled_for_subscription(&topic.name, qos);
-        let spec = topic.subscription_options(qos, takes);
+        let spec = SubscriptionSpec {
+            wants_info: takes.info,
+            ..topic.subscription_options(qos, takes.by_reference)
+        };
         let core = SubscriptionCore::in_group(spec, (when, group), events, callback);
         let input = self.inner.driver().add_subscription(self.inner.key, topic, qos, &core)?;
         let subscription = Subscription::new(Arc::clone(&self.inner), topic.name.clone(), qos, core, input);
         self.inner.wait_topic_registered(Role::Subscriber, topic)?;
         Ok(subscription)
+    }
+}
+
+/// Whether a callback takes what is known of messages.
+fn takes_info<M, Args, C: SubscriptionCallback<M, Args>>(_: &C) -> bool {
+    C::TAKES_INFO
+}
+
+/// Reads each message for a callback.
+fn reading<M: Message, Args, C: SubscriptionCallback<M, Args>>(
+    mut callback: C,
+) -> impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static {
+    let mut message = M::default();
+    move |delivery| {
+        match delivery {
+            Delivery::Shared { message, info } => {
+                let info = info.map(|(from, info)| MessageInfo::new(from, info, true));
+                if let Some(message) = message.downcast_ref() {
+                    callback.call(message, info.as_ref());
+                }
+            }
+            Delivery::Bytes { bytes, from, info, .. } => {
+                from.read_into(&mut message, bytes.bytes())?;
+                let info = C::TAKES_INFO.then(|| MessageInfo::new(from, info, bytes.is_intra_process()));
+                callback.call(&message, info.as_ref());
+            }
+        }
+        Ok(())
     }
 }
 

@@ -16,14 +16,15 @@ use crate::callback_group::CallbackGroup;
 use crate::caller::Caller;
 use crate::client::{Client, read_response};
 use crate::context::Context;
-use crate::data::{PendingCall, QosEvents, Responder, Taken};
+use crate::data::{Kept, LinkInfo, PendingCall, QosEvents, Responder, SampleInfo, SharedMessage, Taken};
 use crate::error::Error;
+use crate::message_info::MessageInfo;
 use crate::node::Node;
 use crate::options::SubscriptionOptions;
 use crate::qos_events::{QosEvent, QosEventKind};
 use crate::ready::{GuardCondition, When};
 use crate::service::{ServiceServer, read_request, write_response};
-use crate::subscription::Subscription;
+use crate::subscription::{Subscription, Takes};
 use crate::timer::Timer;
 use crate::timers::Follows;
 use crate::wait_set::{WaitKey, WaitSet};
@@ -79,7 +80,8 @@ impl Node {
     ) -> Result<Subscription, Error> {
         let (topic, SubscriptionOptions { qos, .. }) = (self.topic_of::<M>(topic)?, options.into());
         let turn = (When::Taken, &Arc::new(CallbackGroup::new()));
-        let entity = (&topic, qos, Some(TypeId::of::<M>()));
+        let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: true };
+        let entity = (&topic, qos, takes);
         self.subscribe_as(entity, turn, QosEvents::taken(events), |_| Ok(()))
     }
 
@@ -98,10 +100,13 @@ impl Node {
 }
 
 /// A message that was taken: the publisher's own value if that is of this process, else where its bytes lie.
-pub enum TakenMessage<M> {
-    /// The publisher's value.
+pub struct TakenMessage<M> {
+    content: Content<M>,
+    info: Option<MessageInfo>,
+}
+
+enum Content<M> {
     Shared(Arc<M>),
-    /// Its bytes, where they lie.
     Borrowed(Borrowed<M>),
 }
 
@@ -111,10 +116,34 @@ impl<M: Message> TakenMessage<M> {
     /// # Errors
     /// As [`Borrowed::view`].
     pub fn view(&self) -> Result<<M as Wire>::View<'_>, DecodeError> {
-        match self {
-            Self::Shared(message) => Ok(message.view()),
-            Self::Borrowed(message) => message.view(),
+        match &self.content {
+            Content::Shared(message) => Ok(message.view()),
+            Content::Borrowed(message) => message.view(),
         }
+    }
+
+    /// The publisher's own value, if that is of this process and publishes values.
+    pub fn shared(&self) -> Option<&Arc<M>> {
+        match &self.content {
+            Content::Shared(message) => Some(message),
+            Content::Borrowed(_) => None,
+        }
+    }
+
+    /// What is known of the message besides: when it was published, when it came, and from whom. `None` if the subscription has a
+    /// callback that takes none, since nothing was noted for it then.
+    pub fn info(&self) -> Option<&MessageInfo> {
+        self.info.as_ref()
+    }
+
+    fn new_shared(message: SharedMessage, info: Option<(Arc<LinkInfo>, SampleInfo)>) -> Option<Self> {
+        let info = info.map(|(from, info)| MessageInfo::new(&from, info, true));
+        Some(Self { content: Content::Shared(message.downcast().ok()?), info })
+    }
+
+    fn new_borrowed(kept: Kept) -> Self {
+        let info = kept.info().received.map(|_| MessageInfo::of_kept(&kept));
+        Self { content: Content::Borrowed(Borrowed::new(kept)), info }
     }
 }
 
@@ -122,16 +151,18 @@ impl Subscription {
     /// Takes the message that has waited longest. One that cannot be read is passed over, as callbacks do.
     pub fn take<M: Message>(&self) -> Option<TakenMessage<M>> {
         loop {
-            match self.core().take()? {
-                Taken::Shared(message) => {
-                    if let Ok(message) = message.downcast() {
-                        return Some(TakenMessage::Shared(message));
-                    }
-                }
+            let taken = match self.core().take()? {
+                Taken::Shared(message, info) => TakenMessage::new_shared(message, info),
                 Taken::Bytes(kept) => match kept.from().read_view::<M>(kept.bytes()).map(drop) {
-                    Ok(()) => return Some(TakenMessage::Borrowed(Borrowed::new(kept))),
-                    Err(error) => self.core().refuse(&kept, error),
+                    Ok(()) => Some(TakenMessage::new_borrowed(kept)),
+                    Err(error) => {
+                        self.core().refuse(&kept, error);
+                        None
+                    }
                 },
+            };
+            if taken.is_some() {
+                return taken;
             }
         }
     }

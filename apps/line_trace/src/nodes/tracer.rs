@@ -44,12 +44,18 @@ impl TracerNode {
         let tracing = Arc::new(Mutex::new(Tracing::new(context, &node, recording)?));
         let (sensing, pressed, repeating) =
             (Arc::clone(&tracing), Arc::clone(&tracing), Arc::clone(&tracing));
-        let sensors = node.create_subscription(LIGHT_SENSORS, DEPTH, move |message| {
-            let now = clock::monotonic();
-            lock(&sensing).handle_light_sensors(now, message);
-        })?;
-        let switches = node
-            .create_subscription(SWITCHES, DEPTH, move |message| lock(&pressed).handle_switches(message))?;
+        let sensors = node.create_subscription(
+            LIGHT_SENSORS,
+            DEPTH,
+            move |message: &raspimouse_msgs::LightSensors| {
+                let now = clock::monotonic();
+                lock(&sensing).handle_light_sensors(now, message);
+            },
+        )?;
+        let switches =
+            node.create_subscription(SWITCHES, DEPTH, move |message: &raspimouse_msgs::Switches| {
+                lock(&pressed).handle_switches(message)
+            })?;
         let timers = [
             node.create_timer(REPEAT, move || lock(&repeating).repeat()),
             // The subscription lives as long as this counts by it.

@@ -51,8 +51,9 @@ pub(super) fn ping(args: &EndArgs, context: &Context, node: &Node) -> Result<(),
         total: args.trial().total(),
     }));
     let answered = Arc::clone(&ping);
-    let answers =
-        node.create_subscription("pong", args.qos(), move |answer| lock(&answered).answered(answer))?;
+    let answers = node.create_subscription("pong", args.qos(), move |answer: &UInt8MultiArray| {
+        lock(&answered).answered(answer);
+    })?;
     publishers.iter().try_for_each(|publisher| wait_for_others(args, context, publisher, 1))?;
     wait_for_publishers(args, context, [&answers])?;
     say_ready()?;

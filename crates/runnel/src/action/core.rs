@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::goal_status::GoalId;
 use crate::node::Node;
 use crate::publisher::BytesPublisher;
-use crate::subscription::Subscription;
+use crate::subscription::{Subscription, Takes};
 use crate::wait_set::WaitSet;
 
 /// Goals and cancel requests that wait for a slow server at most, and results and feedback for a slow client.
@@ -78,10 +78,11 @@ impl ClientCore {
             let callback = Arc::clone(&hearing);
             let heard = move |delivery: Delivery<'_>| match delivery {
                 Delivery::Bytes { bytes, from, .. } => Ok(callback(&from.publisher, bytes.bytes())?),
-                Delivery::Shared(_) => Ok(()),
+                Delivery::Shared { .. } => Ok(()),
             };
             let (topic, qos) = (of.topic(node, action, suffix)?, QoS::keep_last(depth_of(suffix)));
-            let subscription = Arc::new(node.subscribe_in_group(&topic, qos, (None, group), heard)?);
+            let subscription =
+                Arc::new(node.subscribe_in_group(&topic, qos, (Takes::default(), group), heard)?);
             Ok::<_, Error>(Input { subscription, group: Arc::clone(group), hearing })
         };
         let [goal_group, list_group] = [(); 2].map(|()| Arc::new(CallbackGroup::new()));

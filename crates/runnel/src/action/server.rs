@@ -15,7 +15,7 @@ use crate::data::Delivery;
 use crate::error::Error;
 use crate::goal_status::{GoalId, GoalStatus, Step};
 use crate::node::Node;
-use crate::subscription::Subscription;
+use crate::subscription::{Subscription, Takes};
 use crate::timer::Timer;
 
 /// How often the list of goals is published, in hertz, unless a parameter says otherwise.
@@ -84,9 +84,9 @@ impl Node {
     ) -> Result<Subscription, Error> {
         let callback = move |delivery: Delivery<'_>| match delivery {
             Delivery::Bytes { bytes, from, .. } => Ok(hearing(&from.publisher, bytes.bytes())?),
-            Delivery::Shared(_) => Ok(()),
+            Delivery::Shared { .. } => Ok(()),
         };
-        self.subscribe(&of.topic(self, action, suffix)?, QoS::keep_last(DEPTH), None, callback)
+        self.subscribe(&of.topic(self, action, suffix)?, QoS::keep_last(DEPTH), Takes::default(), callback)
     }
 
     /// How often the list of goals is to be published, in hertz; never, unless that is above 0.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use runnel_core::wire::Bytes;
 
 use super::received::Received;
+use super::sample_info::SampleInfo;
 use super::subscription::{LinkInfo, SubscriptionCore};
 use crate::ipc::Lent;
 use crate::sync::{Class, Mutex, lock};
@@ -56,7 +57,9 @@ impl TopicInput {
             if subscription.reads(&link.from) {
                 let is_last = link.from.origin.is_none_or(|origin| !by_ros2.contains(&origin));
                 let latched = link.latched.iter().filter(|_| is_last);
-                latched.for_each(|latched| subscription.push_copy(latched.into(), &link.from));
+                latched.for_each(|latched| {
+                    subscription.push_copy(latched.into(), &link.from, SampleInfo::default());
+                });
             } else {
                 mixed = true;
             }
@@ -144,7 +147,12 @@ impl TopicInput {
 
     /// Gives a received message to every subscription; only the first takes it without a copy.
     pub(crate) fn push(&self, message: Vec<u8>, from: &Arc<LinkInfo>) {
-        self.give(Received::Own(message), from, |_| true);
+        self.push_sample(Received::Own(message), from, SampleInfo::default());
+    }
+
+    /// The same of a message of which more is known.
+    pub(crate) fn push_sample(&self, message: Received, from: &Arc<LinkInfo>, info: SampleInfo) {
+        self.give(message, (from, info), |_| true);
     }
 
     /// The same to those subscriptions that it is for.
@@ -154,30 +162,40 @@ impl TopicInput {
         from: &Arc<LinkInfo>,
         is_for: impl Fn(&Arc<SubscriptionCore>) -> bool,
     ) {
-        self.give(Received::Own(message), from, is_for);
+        self.give(Received::Own(message), (from, SampleInfo::default()), is_for);
     }
 
     /// Gives a message of `len` bytes that `fill` writes into a buffer to every subscription.
-    pub(crate) fn push_filled(&self, len: usize, from: &Arc<LinkInfo>, fill: impl FnOnce(&mut Vec<u8>)) {
+    pub(crate) fn push_filled(
+        &self,
+        len: usize,
+        (from, info): (&Arc<LinkInfo>, SampleInfo),
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) {
         let readers = lock(&self.readers);
         if let Some(only) = &readers.only
             && !from.latching
         {
             from.stats.count_framed(len);
-            return only.push_filled(len, from, fill);
+            return only.push_filled(len, (from, info), fill);
         }
         drop(readers);
         let mut message = self.spare();
         fill(&mut message);
-        self.push(message, from);
+        self.push_sample(Received::Own(message), from, info);
     }
 
     /// The same of a message that lies in another process's memory.
     pub(crate) fn push_lent(&self, message: Lent, from: &Arc<LinkInfo>) {
-        self.give(Received::Lent(message), from, |_| true);
+        self.push_sample(Received::Lent(message), from, SampleInfo::default());
     }
 
-    fn give(&self, message: Received, from: &Arc<LinkInfo>, is_for: impl Fn(&Arc<SubscriptionCore>) -> bool) {
+    fn give(
+        &self,
+        message: Received,
+        (from, info): (&Arc<LinkInfo>, SampleInfo),
+        is_for: impl Fn(&Arc<SubscriptionCore>) -> bool,
+    ) {
         from.stats.count_framed(message.bytes().len());
         if from.latching {
             self.keep(message.bytes(), from);
@@ -185,8 +203,8 @@ impl TopicInput {
         let readers = lock(&self.readers);
         let mut readers = readers.of(from).filter(|subscription| is_for(subscription));
         let Some(first) = readers.next() else { return };
-        readers.for_each(|other| other.push_copy(message.bytes(), from));
-        first.push_bytes(message, from);
+        readers.for_each(|other| other.push_copy(message.bytes(), from, info));
+        first.push_bytes(message, from, info);
     }
 
     /// Messages of a publisher did not arrive whole.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use runnel_core::wire::Bytes;
 
 use super::received::Received;
+use super::sample_info::SampleInfo;
 use super::subscription::{LinkInfo, Queue};
 use crate::sync::{Mutex, lock};
 
@@ -12,22 +13,36 @@ use crate::sync::{Mutex, lock};
 pub(crate) struct Kept {
     message: Received,
     from: Arc<LinkInfo>,
+    info: SampleInfo,
     /// Of the subscription, whose buffer it may lie in.
     queue: Arc<Mutex<Queue>>,
 }
 
 impl Kept {
     /// Takes the message away from a callback's delivery.
-    pub(crate) fn take(message: &mut Received, from: &Arc<LinkInfo>, queue: &Arc<Mutex<Queue>>) -> Self {
-        Self { message: std::mem::take(message), from: Arc::clone(from), queue: Arc::clone(queue) }
+    pub(crate) fn take(
+        message: &mut Received,
+        (from, info): (&Arc<LinkInfo>, SampleInfo),
+        queue: &Arc<Mutex<Queue>>,
+    ) -> Self {
+        Self { message: std::mem::take(message), from: Arc::clone(from), info, queue: Arc::clone(queue) }
     }
 
     pub(crate) fn bytes(&self) -> Bytes<'_> {
         self.message.bytes()
     }
 
-    pub(crate) fn from(&self) -> &LinkInfo {
+    pub(crate) fn from(&self) -> &Arc<LinkInfo> {
         &self.from
+    }
+
+    pub(crate) fn info(&self) -> SampleInfo {
+        self.info
+    }
+
+    /// Whether a publisher of this process wrote it.
+    pub(crate) fn is_intra_process(&self) -> bool {
+        self.message.is_intra_process()
     }
 }
 

@@ -12,6 +12,7 @@ mod pending_call;
 mod publication;
 mod qos_events;
 mod received;
+mod sample_info;
 mod service;
 mod subscription;
 mod unsent;
@@ -27,7 +28,8 @@ pub(crate) use publication::{
     Blank, Filled, NoBlank, Offer, Outgoing, Publication, PublicationOptions, Refused, RtpsWriter,
 };
 pub(crate) use qos_events::{Callbacks, QosEvents};
-pub(crate) use received::SharedMessage;
+pub(crate) use received::{Received, SharedMessage};
+pub(crate) use sample_info::SampleInfo;
 pub(crate) use service::{Asked, ClientLink, Responder, ServiceCore, ServiceTypes, no_memory_for_response};
 pub(crate) use subscription::{
     Delivery, LinkInfo, PairPosition, SubscriptionCore, SubscriptionSpec, Taken, Unreadable,

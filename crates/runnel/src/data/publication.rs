@@ -265,9 +265,9 @@ impl Publication {
         }
         if shared > 0 {
             shared_message = copy.take().unwrap_or_else(|| message.into_shared());
-            let until = offer.lifespan_end();
+            let (until, from) = (offer.lifespan_end(), offer.info(&self.info));
             for local in state.locals.iter().filter(|local| by_reference(local)) {
-                local.core.push_shared(Arc::clone(&shared_message), local.until(until), &mut deferred);
+                local.core.push_shared(Arc::clone(&shared_message), local.until(until), from, &mut deferred);
             }
         }
         state.note_published(offer);
@@ -314,9 +314,9 @@ impl Publication {
         for link in state.datagram_links.iter_mut().filter(|link| link.carries(writer)) {
             complaint = self.offer_datagrams(link, bytes).or(complaint);
         }
-        let until = offer.lifespan_end();
+        let (until, from) = (offer.lifespan_end(), offer.info(&self.info));
         for local in state.locals.iter().filter(|local| takes_bytes(local)) {
-            local.core.push_frame(&frame, local.until(until), &self.info, deferred);
+            local.core.push_frame(&frame, local.until(until), from, deferred);
         }
         if state.options.latching {
             state.keep(frame, until);

@@ -29,6 +29,11 @@ impl Received {
             Self::Frame(frame) => frame.as_ref().into(),
         }
     }
+
+    /// Whether a publisher of this process wrote it.
+    pub(crate) fn is_intra_process(&self) -> bool {
+        matches!(self, Self::Frame(_))
+    }
 }
 
 impl Default for Received {

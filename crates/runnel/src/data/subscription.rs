@@ -22,6 +22,7 @@ use runnel_ros1::told::told;
 
 use super::qos_events::QosEvents;
 use super::received::Received;
+use super::sample_info::SampleInfo;
 use super::watch::{Pulse, Watched};
 use crate::callback_group::{CallbackGroup, Turn};
 use crate::frame::QueueBound;
@@ -38,9 +39,9 @@ pub(crate) use take::Taken;
 /// One message on its way to a callback.
 pub(crate) enum Delivery<'a> {
     /// As its bytes, which the callback may take along: see [`Kept`](super::Kept).
-    Bytes { bytes: &'a mut Received, from: &'a Arc<LinkInfo>, queue: &'a Arc<Mutex<Queue>> },
-    /// By reference from a publisher of this process.
-    Shared(&'a (dyn Any + Send + Sync)),
+    Bytes { bytes: &'a mut Received, from: &'a Arc<LinkInfo>, info: SampleInfo, queue: &'a Arc<Mutex<Queue>> },
+    /// By reference from a publisher of this process, with what is known of it where the subscription asks for that.
+    Shared { message: &'a (dyn Any + Send + Sync), info: Option<(&'a Arc<LinkInfo>, SampleInfo)> },
 }
 
 /// A message that cannot be read.
@@ -83,6 +84,8 @@ pub(crate) struct SubscriptionSpec {
     pub(crate) bound: QueueBound,
     /// The longest time between two messages.
     pub(crate) deadline: Option<Duration>,
+    /// It is to be noted when messages come and, of those that come by reference, from whom.
+    pub(crate) wants_info: bool,
     /// Publishers that keep all are to wait when there is no room.
     pub(crate) keeps_all: bool,
     pub(crate) topic: String,

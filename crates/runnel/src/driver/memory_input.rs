@@ -8,7 +8,7 @@ use runnel_delivery::Statement;
 use runnel_ros1::tcpros::FrameReader;
 
 use super::pair_delivery::PairDelivery;
-use crate::data::{LinkInfo, TopicInput};
+use crate::data::{LinkInfo, SampleInfo, TopicInput};
 use crate::ipc::{Carried, Piece, Receiver, Record, SessionFault};
 
 /// See the module's documentation.
@@ -66,7 +66,9 @@ impl MemoryInput {
             return Ok(false);
         }
         let length = record.len as usize - size_of::<u64>();
-        topic.push_filled(length, from, |into| receiver.copy_sample(record, into));
+        // Those of a link of ROS 1 are counted by both ends and are not the publisher's.
+        let info = if from.encoding.is_ros1() { SampleInfo::default() } else { SampleInfo::numbered(number) };
+        topic.push_filled(length, (from, info), |into| receiver.copy_sample(record, into));
         receiver.pass(record);
         Ok(true)
     }

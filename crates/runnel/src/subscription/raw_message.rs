@@ -6,18 +6,26 @@ use runnel_core::dynamic::{DynamicError, DynamicMessage};
 use runnel_core::schema::{Generation, Schema};
 use runnel_core::wire::{Bytes, Encoding};
 
-use crate::data::LinkInfo;
+use crate::data::{LinkInfo, Received, SampleInfo};
+use crate::message_info::MessageInfo;
 
 /// A message as its bytes, with what its publisher says of it.
 #[derive(Clone, Copy, Debug)]
 pub struct RawMessage<'a> {
     bytes: Bytes<'a>,
-    from: &'a LinkInfo,
+    from: &'a Arc<LinkInfo>,
+    info: SampleInfo,
+    is_intra_process: bool,
 }
 
 impl<'a> RawMessage<'a> {
-    pub(crate) fn new(bytes: Bytes<'a>, from: &'a LinkInfo) -> Self {
-        Self { bytes, from }
+    pub(crate) fn new(message: &'a Received, from: &'a Arc<LinkInfo>, info: SampleInfo) -> Self {
+        Self { bytes: message.bytes(), from, info, is_intra_process: message.is_intra_process() }
+    }
+
+    /// What is known of the message besides: when it was published, when it came, and from whom.
+    pub fn info(&self) -> MessageInfo {
+        MessageInfo::new(self.from, self.info, self.is_intra_process)
     }
 
     /// The serialized message.

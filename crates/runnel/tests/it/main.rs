@@ -48,6 +48,7 @@ mod ipc_services;
 mod life;
 mod linger;
 mod loans;
+mod message_info;
 mod params;
 mod qos_events;
 mod qos_samples;

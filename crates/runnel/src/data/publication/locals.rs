@@ -90,7 +90,7 @@ impl Publication {
         }
         let (local, now) = (Local { core: subscription, met: met as u8 }, clock::monotonic());
         for KeptFrame { frame, until } in state.kept(most, |kept| kept.is_for(&local, now)) {
-            local.core.push_frame(frame, local.until(*until), &self.info, &mut deferred);
+            local.core.push_kept_frame(frame, local.until(*until), &self.info, &mut deferred);
         }
         local.core.events().matched(1);
         local.begin_life(state.lives);

@@ -11,7 +11,9 @@ use runnel_rtps::wire::EntityId;
 use super::matched_readers::MatchedReaders;
 use super::{Publication, RtpsWriter, State};
 use crate::data::qos_events::QosEvents;
+use crate::data::subscription::LinkInfo;
 use crate::data::watch::{Pulse, Watched};
+use crate::ros2_graph::Gid;
 use crate::sync::{Class, Mutex, lock};
 
 /// See the module's documentation.
@@ -22,6 +24,8 @@ pub(crate) struct Offer {
     announced: AtomicBool,
     /// Who serves the subscribers in the ROS 2 graph.
     writer: OnceLock<RtpsWriter>,
+    /// What subscriptions of this process know of the writer.
+    info: OnceLock<Arc<LinkInfo>>,
     /// Subscriptions that the writer has met.
     matched: AtomicUsize,
     pub(super) readers: Mutex<MatchedReaders>,
@@ -42,6 +46,7 @@ impl Offer {
             publication,
             announced: AtomicBool::default(),
             writer: OnceLock::new(),
+            info: OnceLock::new(),
             matched: AtomicUsize::default(),
             readers: Mutex::new(Class::MatchedReaders, MatchedReaders::default()),
             publishers: Mutex::new(Class::WriterPublishers, Vec::new()),
@@ -76,6 +81,18 @@ impl Offer {
         if let (Some(publication), Some(writer)) = (self.publication(), self.writer()) {
             publication.share_links(writer);
         }
+    }
+
+    /// Its writer has this identity.
+    pub(crate) fn set_gid(&self, gid: Gid) {
+        if let Some(publication) = self.publication() {
+            drop(self.info.set(Arc::new(publication.info.of_endpoint(gid))));
+        }
+    }
+
+    /// What subscriptions of this process know of it: of its writer if it has one, else of the publication.
+    pub(super) fn info<'a>(&'a self, publication: &'a Arc<LinkInfo>) -> &'a Arc<LinkInfo> {
+        self.info.get().unwrap_or(publication)
     }
 
     /// Its writer, which may have been ended meanwhile.

@@ -47,6 +47,7 @@ fn subscription_with(
             md5,
             bound: BOUND,
             deadline: None,
+            wants_info: false,
             keeps_all: false,
             takes,
             fixed_len: None,

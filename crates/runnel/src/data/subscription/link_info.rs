@@ -8,6 +8,7 @@ use runnel_core::wire::{Bytes, DecodeError, Encoding, Wire, cdr, decode_into, de
 use runnel_ros1::node::LinkStats;
 
 use super::pair_position::PairPosition;
+use crate::ros2_graph::Gid;
 
 /// See the module's documentation. What each message touches comes first.
 #[derive(Debug, Default)]
@@ -29,6 +30,8 @@ pub(crate) struct LinkInfo {
     pub(crate) lifespan: Option<Duration>,
     /// The type hash of ROS 2; empty if the publisher does not tell.
     pub(crate) type_hash: String,
+    /// Its endpoint in the ROS 2 graph, if it is there.
+    pub(crate) gid: Option<Gid>,
     /// Its messages that could not be read.
     pub(crate) malformed: AtomicU64,
 }
@@ -48,8 +51,14 @@ impl LinkInfo {
             position: Arc::clone(&self.position),
             lifespan: self.lifespan,
             type_hash: self.type_hash.clone(),
+            gid: self.gid,
             malformed: AtomicU64::new(self.malformed.load(Ordering::Relaxed)),
         }
+    }
+
+    /// The same, of the endpoint of this identity.
+    pub(in crate::data) fn of_endpoint(&self, gid: Gid) -> Self {
+        Self { gid: Some(gid), ..self.named(&self.publisher) }
     }
 
     /// Whether a link of ROS 1 of the same node serves the subscription instead.

@@ -10,6 +10,7 @@ use runnel_ros1::node::LinkStats;
 
 use super::queue::{Entry, Item};
 use super::{Deferred, LinkInfo, Queue, SubscriptionCore};
+use crate::data::SampleInfo;
 use crate::data::received::{Received, SharedMessage};
 use crate::frame::Frame;
 use crate::sync::{MutexGuard, lock};
@@ -20,22 +21,25 @@ impl SubscriptionCore {
         &self,
         message: SharedMessage,
         until: Option<Instant>,
+        from: &Arc<LinkInfo>,
         deferred: &mut Deferred,
     ) {
-        self.push(lock(&self.queue), Entry::new(Item::Shared(message), until), None, deferred);
+        let from = self.options.wants_info.then(|| Arc::clone(from));
+        let entry = Entry::new(Item::Shared { message, from }, self.published_now(), until);
+        self.push(lock(&self.queue), entry, None, deferred);
     }
 
     /// Takes a copy of a message, which is lost if there is no memory for it.
-    pub(crate) fn push_copy(&self, bytes: Bytes<'_>, from: &Arc<LinkInfo>) {
+    pub(crate) fn push_copy(&self, bytes: Bytes<'_>, from: &Arc<LinkInfo>, info: SampleInfo) {
         let mut copy = self.spare();
         copy.clear();
         if bytes.append_to(&mut copy).is_err() {
             return self.lose(1);
         }
-        self.push_bytes(Received::Own(copy), from);
+        self.push_bytes(Received::Own(copy), from, info);
     }
 
-    /// Takes a message where a publisher of this process wrote it, which is for nobody any more after `until`.
+    /// Takes a message where a publisher of this process has just written it, which is for nobody any more after `until`.
     pub(in crate::data) fn push_frame(
         &self,
         frame: &Frame,
@@ -43,12 +47,33 @@ impl SubscriptionCore {
         from: &Arc<LinkInfo>,
         deferred: &mut Deferred,
     ) {
-        let item = Item::Bytes { bytes: Received::Frame(frame.clone()), from: Arc::clone(from) };
-        self.push(lock(&self.queue), Entry::new(item, until), Some(&from.stats), deferred);
+        self.push_frame_of(frame, until, (from, self.published_now()), deferred);
     }
 
-    pub(in crate::data) fn push_bytes(&self, bytes: Received, from: &Arc<LinkInfo>) {
-        let (entry, mut deferred) = (Entry::of(from, bytes), Deferred::default());
+    /// The same of one that the publisher kept.
+    pub(in crate::data) fn push_kept_frame(
+        &self,
+        frame: &Frame,
+        until: Option<Instant>,
+        from: &Arc<LinkInfo>,
+        deferred: &mut Deferred,
+    ) {
+        self.push_frame_of(frame, until, (from, SampleInfo::default()), deferred);
+    }
+
+    fn push_frame_of(
+        &self,
+        frame: &Frame,
+        until: Option<Instant>,
+        (from, info): (&Arc<LinkInfo>, SampleInfo),
+        deferred: &mut Deferred,
+    ) {
+        let item = Item::Bytes { bytes: Received::Frame(frame.clone()), from: Arc::clone(from) };
+        self.push(lock(&self.queue), Entry::new(item, info, until), Some(&from.stats), deferred);
+    }
+
+    pub(in crate::data) fn push_bytes(&self, bytes: Received, from: &Arc<LinkInfo>, info: SampleInfo) {
+        let (entry, mut deferred) = (Entry::of(from, bytes, info), Deferred::default());
         self.push(lock(&self.queue), entry, Some(&from.stats), &mut deferred);
         deferred.run();
     }
@@ -57,22 +82,28 @@ impl SubscriptionCore {
     pub(in crate::data) fn push_filled(
         &self,
         len: usize,
-        from: &Arc<LinkInfo>,
+        (from, info): (&Arc<LinkInfo>, SampleInfo),
         fill: impl FnOnce(&mut Vec<u8>),
     ) {
         let mut deferred = Deferred::default();
         let mut queue = lock(&self.queue);
         let mut bytes = queue.spare_for(len);
         fill(&mut bytes);
-        let entry = Entry::of(from, Received::Own(bytes));
+        let entry = Entry::of(from, Received::Own(bytes), info);
         self.push(queue, entry, Some(&from.stats), &mut deferred);
         deferred.run();
+    }
+
+    /// Of a message that a publisher of this process publishes at this moment.
+    fn published_now(&self) -> SampleInfo {
+        let now = self.options.wants_info.then(clock::realtime);
+        SampleInfo { source: now, number: None, received: now }
     }
 
     fn push(
         &self,
         mut queue: MutexGuard<'_, Queue>,
-        entry: Entry,
+        mut entry: Entry,
         stats: Option<&LinkStats>,
         deferred: &mut Deferred,
     ) {
@@ -81,6 +112,9 @@ impl SubscriptionCore {
         }
         if self.deadline.is_asked() {
             self.deadline.beat(clock::monotonic());
+        }
+        if self.options.wants_info {
+            entry.info.received.get_or_insert_with(clock::realtime);
         }
         // Written under this lock only.
         self.received.store(self.received.load(Ordering::Relaxed) + 1, Ordering::Relaxed);

@@ -9,18 +9,27 @@ use runnel_io::clock;
 
 use super::link_info::LinkInfo;
 use super::spares::Spares;
+use crate::data::SampleInfo;
 use crate::data::received::{Received, SharedMessage};
 use crate::frame::QueueBound;
 
 /// A message.
 pub(crate) enum Item {
-    Bytes { bytes: Received, from: Arc<LinkInfo> },
-    Shared(SharedMessage),
+    Bytes {
+        bytes: Received,
+        from: Arc<LinkInfo>,
+    },
+    /// With its publisher, where the subscription asks for that.
+    Shared {
+        message: SharedMessage,
+        from: Option<Arc<LinkInfo>>,
+    },
 }
 
 /// One that waits.
 pub(super) struct Entry {
     pub(super) item: Item,
+    pub(super) info: SampleInfo,
     /// Bytes that it takes in the queue; what is shared is the publisher's.
     bytes: usize,
     /// It is for nobody any more from then on.
@@ -41,18 +50,18 @@ pub(crate) struct Queue {
 
 impl Entry {
     /// One that is for nobody any more from `until` on, if it has an end.
-    pub(super) fn new(item: Item, until: Option<Instant>) -> Self {
+    pub(super) fn new(item: Item, info: SampleInfo, until: Option<Instant>) -> Self {
         let bytes = match &item {
             Item::Bytes { bytes, .. } => bytes.bytes().len(),
-            Item::Shared(_) => 0,
+            Item::Shared { .. } => 0,
         };
-        Self { item, bytes, until }
+        Self { item, info, bytes, until }
     }
 
     /// A message of a link that has come now. As its publisher's clock may be another, its life is counted from here on.
-    pub(super) fn of(from: &Arc<LinkInfo>, bytes: Received) -> Self {
+    pub(super) fn of(from: &Arc<LinkInfo>, bytes: Received, info: SampleInfo) -> Self {
         let until = from.lifespan.map(|lifespan| clock::monotonic() + lifespan);
-        Self::new(Item::Bytes { bytes, from: Arc::clone(from) }, until)
+        Self::new(Item::Bytes { bytes, from: Arc::clone(from) }, info, until)
     }
 
     /// True if it is for nobody any more.
@@ -121,7 +130,7 @@ impl Queue {
     pub(super) fn drop_oldest(&mut self) -> Option<SharedMessage> {
         let (oldest, _) = self.take();
         match oldest?.item {
-            Item::Shared(message) => Some(message),
+            Item::Shared { message, .. } => Some(message),
             Item::Bytes { bytes: Received::Own(spare), .. } => {
                 self.spares.keep(spare);
                 None

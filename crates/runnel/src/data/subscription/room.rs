@@ -84,6 +84,7 @@ impl SubscriptionCore {
 mod tests {
     use super::super::{LinkInfo, SubscriptionSpec};
     use super::*;
+    use crate::data::SampleInfo;
     use crate::data::qos_events::QosEvents;
     use crate::data::received::Received;
     use crate::ready::{ReadyQueue, When};
@@ -100,6 +101,7 @@ mod tests {
                 md5,
                 bound,
                 deadline: None,
+                wants_info: false,
                 keeps_all: true,
                 takes: None,
                 fixed_len: None,
@@ -110,7 +112,7 @@ mod tests {
         );
         let from = Arc::new(LinkInfo::default());
         for (length, room) in [(10, Some(9)), (300, None), (300, None)] {
-            core.push_bytes(Received::Own(vec![0; length]), &from);
+            core.push_bytes(Received::Own(vec![0; length]), &from, SampleInfo::default());
             assert_eq!(core.starve(), room, "after {length} bytes more");
         }
         assert!(core.is_full());

@@ -1,8 +1,11 @@
 //! Taking messages: for the callback, or in its place.
 
+use std::sync::Arc;
+
 use super::queue::{Entry, Item};
-use super::{Callback, Delivery, Queue, SubscriptionCore, Unreadable};
+use super::{Callback, Delivery, LinkInfo, Queue, SubscriptionCore, Unreadable};
 use crate::callback_group::Entered;
+use crate::data::SampleInfo;
 use crate::data::kept::Kept;
 use crate::data::received::SharedMessage;
 use crate::ready::{Listeners, Runnable, Waitable};
@@ -11,8 +14,8 @@ use crate::sync::{MutexGuard, TryMutexGuard, lock};
 /// A message that was taken in place of the callback.
 pub(crate) enum Taken {
     Bytes(Kept),
-    /// By reference from a publisher of this process.
-    Shared(SharedMessage),
+    /// By reference from a publisher of this process, with what is known of it where the subscription asks for that.
+    Shared(SharedMessage, Option<(Arc<LinkInfo>, SampleInfo)>),
 }
 
 impl SubscriptionCore {
@@ -44,7 +47,7 @@ impl SubscriptionCore {
         loop {
             let entry = self.take_in_place(expired)?;
             if !entry.has_expired() {
-                return Some(Taken::new(entry.item, self));
+                return Some(Taken::new(entry, self));
             }
             expired = Some(entry);
         }
@@ -77,10 +80,13 @@ impl SubscriptionCore {
 }
 
 impl Taken {
-    fn new(item: Item, core: &SubscriptionCore) -> Self {
+    fn new(entry: Entry, core: &SubscriptionCore) -> Self {
+        let Entry { item, info, .. } = entry;
         match item {
-            Item::Bytes { mut bytes, from } => Self::Bytes(Kept::take(&mut bytes, &from, &core.queue)),
-            Item::Shared(message) => Self::Shared(message),
+            Item::Bytes { mut bytes, from } => {
+                Self::Bytes(Kept::take(&mut bytes, (&from, info), &core.queue))
+            }
+            Item::Shared { message, from } => Self::Shared(message, from.map(|from| (from, info))),
         }
     }
 }
@@ -130,14 +136,18 @@ impl Running<'_> {
         if entry.has_expired() {
             return;
         }
+        let info = entry.info;
         match &mut entry.item {
             Item::Bytes { bytes, from } => {
-                if let Err(error) = callback(Delivery::Bytes { bytes, from, queue: &self.core.queue }) {
+                if let Err(error) = callback(Delivery::Bytes { bytes, from, info, queue: &self.core.queue }) {
                     self.core.note_malformed(from, &error);
                 }
             }
             // It was never bytes.
-            Item::Shared(message) => drop(callback(Delivery::Shared(&**message))),
+            Item::Shared { message, from } => {
+                let info = from.as_ref().map(|from| (from, info));
+                drop(callback(Delivery::Shared { message: &**message, info }));
+            }
         }
     }
 }
@@ -152,7 +162,6 @@ impl Drop for Running<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Wake, Waker};
     use std::time::Duration;
@@ -162,7 +171,7 @@ mod tests {
     use super::*;
     use crate::callback_group::CallbackGroup;
     use crate::data::received::Received;
-    use crate::data::subscription::{LinkInfo, SubscriptionSpec};
+    use crate::data::subscription::SubscriptionSpec;
     use crate::data::{Delivery, QosEvents};
     use crate::frame::QueueBound;
     use crate::ready::{ReadyQueue, When};
@@ -183,6 +192,7 @@ mod tests {
             let spec = SubscriptionSpec {
                 bound: QueueBound { messages: 10, bytes: 1000 },
                 deadline: None,
+                wants_info: false,
                 keeps_all: false,
                 topic: "/test".into(),
                 type_name: "*".into(),
@@ -204,7 +214,7 @@ mod tests {
         }
 
         fn push(&self, byte: u8) {
-            self.core.push_bytes(Received::Own(vec![byte]), &self.from);
+            self.core.push_bytes(Received::Own(vec![byte]), &self.from, SampleInfo::default());
         }
 
         fn run_due(&self) -> usize {
@@ -217,7 +227,7 @@ mod tests {
         fn take(&self) -> Option<Vec<u8>> {
             match self.core.take()? {
                 Taken::Bytes(message) => Some(message.bytes().to_vec()),
-                Taken::Shared(_) => None,
+                Taken::Shared(..) => None,
             }
         }
     }
@@ -282,7 +292,7 @@ mod tests {
     fn expired_message_is_not_taken() {
         let scene = Scene::new();
         let from = Arc::new(LinkInfo { lifespan: Some(Duration::ZERO), ..LinkInfo::default() });
-        scene.core.push_bytes(Received::Own(vec![1]), &from);
+        scene.core.push_bytes(Received::Own(vec![1]), &from, SampleInfo::default());
         scene.push(2);
         assert_eq!([scene.take(), scene.take()], [Some(vec![2]), None]);
     }
@@ -313,7 +323,7 @@ mod tests {
                 Ok(())
             },
         );
-        beside.push_bytes(Received::Own(vec![1]), &scene.from);
+        beside.push_bytes(Received::Own(vec![1]), &scene.from, SampleInfo::default());
         let entered = scene.group.try_enter().ok().unwrap();
         assert_eq!((scene.run_due(), called.load(Ordering::Relaxed)), (0, 0));
         drop(entered);

@@ -13,6 +13,7 @@ use crate::announced::Topic;
 use crate::data::{Offer, RtpsWriter, SubscriptionCore, TopicInput};
 use crate::driver::effect::{Effect, Effects};
 use crate::driver::nodes::NodeKey;
+use crate::ros2_graph::Gid;
 use crate::rtps::{endpoint_of, ros2_name};
 
 /// A node, and by what it is known in both graphs to be the same, if it is in both.
@@ -34,7 +35,9 @@ impl Ros2 {
         let writer =
             rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, offer.qos, origin));
         let id = writer.id();
+        let gid = Gid(rtps.prefix().with(id).to_bytes());
         offer.set_writer(RtpsWriter::new(rtps, writer));
+        offer.set_gid(gid);
         let end = WriterEnd { node, topic: topic.name.clone(), offer: Arc::downgrade(offer) };
         self.writers.insert(id, end);
         effects.extend([Effect::NodesChanged, Effect::ParticipantWorked]);

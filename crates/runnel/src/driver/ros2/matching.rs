@@ -10,6 +10,7 @@ use super::Ros2;
 use crate::data::LinkInfo;
 use crate::driver::effect::{Effect, Effects};
 use crate::log_output::console;
+use crate::ros2_graph::Gid;
 
 impl Ros2 {
     pub(in crate::driver) fn matched(&mut self, local: EntityId, remote: Guid) {
@@ -33,6 +34,7 @@ impl Ros2 {
             encoding: told.encoding,
             origin,
             lifespan: told.qos.lifespan,
+            gid: Some(Gid(remote.to_bytes())),
             ..LinkInfo::default()
         });
         end.input.join(&from);

@@ -1,11 +1,12 @@
 //! What datagrams bring for readers of this process.
 
 use runnel_io::Datagrams;
-use runnel_rtps::wire::{EntityId, Guid};
+use runnel_rtps::wire::{EntityId, Guid, Timestamp};
 use runnel_rtps::{Event, Sample, SamplePayload};
 
 use super::Ros2;
 use super::inbox::{ANNOUNCEMENTS, MANY};
+use crate::data::{Received, SampleInfo};
 use crate::driver::effect::Effects;
 use crate::driver::table::Key;
 
@@ -53,11 +54,13 @@ impl Ros2 {
         }
         let length = sample.payload.bytes(datagram).len();
         if let Some(from) = end.links.get(&sample.writer).filter(|from| from.position.take(number)) {
+            let info =
+                SampleInfo { source: sample.stamp.map(Timestamp::to_time), ..SampleInfo::numbered(number) };
             match sample.payload {
-                SamplePayload::Own(bytes) => end.input.push(bytes, from),
+                SamplePayload::Own(bytes) => end.input.push_sample(Received::Own(bytes), from, info),
                 SamplePayload::Here(place) => {
                     let bytes = datagram.get(place).unwrap_or_default();
-                    end.input.push_filled(bytes.len(), from, |into| {
+                    end.input.push_filled(bytes.len(), (from, info), |into| {
                         into.clear();
                         into.extend_from_slice(bytes);
                     });

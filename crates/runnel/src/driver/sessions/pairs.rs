@@ -7,7 +7,7 @@ use runnel_delivery::{ReceiveAction, Statement};
 use runnel_rtps::wire::{EntityId, Guid};
 
 use super::{Entry, Session, Sessions};
-use crate::data::{LinkInfo, Publication, TopicInput};
+use crate::data::{LinkInfo, Publication, Received, SampleInfo, TopicInput};
 use crate::driver::effect::Effects;
 use crate::driver::memory_input::MemoryInput;
 use crate::driver::pair_end::PairEnd;
@@ -87,10 +87,11 @@ impl SampleInput {
         if !self.from.position.take(number) {
             return length;
         }
-        match message {
-            Piece::Lent(lent) => self.topic.push_lent(lent, &self.from),
-            Piece::Own(bytes) => self.topic.push(bytes, &self.from),
-        }
+        let message = match message {
+            Piece::Lent(lent) => Received::Lent(lent),
+            Piece::Own(bytes) => Received::Own(bytes),
+        };
+        self.topic.push_sample(message, &self.from, SampleInfo::numbered(number));
         if self.is_watched {
             self.rtps.sample_passed(self.pair());
         }
