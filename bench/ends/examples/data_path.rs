@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use runnel::msgs::std_msgs::UInt8MultiArray;
-use runnel::{Context, ContextOptions, Graphs, MasterOptions, Publisher, QoS};
+use runnel::{Context, ContextOptions, Graphs, MasterOptions, Publisher, SubscriptionOptions};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -41,16 +41,15 @@ struct DataPath {
     ipc: bool,
     one_context: bool,
     bytes: usize,
-    qos: QoS,
+    udpros: bool,
 }
 
 impl DataPath {
     fn named(name: &str) -> Outcome<Self> {
-        let path =
-            |graphs, ipc, bytes| Self { graphs, ipc, bytes, one_context: false, qos: QoS::keep_last(10) };
+        let path = |graphs, ipc, bytes| Self { graphs, ipc, bytes, one_context: false, udpros: false };
         Ok(match name {
             "ros1-tcpros" => path(Graphs::Ros1, false, SMALL),
-            "ros1-udpros" => Self { qos: QoS::keep_last(10).udpros(), ..path(Graphs::Ros1, false, SMALL) },
+            "ros1-udpros" => Self { udpros: true, ..path(Graphs::Ros1, false, SMALL) },
             "ros1-shm-small" => path(Graphs::Ros1, true, SMALL),
             "ros1-shm-large" => path(Graphs::Ros1, true, LARGE),
             "ros2-rtps" => path(Graphs::Ros2, false, SMALL),
@@ -163,7 +162,9 @@ fn main() -> Outcome<()> {
     let progress = Arc::new(Progress::default());
     let counted = Arc::clone(&progress);
     let callback = move |message: &UInt8MultiArray| on_message(message, &counted);
-    let _subscription = listener.create_subscription("topic", path.qos, callback)?;
+    let options = SubscriptionOptions::from(10);
+    let options = if path.udpros { options.udpros() } else { options };
+    let _subscription = listener.create_subscription("topic", options, callback)?;
     thread::scope(|scope| {
         let receiving = scope.spawn(|| receive(&far, &progress));
         let sent = send(&path, &publisher, count, &progress);

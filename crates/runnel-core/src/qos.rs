@@ -52,16 +52,6 @@ pub enum Liveliness {
     ManualByTopic,
 }
 
-/// How a subscription's messages travel from ROS 1 publishers of other processes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Ros1Transport {
-    /// On a connection: every message arrives, in order.
-    #[default]
-    Tcpros,
-    /// As datagrams from publishers that can, see [`QoS::udpros`], and on a connection from the others.
-    UdprosFirst,
-}
-
 /// A set of policies, made by a constructor and narrowed by methods:
 /// `QoS::keep_last(10).reliable().transient_local()`.
 ///
@@ -86,8 +76,6 @@ pub struct QoS {
     pub liveliness_lease: Option<Duration>,
     /// Which of these are settled when the endpoint is made, see [`QoS::best_available`].
     pub best_available: BestAvailable,
-    /// How messages travel in ROS 1. It stands in no publisher's way.
-    pub ros1_transport: Ros1Transport,
 }
 
 impl Default for QoS {
@@ -116,7 +104,6 @@ impl QoS {
             liveliness: Liveliness::Automatic,
             liveliness_lease: None,
             best_available: BestAvailable::NONE,
-            ros1_transport: Ros1Transport::Tcpros,
         }
     }
 
@@ -228,17 +215,6 @@ impl QoS {
             None => None,
         };
         Self { liveliness: kind, liveliness_lease, best_available, ..self }
-    }
-
-    /// Has a subscription ask each ROS 1 publisher for datagrams (UDPROS) first and for a connection (TCPROS) where it
-    /// has none, as roscpp's `TransportHints().unreliable().reliable()` does.
-    ///
-    /// Worth it only for small messages that come often over a radio that loses packets, where the next message is
-    /// better than the last one late: what is lost is not sent again, and a message of several datagrams is lost with
-    /// any one of them. So [`QoS::best_effort`] does not ask for it. Publishers have no use for it.
-    #[must_use]
-    pub const fn udpros(self) -> Self {
-        Self { ros1_transport: Ros1Transport::UdprosFirst, ..self }
     }
 
     /// True if late subscribers get earlier messages, which is how a ROS 1 connection header says `latching=1`.
@@ -354,14 +330,6 @@ mod tests {
         assert_eq!(QoS::clock(), QoS::keep_last(1).best_effort());
         let rosout = QoS::keep_last(1000).reliable().transient_local();
         assert_eq!(QoS::rosout(), rosout.lifespan(Duration::from_secs(10)));
-    }
-
-    #[test]
-    fn datagrams_are_asked_for_by_name_only() {
-        assert_eq!(QoS::sensor_data().best_effort().ros1_transport, Ros1Transport::Tcpros);
-        let wants = QoS::keep_last(1).udpros();
-        assert_eq!(wants.ros1_transport, Ros1Transport::UdprosFirst);
-        assert_eq!(wants.incompatible_with(&QoS::keep_last(1)), []);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use runnel_core::Message;
-use runnel_core::qos::{History, QoS, Reliability, Ros1Transport};
+use runnel_core::qos::{History, QoS, Reliability};
 use runnel_core::schema::{Generation, Schema};
 use runnel_io::Reactor;
 use runnel_ros1::node::TopicSpec;
@@ -35,6 +35,8 @@ pub(crate) struct Topic {
     pub(crate) ros2: Option<Ros2Type>,
     /// What a subscription to a topic of any type asks each publisher for, even of one that offers less.
     pub(crate) exactly: Option<QoS>,
+    /// A subscription asks ROS 1 publishers for datagrams before it asks for a connection.
+    pub(crate) udpros: bool,
 }
 
 /// A message type as ROS 1 peers know it.
@@ -109,7 +111,13 @@ impl Ros2Type {
 impl Topic {
     /// A topic of a type that is known.
     pub(crate) fn of<M: Message>(name: String) -> Self {
-        Self { name, ros1: Some(Ros1Type::of::<M>()), ros2: Some(Ros2Type::of::<M>()), exactly: None }
+        Self {
+            name,
+            ros1: Some(Ros1Type::of::<M>()),
+            ros2: Some(Ros2Type::of::<M>()),
+            exactly: None,
+            udpros: false,
+        }
     }
 
     /// A topic of a type that is known while the program runs, in the graphs in which that has a form.
@@ -121,17 +129,18 @@ impl Topic {
             ros1,
             ros2: form(Generation::Ros2).map(|schema| Ros2Type::of_schema(schema)),
             exactly: None,
+            udpros: false,
         }
     }
 
     /// A topic whose type publishers tell.
     pub(crate) fn of_any(name: String) -> Self {
-        Self { name, ros1: Some(Ros1Type::any()), ros2: Some(Ros2Type::any()), exactly: None }
+        Self { name, ros1: Some(Ros1Type::any()), ros2: Some(Ros2Type::any()), exactly: None, udpros: false }
     }
 
     /// A topic that ROS 1 alone has.
     pub(crate) fn of_ros1(name: String, ros1: Ros1Type) -> Self {
-        Self { name, ros1: Some(ros1), ros2: None, exactly: None }
+        Self { name, ros1: Some(ros1), ros2: None, exactly: None, udpros: false }
     }
 
     /// By which its publishers and subscriptions of this process know its type: name and sum, those of ROS 1 where it has
@@ -198,7 +207,7 @@ impl Topic {
             md5: ros1.md5.clone(),
             definition: ros1.definition.clone(),
             latching: qos.is_latching(),
-            udpros: qos.ros1_transport == Ros1Transport::UdprosFirst,
+            udpros: self.udpros,
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::message_info::MessageInfo;
 /// [`Bytes`] for what comes of that. It counts against what that process
 /// lends to this one, all topics together: 4096 messages, and as many bytes as
 /// [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory) says. Beyond that messages are copied instead (see
-/// [`Publisher::copied`](crate::Publisher::copied)), and none is lost for it. A message of this process is held likewise, and
+/// [`PublisherBase::copied`](crate::PublisherBase::copied)), and none is lost for it. A message of this process is held likewise, and
 /// does not count.
 ///
 /// ```no_run

@@ -117,7 +117,7 @@ impl ContextOptions {
 
     /// Bytes of shared memory that long messages of this context's publishers may take in all, and those that one other
     /// process may hold of them at a time; 256 MiB and 64 MiB at first. What
-    /// [`Publisher::reserve`](crate::Publisher::reserve) makes comes on top of both. Past that, messages are copied.
+    /// [`PublisherBase::reserve`](crate::PublisherBase::reserve) makes comes on top of both. Past that, messages are copied.
     #[must_use]
     pub fn shared_memory(mut self, bytes: usize, of_one_process: usize) -> Self {
         self.shared_memory = [bytes, of_one_process];

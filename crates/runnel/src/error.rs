@@ -21,8 +21,12 @@ pub use action::ActionError;
 pub use service::ServiceError;
 pub(crate) use unfit::Unfit;
 
-/// Why an operation of the node API failed. `Debug` reads as `Display` does, since it is what a `main` that returns the error
-/// shows.
+/// Why an operation of the node API failed.
+///
+/// `Display` says all that is known, down to what the operating system answered: a log line needs nothing else. `Debug` puts the
+/// variant before it, which is what a `main` that returns the error shows: `Blocked: topic /scan: subscriber ...`.
+/// [`source`](std::error::Error::source) gives each error behind this one in turn, for programs that look for one of a type. A
+/// report that prints the whole chain repeats what `Display` has said.
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused: descriptors or memory ran out, an address is in use.
@@ -210,25 +214,67 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        write!(f, "{}: {self}", self.variant())
     }
 }
 
 impl std::error::Error for Error {
-    // `Display` already speaks for the inner error: only what lies behind that is its source.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Io(error) | Self::Listen { error, .. } => error.source(),
-            Self::Name(error) => error.source(),
-            Self::Argument(error) => error.source(),
-            Self::Topic(error) => error.source(),
-            Self::Call(error) => error.source(),
-            _ => None,
+            Self::Io(error) | Self::Listen { error, .. } => Some(error),
+            Self::Name(error) => Some(error),
+            Self::Argument(error) => Some(error),
+            Self::Topic(error) => Some(error),
+            Self::TooLong { length, .. } => Some(length),
+            Self::Encode { why, .. } => Some(why),
+            Self::Transcode { why, .. } => Some(why),
+            Self::Loan { why, .. } => Some(why),
+            Self::Service { why, .. } => Some(why),
+            Self::Action { why, .. } => Some(why),
+            Self::Call(error) => Some(error),
+            Self::NoMaster { why, .. } => Some(&**why),
+            Self::Environment { .. }
+            | Self::Refused(_)
+            | Self::Blocked { .. }
+            | Self::NoMemory { .. }
+            | Self::Parameter { .. }
+            | Self::ParameterRange { .. }
+            | Self::NotInGraph { .. }
+            | Self::Ros1Only { .. }
+            | Self::ShuttingDown => None,
         }
     }
 }
 
 impl Error {
+    /// The variant's name.
+    fn variant(&self) -> &'static str {
+        match self {
+            Self::Io(_) => "Io",
+            Self::Listen { .. } => "Listen",
+            Self::Name(_) => "Name",
+            Self::Argument(_) => "Argument",
+            Self::Environment { .. } => "Environment",
+            Self::Topic(_) => "Topic",
+            Self::Refused(_) => "Refused",
+            Self::Blocked { .. } => "Blocked",
+            Self::TooLong { .. } => "TooLong",
+            Self::NoMemory { .. } => "NoMemory",
+            Self::Encode { .. } => "Encode",
+            Self::Transcode { .. } => "Transcode",
+            Self::Loan { .. } => "Loan",
+            Self::Parameter { .. } => "Parameter",
+            Self::ParameterRange { .. } => "ParameterRange",
+            Self::Service { .. } => "Service",
+            Self::Action { .. } => "Action",
+            Self::Call(_) => "Call",
+            Self::NotInGraph { .. } => "NotInGraph",
+            Self::Ros1Only { .. } => "Ros1Only",
+            Self::NoMaster { .. } => "NoMaster",
+            Self::ShuttingDown => "ShuttingDown",
+        }
+    }
+
     /// Nobody got a message, since it cannot be had in some form.
     pub(crate) fn unfit(topic: String, unfit: Unfit) -> Self {
         match unfit {
@@ -261,3 +307,35 @@ macro_rules! from {
     )*};
 }
 from!(Io(io::Error), Name(NameError), Argument(ArgumentError), Topic(TopicError), Call(CallError));
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn debug_names_variant_before_message() {
+        let error = Error::Environment { variable: "ROS_IP", why: "no address".into() };
+        assert_eq!(format!("{error}"), "ROS_IP: no address");
+        assert_eq!(format!("{error:?}"), "Environment: ROS_IP: no address");
+        assert_eq!(format!("{:?}", Error::ShuttingDown), "ShuttingDown: the context is shutting down");
+    }
+
+    #[test]
+    fn sources_skip_no_level() {
+        let in_use = || io::Error::from(io::ErrorKind::AddrInUse);
+        let address = "127.0.0.1:11311".parse().unwrap();
+        for error in [Error::Listen { address, error: in_use() }, Error::Io(in_use())] {
+            let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
+            assert_eq!(source.map(io::Error::kind), Some(io::ErrorKind::AddrInUse));
+        }
+        let length = LengthBeyondLimit { claimed: 3, limit: 2 };
+        let why = ServiceError::TooLong(length);
+        let error = Error::Service { service: "/power".into(), why: why.clone() };
+        let service = error.source().unwrap();
+        assert_eq!(service.downcast_ref(), Some(&why));
+        assert_eq!(service.source().unwrap().downcast_ref(), Some(&length));
+        assert!(Error::ShuttingDown.source().is_none());
+    }
+}

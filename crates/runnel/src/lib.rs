@@ -113,7 +113,7 @@ pub use outgoing::Publishable;
 pub use parameter_value::{FromParameter, ParameterValue};
 pub use params::ParamWatch;
 pub use polling::PollingPolicy;
-pub use publisher::{DynamicPublisher, Publisher};
+pub use publisher::{DynamicPublisher, Publisher, PublisherBase};
 pub use qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost,
 };

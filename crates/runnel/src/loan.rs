@@ -12,7 +12,7 @@ use crate::data::{Blank, Filled};
 use crate::error::{Error, Unfit};
 use crate::forms::Forms;
 use crate::outgoing::translate;
-use crate::publisher::{DynamicPublisher, Handle, Publisher};
+use crate::publisher::{DynamicPublisher, Publisher, PublisherBase};
 
 /// A message that is being written in its publisher's memory, where subscribers of other processes of this host read it:
 /// the bytes of its last array, or of the whole message if its type is known only while the program runs. What rclcpp
@@ -28,7 +28,7 @@ use crate::publisher::{DynamicPublisher, Handle, Publisher};
 /// is lent: see [`Publisher::loan`](crate::Publisher::loan). Whoever listens when it is published gets the message.
 #[must_use = "a loan is heard of once it is published"]
 pub struct Loan {
-    handle: Handle,
+    base: PublisherBase,
     blank: Blank,
     /// What the user writes.
     part: Range<usize>,
@@ -46,14 +46,18 @@ enum Translation {
 
 impl Loan {
     /// Memory for a message whose last array gets so many elements.
-    pub(crate) fn of_tail<M: Message>(handle: &Handle, message: &M, elements: usize) -> Result<Self, Error> {
-        let failed = |why| Error::Loan { topic: handle.topic().to_owned(), why };
-        let encoding = match handle.is_for_ros2_alone() {
+    pub(crate) fn of_tail<M: Message>(
+        base: &PublisherBase,
+        message: &M,
+        elements: usize,
+    ) -> Result<Self, Error> {
+        let failed = |why| Error::Loan { topic: base.topic().to_owned(), why };
+        let encoding = match base.is_for_ros2_alone() {
             true if len_with_tail(message, Encoding::Xcdr1, elements).is_ok() => Encoding::Xcdr1,
             _ => Encoding::Ros1,
         };
         let bytes = len_with_tail(message, encoding, elements).map_err(failed)?;
-        let mut loan = Self::of(handle, bytes, encoding, Translation::Typed(translate::<M>))?;
+        let mut loan = Self::of(base, bytes, encoding, Translation::Typed(translate::<M>))?;
         let Range { start, end } =
             write_with_tail(message, encoding, elements, loan.deref_mut()).map_err(failed)?.elements;
         loan.part = start..end;
@@ -61,18 +65,18 @@ impl Loan {
     }
 
     /// Memory for a serialized message of so many bytes.
-    pub(crate) fn of_bytes(handle: &Handle, bytes: usize, forms: &Arc<Forms>) -> Result<Self, Error> {
-        Self::of(handle, bytes, forms.own_encoding(), Translation::Dynamic(Arc::clone(forms)))
+    pub(crate) fn of_bytes(base: &PublisherBase, bytes: usize, forms: &Arc<Forms>) -> Result<Self, Error> {
+        Self::of(base, bytes, forms.own_encoding(), Translation::Dynamic(Arc::clone(forms)))
     }
 
     fn of(
-        handle: &Handle,
+        base: &PublisherBase,
         bytes: usize,
         encoding: Encoding,
         translation: Translation,
     ) -> Result<Self, Error> {
-        let blank = handle.blank(bytes, encoding)?;
-        Ok(Self { handle: handle.clone(), blank, part: 0..bytes, translation })
+        let blank = base.blank(bytes, encoding)?;
+        Ok(Self { base: base.clone(), blank, part: 0..bytes, translation })
     }
 
     /// Publishes the message without a copy for those who read shared memory. Subscribers of this process get it as bytes.
@@ -82,10 +86,10 @@ impl Loan {
     /// [`Error::Transcode`] when it is to be translated and cannot be, [`Error::NoMemory`] when there is no memory for that.
     /// The message is lost then.
     pub fn publish(self) -> Result<(), Error> {
-        let Self { handle, blank, translation, .. } = self;
+        let Self { base, blank, translation, .. } = self;
         let from = blank.encoding();
         let translate = |bytes: &[u8], to, out: &mut GrowingSink| translation.run(bytes, from, to, out);
-        handle.publish_filled(Filled { blank, translate: &translate })
+        base.publish_filled(Filled { blank, translate: &translate })
     }
 }
 
@@ -115,7 +119,7 @@ impl<M: Message> Publisher<M> {
     /// [`Error::TooLong`] when the message would be longer than subscribers accept; [`Error::NoMemory`] when there is no
     /// memory for it.
     pub fn loan(&self, message: &M, elements: usize) -> Result<Loan, Error> {
-        Loan::of_tail(&self.handle, message, elements)
+        Loan::of_tail(&self.base, message, elements)
     }
 }
 
@@ -127,7 +131,7 @@ impl DynamicPublisher {
     /// # Errors
     /// [`Error::TooLong`] when that is longer than subscribers accept, [`Error::NoMemory`] when there is no memory for it.
     pub fn loan(&self, bytes: usize) -> Result<Loan, Error> {
-        Loan::of_bytes(&self.handle, bytes, &self.forms)
+        Loan::of_bytes(&self.base, bytes, &self.forms)
     }
 }
 
@@ -155,6 +159,6 @@ impl DerefMut for Loan {
 
 impl fmt::Debug for Loan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Loan({} bytes for {})", self.len(), self.handle.topic())
+        write!(f, "Loan({} bytes for {})", self.len(), self.base.topic())
     }
 }

@@ -36,6 +36,7 @@ pub struct SubscriptionOptions {
     pub(crate) qos: QoS,
     pub(crate) callbacks: Callbacks,
     pub(crate) exactly: bool,
+    pub(crate) udpros: bool,
 }
 
 impl SubscriptionOptions {
@@ -47,72 +48,124 @@ impl SubscriptionOptions {
         self.exactly = true;
         self
     }
+
+    /// Asks each ROS 1 publisher for datagrams (UDPROS) first, and for a connection (TCPROS) where it has none, as roscpp's
+    /// `TransportHints().unreliable().reliable()` does. In ROS 2 it has no effect.
+    ///
+    /// It pays only for small messages that come often over a radio that loses packets, where the next message is better than
+    /// the last one late: what is lost is not sent again, and a message of several datagrams is lost with any one of them. So
+    /// [`QoS::best_effort`] does not ask for it. Subscriptions of one node to one topic share their links, which are of datagrams
+    /// only while all of them ask for it.
+    ///
+    /// ```no_run
+    /// # use runnel::{QoS, SubscriptionOptions, msgs::geometry_msgs::PoseStamped};
+    /// # fn on_node(node: &runnel::Node) -> Result<(), runnel::Error> {
+    /// let options = SubscriptionOptions::from(QoS::keep_last(1)).udpros();
+    /// let _poses = node.create_subscription("pose", options, |pose: &PoseStamped| println!("{:?}", pose.pose))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn udpros(mut self) -> Self {
+        self.udpros = true;
+        self
+    }
 }
 
-/// What both have.
-macro_rules! common_options {
-    ($name:ident) => {
-        impl<Q: Into<QoS>> From<Q> for $name {
-            fn from(qos: Q) -> Self {
-                Self { qos: qos.into(), ..Self::default() }
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name)).field("qos", &self.qos).finish_non_exhaustive()
-            }
-        }
-    };
-}
-
-common_options!(PublisherOptions);
-common_options!(SubscriptionOptions);
-
-/// Methods that set what is called when something happens.
-macro_rules! callbacks {
-    ($of:ident { $($(#[$doc:meta])* $method:ident($event:ident) sets $which:ident;)+ }) => {
-        impl $of {
-            $(
-                $(#[$doc])*
-                #[must_use]
-                pub fn $method(mut self, callback: impl FnMut($event) + Send + 'static) -> Self {
-                    self.callbacks.$which = Some(Box::new(callback));
-                    self
-                }
-            )+
-        }
-    };
-}
-
-callbacks!(PublisherOptions {
+impl PublisherOptions {
     /// Is told when nothing was published within the deadline of the QoS.
-    deadline_callback(DeadlineMissed) sets deadline;
+    #[must_use]
+    pub fn deadline_callback(mut self, callback: impl FnMut(DeadlineMissed) + Send + 'static) -> Self {
+        self.callbacks.deadline = Some(Box::new(callback));
+        self
+    }
 
     /// Is told when the publisher, whose liveliness is manual, neither published nor said that it lives within its lease:
-    /// see [`Publisher::assert_liveliness`](crate::Publisher::assert_liveliness).
-    liveliness_callback(LivelinessLost) sets liveliness_lost;
+    /// see [`PublisherBase::assert_liveliness`](crate::PublisherBase::assert_liveliness).
+    #[must_use]
+    pub fn liveliness_callback(mut self, callback: impl FnMut(LivelinessLost) + Send + 'static) -> Self {
+        self.callbacks.liveliness_lost = Some(Box::new(callback));
+        self
+    }
 
     /// Is told when a subscription asks for more than the publisher offers. Without it, that is logged as a warning.
-    incompatible_qos_callback(IncompatibleQoS) sets incompatible_qos;
+    #[must_use]
+    pub fn incompatible_qos_callback(
+        mut self,
+        callback: impl FnMut(IncompatibleQoS) + Send + 'static,
+    ) -> Self {
+        self.callbacks.incompatible_qos = Some(Box::new(callback));
+        self
+    }
 
     /// Is told when subscriptions are met, or parted from.
-    matched_callback(Matched) sets matched;
-});
+    #[must_use]
+    pub fn matched_callback(mut self, callback: impl FnMut(Matched) + Send + 'static) -> Self {
+        self.callbacks.matched = Some(Box::new(callback));
+        self
+    }
+}
 
-callbacks!(SubscriptionOptions {
+impl SubscriptionOptions {
     /// Is told when no message came within the deadline of the QoS.
-    deadline_callback(DeadlineMissed) sets deadline;
+    #[must_use]
+    pub fn deadline_callback(mut self, callback: impl FnMut(DeadlineMissed) + Send + 'static) -> Self {
+        self.callbacks.deadline = Some(Box::new(callback));
+        self
+    }
 
     /// Is told when publishers of ROS 2 come, go, or do not say any more that they live.
-    liveliness_callback(LivelinessChanged) sets liveliness_changed;
+    #[must_use]
+    pub fn liveliness_callback(mut self, callback: impl FnMut(LivelinessChanged) + Send + 'static) -> Self {
+        self.callbacks.liveliness_changed = Some(Box::new(callback));
+        self
+    }
 
     /// Is told when a publisher offers less than the subscription asks for. Without it, that is logged as a warning.
-    incompatible_qos_callback(IncompatibleQoS) sets incompatible_qos;
+    #[must_use]
+    pub fn incompatible_qos_callback(
+        mut self,
+        callback: impl FnMut(IncompatibleQoS) + Send + 'static,
+    ) -> Self {
+        self.callbacks.incompatible_qos = Some(Box::new(callback));
+        self
+    }
 
     /// Is told when messages did not arrive, and will not.
-    message_lost_callback(MessageLost) sets message_lost;
+    #[must_use]
+    pub fn message_lost_callback(mut self, callback: impl FnMut(MessageLost) + Send + 'static) -> Self {
+        self.callbacks.message_lost = Some(Box::new(callback));
+        self
+    }
 
     /// Is told when publishers are met, or parted from.
-    matched_callback(Matched) sets matched;
-});
+    #[must_use]
+    pub fn matched_callback(mut self, callback: impl FnMut(Matched) + Send + 'static) -> Self {
+        self.callbacks.matched = Some(Box::new(callback));
+        self
+    }
+}
+
+impl<Q: Into<QoS>> From<Q> for PublisherOptions {
+    fn from(qos: Q) -> Self {
+        Self { qos: qos.into(), ..Self::default() }
+    }
+}
+
+impl fmt::Debug for PublisherOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PublisherOptions").field("qos", &self.qos).finish_non_exhaustive()
+    }
+}
+
+impl<Q: Into<QoS>> From<Q> for SubscriptionOptions {
+    fn from(qos: Q) -> Self {
+        Self { qos: qos.into(), ..Self::default() }
+    }
+}
+
+impl fmt::Debug for SubscriptionOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SubscriptionOptions").field("qos", &self.qos).finish_non_exhaustive()
+    }
+}

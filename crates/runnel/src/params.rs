@@ -276,7 +276,7 @@ fn ros1_value(value: ParameterValue) -> Value {
 }
 
 /// A parameter that is watched, until this is dropped.
-#[must_use = "a watch ends when it is dropped"]
+#[must_use = "a watch ends when it is dropped: bind it to a name, `let _changes = ...`, not `let _ = ...`"]
 pub struct ParamWatch {
     node: Arc<NodeInner>,
     core: Arc<WatchCore>,

@@ -4,6 +4,7 @@ mod dynamic;
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,16 +35,16 @@ const MAPPING: Duration = Duration::from_secs(1);
 /// Publishes messages of type `M` to a topic, from any thread.
 #[derive(Clone)]
 pub struct Publisher<M> {
-    pub(crate) handle: Handle,
+    pub(crate) base: PublisherBase,
     message: PhantomData<fn(M)>,
 }
 
 /// Publishes messages that are known as bytes only.
-pub(crate) struct BytesPublisher(Handle);
+pub(crate) struct BytesPublisher(PublisherBase);
 
 impl BytesPublisher {
-    pub(crate) fn new(handle: Handle) -> Self {
-        Self(handle)
+    pub(crate) fn new(base: PublisherBase) -> Self {
+        Self(base)
     }
 
     /// Publishes the message that `write` appends as ROS 1 has it: the topic is in ROS 1 alone.
@@ -64,9 +65,21 @@ impl BytesPublisher {
     }
 }
 
-/// What all kinds of publisher do.
+/// What all publishers have, whatever the type of their messages: [`Publisher`] and [`DynamicPublisher`] dereference to it.
+///
+/// ```no_run
+/// # use runnel::{PublisherBase, msgs::std_msgs::Empty};
+/// fn report(publisher: &PublisherBase) {
+///     println!("{}: {} subscriptions", publisher.topic(), publisher.subscription_count());
+/// }
+///
+/// # fn on_node(node: &runnel::Node) -> Result<(), runnel::Error> {
+/// report(&node.create_publisher::<Empty>("bang", 1)?);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
-pub(crate) struct Handle {
+pub struct PublisherBase {
     end: Arc<PublisherEnd>,
     /// Of the end's, at hand for each message.
     publication: Arc<Publication>,
@@ -76,11 +89,11 @@ pub(crate) struct Handle {
 }
 
 impl<M: Message> Publisher<M> {
-    pub(crate) fn new(handle: Handle) -> Self {
+    pub(crate) fn new(base: PublisherBase) -> Self {
         let to_ros1 =
             |bytes: &[u8], out: &mut GrowingSink| translate::<M>(bytes, Encoding::Xcdr1, Encoding::Ros1, out);
-        handle.publication.set_to_ros1(to_ros1);
-        Self { handle, message: PhantomData }
+        base.publication.set_to_ros1(to_ros1);
+        Self { base, message: PhantomData }
     }
 
     /// Publishes a message: serialized once, however many subscribers there are.
@@ -92,7 +105,7 @@ impl<M: Message> Publisher<M> {
     /// for the copy that subscribers of this process share. [`Error::Encode`] when something in it has no form in ROS 2,
     /// where somebody listens.
     pub fn publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
-        self.handle.publish(Typed::of(message), self.handle.max_blocking)
+        self.base.publish(Typed::of(message), self.base.max_blocking)
     }
 
     /// Publishes a message without ever waiting.
@@ -101,7 +114,13 @@ impl<M: Message> Publisher<M> {
     /// [`Error::Blocked`] when all messages are to be kept and a subscriber has no room, and otherwise as
     /// [`Publisher::publish`].
     pub fn try_publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
-        self.handle.publish(Typed::of(message), Duration::ZERO)
+        self.base.publish(Typed::of(message), Duration::ZERO)
+    }
+
+    /// Sets how long publishing waits at most for a subscriber when all messages are to be kept; 100 ms at first. It
+    /// holds for this handle and for clones made of it later.
+    pub fn set_max_blocking_time(&mut self, time: Duration) {
+        self.base.max_blocking = time;
     }
 }
 
@@ -142,145 +161,88 @@ impl Node {
         &self,
         topic: &Topic,
         options: impl Into<PublisherOptions>,
-    ) -> Result<Handle, Error> {
+    ) -> Result<PublisherBase, Error> {
         let PublisherOptions { qos, callbacks } = options.into();
         let qos = self.inner.driver().settled_for_publisher(&topic.name, qos);
         let events = QosEvents::new(callbacks, self.inner.spun());
-        Ok(Handle::new(self.offering(topic, qos, Arc::new(events))?))
+        Ok(PublisherBase::new(self.offering(topic, qos, Arc::new(events))?))
     }
 }
 
-macro_rules! common_methods {
-    () => {
-        /// The topic's absolute name.
-        pub fn topic(&self) -> &str {
-            &self.handle.end.topic
-        }
-
-        /// Subscribers that are connected.
-        pub fn subscription_count(&self) -> usize {
-            self.handle.end.publication.subscriber_count(&self.handle.offering.offer)
-        }
-
-        /// The quality of service that is offered, with what was to be the best available settled.
-        pub fn qos(&self) -> QoS {
-            self.handle.offering.offer.qos
-        }
-
-        /// Says that the publisher lives, as publishing does: needed within each lease when its liveliness is manual, of
-        /// no effect when it is automatic.
-        pub fn assert_liveliness(&self) {
-            self.handle.offering.offer.assert_liveliness();
-        }
-
-        /// Subscriptions that were met so far, and are now.
-        pub fn matched_status(&self) -> Matched {
-            self.handle.offering.events.statuses().matched
-        }
-
-        /// Deadlines within which nothing was published.
-        pub fn deadline_missed_status(&self) -> DeadlineMissed {
-            self.handle.offering.events.statuses().deadline
-        }
-
-        /// How often the publisher did not show within its lease that it lives.
-        pub fn liveliness_lost_status(&self) -> LivelinessLost {
-            self.handle.offering.events.statuses().liveliness_lost
-        }
-
-        /// Subscriptions that asked for more than is offered.
-        pub fn incompatible_qos_status(&self) -> IncompatibleQoS {
-            self.handle.offering.events.statuses().incompatible_qos
-        }
-
-        /// Subscribers of other processes of this host that get messages by shared memory.
-        pub fn shared_memory_count(&self) -> usize {
-            self.handle.end.publication.shared_memory_count()
-        }
-
-        /// Messages published so far.
-        pub fn published(&self) -> u64 {
-            self.handle.end.publication.published()
-        }
-
-        /// Messages that were dropped because a subscriber was too slow, or that its datagrams could not carry (see
-        /// `QoS::udpros`), all subscribers together.
-        pub fn dropped(&self) -> u64 {
-            self.handle.end.publication.dropped()
-        }
-
-        /// Messages that were copied for a subscriber of this host because its process held as much of this one's shared
-        /// memory as it may: what it has not worked on yet, and what it keeps (see [`Borrowed`](crate::Borrowed)). All
-        /// subscribers together.
-        pub fn copied(&self) -> u64 {
-            self.handle.end.publication.copied()
-        }
-
-        /// Makes memory ahead for so many messages of up to so many bytes each, as they are serialized, and waits for at
-        /// most a second until subscribers of this host have mapped it; later ones do when they come. Otherwise memory is
-        /// made when messages first need it, at about a millisecond for 4 MB, and the first messages in it are copied. It
-        /// is given back when the topic's publishers end, and comes on top of what
-        /// [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory) allows. Messages below 4 KiB need none.
-        ///
-        /// # Errors
-        /// [`Error::Io`] when there is not so much memory, or the operating system refuses to wait.
-        pub fn reserve(&self, messages: usize, bytes: usize) -> Result<(), Error> {
-            self.handle.reserve(messages, bytes)
-        }
-
-        /// Waits at most `timeout` for so many subscribers that hear what is published from now on; false if they did not
-        /// come. One of ROS 2 counts once its process has acknowledged that it knows the publisher: before, it may miss
-        /// what is not delivered reliably, though [`subscription_count`](Self::subscription_count) counts it already.
-        ///
-        /// # Errors
-        /// When the operating system refuses to wait.
-        pub fn wait_for_subscribers(&self, count: usize, timeout: Duration) -> Result<bool, Error> {
-            let shared = &self.handle.end.node.context.shared;
-            let (publication, offer) = (&self.handle.end.publication, &self.handle.offering.offer);
-            shared.wait(timeout, |_| publication.ready_count(offer) >= count)
-        }
-
-        /// Sets how long publishing waits at most for a subscriber when all messages are to be kept; 100 ms at first. It
-        /// holds for this handle and for clones made of it later.
-        pub fn set_max_blocking_time(&mut self, time: Duration) {
-            self.handle.max_blocking = time;
-        }
-    };
-}
-
-impl<M: Message> Publisher<M> {
-    common_methods!();
-}
-
-impl DynamicPublisher {
-    common_methods!();
-}
-
-impl<M> fmt::Debug for Publisher<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Publisher").field("topic", &self.handle.end.topic).finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for DynamicPublisher {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DynamicPublisher").field("topic", &self.handle.end.topic).finish_non_exhaustive()
-    }
-}
-
-impl Handle {
-    pub(crate) fn new(offering: Arc<Offering>) -> Self {
-        let end = Arc::clone(&offering.end);
-        let (publication, turning) =
-            (Arc::clone(&end.publication), Arc::clone(&end.node.context.shared.turning));
-        Self { end, publication, turning, offering, max_blocking: MAX_BLOCKING }
-    }
-
-    pub(crate) fn topic(&self) -> &str {
+impl PublisherBase {
+    /// The topic's absolute name.
+    pub fn topic(&self) -> &str {
         &self.end.topic
     }
 
-    fn reserve(&self, messages: usize, bytes: usize) -> Result<(), Error> {
+    /// Subscribers that are connected.
+    pub fn subscription_count(&self) -> usize {
+        self.end.publication.subscriber_count(&self.offering.offer)
+    }
+
+    /// The quality of service that is offered, with what was to be the best available settled.
+    pub fn qos(&self) -> QoS {
+        self.offering.offer.qos
+    }
+
+    /// Says that the publisher lives, as publishing does: needed within each lease when its liveliness is manual, of
+    /// no effect when it is automatic.
+    pub fn assert_liveliness(&self) {
+        self.offering.offer.assert_liveliness();
+    }
+
+    /// Subscriptions that were met so far, and are now.
+    pub fn matched_status(&self) -> Matched {
+        self.offering.events.statuses().matched
+    }
+
+    /// Deadlines within which nothing was published.
+    pub fn deadline_missed_status(&self) -> DeadlineMissed {
+        self.offering.events.statuses().deadline
+    }
+
+    /// How often the publisher did not show within its lease that it lives.
+    pub fn liveliness_lost_status(&self) -> LivelinessLost {
+        self.offering.events.statuses().liveliness_lost
+    }
+
+    /// Subscriptions that asked for more than is offered.
+    pub fn incompatible_qos_status(&self) -> IncompatibleQoS {
+        self.offering.events.statuses().incompatible_qos
+    }
+
+    /// Subscribers of other processes of this host that get messages by shared memory.
+    pub fn shared_memory_count(&self) -> usize {
+        self.end.publication.shared_memory_count()
+    }
+
+    /// Messages published so far.
+    pub fn published(&self) -> u64 {
+        self.end.publication.published()
+    }
+
+    /// Messages that were dropped because a subscriber was too slow, or that its datagrams could not carry (see
+    /// [`SubscriptionOptions::udpros`](crate::SubscriptionOptions::udpros)), all subscribers together.
+    pub fn dropped(&self) -> u64 {
+        self.end.publication.dropped()
+    }
+
+    /// Messages that were copied for a subscriber of this host because its process held as much of this one's shared
+    /// memory as it may: what it has not worked on yet, and what it keeps (see [`Borrowed`](crate::Borrowed)). All
+    /// subscribers together.
+    pub fn copied(&self) -> u64 {
+        self.end.publication.copied()
+    }
+
+    /// Makes memory ahead for so many messages of up to so many bytes each, as they are serialized, and waits for at
+    /// most a second until subscribers of this host have mapped it; later ones do when they come. Otherwise memory is
+    /// made when messages first need it, at about a millisecond for 4 MB, and the first messages in it are copied. It
+    /// is given back when the topic's publishers end, and comes on top of what
+    /// [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory) allows. Messages below 4 KiB need none.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when there is not so much memory, or the operating system refuses to wait.
+    pub fn reserve(&self, messages: usize, bytes: usize) -> Result<(), Error> {
         let context = &self.end.node.context.shared;
         if context.settings.ipc.is_none() {
             return Ok(());
@@ -290,6 +252,47 @@ impl Handle {
         publication.reserve(messages, bytes).map_err(|error| Error::io(what(), &error))?;
         context.wait(MAPPING, |_| publication.is_reserved_everywhere())?;
         Ok(())
+    }
+
+    /// Waits at most `timeout` for so many subscribers that hear what is published from now on; false if they did not
+    /// come. One of ROS 2 counts once its process has acknowledged that it knows the publisher: before, it may miss
+    /// what is not delivered reliably, though [`subscription_count`](Self::subscription_count) counts it already.
+    ///
+    /// # Errors
+    /// When the operating system refuses to wait.
+    pub fn wait_for_subscribers(&self, count: usize, timeout: Duration) -> Result<bool, Error> {
+        let shared = &self.end.node.context.shared;
+        let (publication, offer) = (&self.end.publication, &self.offering.offer);
+        shared.wait(timeout, |_| publication.ready_count(offer) >= count)
+    }
+}
+
+impl<M> Deref for Publisher<M> {
+    type Target = PublisherBase;
+
+    fn deref(&self) -> &PublisherBase {
+        &self.base
+    }
+}
+
+impl<M> fmt::Debug for Publisher<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Publisher").field("topic", &self.base.end.topic).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for PublisherBase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PublisherBase").field("topic", &self.end.topic).finish_non_exhaustive()
+    }
+}
+
+impl PublisherBase {
+    pub(crate) fn new(offering: Arc<Offering>) -> Self {
+        let end = Arc::clone(&offering.end);
+        let (publication, turning) =
+            (Arc::clone(&end.publication), Arc::clone(&end.node.context.shared.turning));
+        Self { end, publication, turning, offering, max_blocking: MAX_BLOCKING }
     }
 
     /// Whether nobody but subscribers in the ROS 2 graph is to get messages.
@@ -307,7 +310,7 @@ impl Handle {
         })
     }
 
-    /// Publishes what was written there, as [`Handle::publish`] does.
+    /// Publishes what was written there, as [`PublisherBase::publish`] does.
     pub(crate) fn publish_filled(&self, filled: Filled<'_>) -> Result<(), Error> {
         self.attending(filled, self.max_blocking, |publication, filled| {
             publication.publish_filled(filled, &self.offering.offer)

@@ -14,7 +14,7 @@ use crate::node::{Node, NodeInner};
 use crate::ready::When;
 
 /// A service that a node provides. It ends when it is dropped.
-#[must_use = "a service ends when it is dropped"]
+#[must_use = "a service ends when it is dropped: bind it to a name, `let _power = ...`, not `let _ = ...`"]
 pub struct ServiceServer {
     node: Arc<NodeInner>,
     core: Arc<ServiceCore>,

@@ -42,7 +42,7 @@ pub(crate) struct Takes {
 }
 
 /// A subscription to a topic. It ends when it is dropped: what waits for its callback then is not heard.
-#[must_use = "a subscription ends when it is dropped"]
+#[must_use = "a subscription ends when it is dropped: bind it to a name, `let _chatter = ...`, not `let _ = ...`"]
 pub struct Subscription {
     node: Arc<NodeInner>,
     topic: String,
@@ -142,7 +142,7 @@ impl Subscription {
     }
 
     /// Messages that did not arrive whole, and will not: of ROS 1 those that publishers sent as datagrams (see
-    /// [`QoS::udpros`](crate::QoS::udpros)), of ROS 2 those of best effort, and those that a publisher held no longer.
+    /// [`SubscriptionOptions::udpros`]), of ROS 2 those of best effort, and those that a publisher held no longer.
     /// Of datagrams a loss shows when a later message arrives, and 256 in a row do not show: there are at least so many.
     pub fn lost(&self) -> u64 {
         self.core.lost()
@@ -297,10 +297,11 @@ impl Node {
         (takes, group): (Takes, &Arc<CallbackGroup>),
         callback: impl FnMut(Delivery<'_>) -> Result<(), Unreadable> + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let SubscriptionOptions { qos, callbacks, .. } = options.into();
+        let SubscriptionOptions { qos, callbacks, udpros, .. } = options.into();
         let when = self.inner.spun();
         let events = QosEvents::new(callbacks, when.clone());
-        self.subscribe_as((topic, qos, takes), (when, group), events, callback)
+        let topic = Topic { udpros, ..topic.clone() };
+        self.subscribe_as((&topic, qos, takes), (when, group), events, callback)
     }
 
     /// The same, however messages and events are attended to.

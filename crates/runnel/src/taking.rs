@@ -11,6 +11,7 @@ use runnel_core::message::Service;
 use runnel_core::time::Instant;
 use runnel_core::wire::{DecodeError, Wire};
 
+use crate::announced::Topic;
 use crate::borrowed::Borrowed;
 use crate::callback_group::CallbackGroup;
 use crate::caller::Caller;
@@ -78,7 +79,8 @@ impl Node {
         options: impl Into<SubscriptionOptions>,
         events: &[QosEventKind],
     ) -> Result<Subscription, Error> {
-        let (topic, SubscriptionOptions { qos, .. }) = (self.topic_of::<M>(topic)?, options.into());
+        let SubscriptionOptions { qos, udpros, .. } = options.into();
+        let topic = Topic { udpros, ..self.topic_of::<M>(topic)? };
         let turn = (When::Taken, &Arc::new(CallbackGroup::new()));
         let takes = Takes { by_reference: Some(TypeId::of::<M>()), info: true };
         let entity = (&topic, qos, takes);
@@ -219,7 +221,7 @@ impl ServiceServer {
 }
 
 /// A call that is under way. It ends when this is dropped.
-#[must_use = "a call ends when it is dropped"]
+#[must_use = "a call ends when it is dropped: bind it to a name, `let response = ...`, not `let _ = ...`"]
 pub struct PendingResponse<S> {
     caller: Arc<Caller>,
     pending: Arc<PendingCall>,

@@ -10,7 +10,7 @@ use crate::timers::{Follows, TimerEntry};
 
 /// A callback that is called at a fixed period, made by [`Node::create_timer`] or [`Node::create_wall_timer`]. It ends when it
 /// is dropped. However many calls were missed, one makes up for them.
-#[must_use = "a timer ends when it is dropped"]
+#[must_use = "a timer ends when it is dropped: bind it to a name, `let _timer = ...`, not `let _ = ...`"]
 pub struct Timer {
     node: Node,
     entry: Arc<TimerEntry>,

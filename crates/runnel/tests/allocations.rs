@@ -16,7 +16,10 @@ use runnel::core::Message;
 use runnel::core::time::Instant;
 use runnel::io::clock;
 use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray, UInt8MultiArrayView};
-use runnel::{Borrowed, Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, QoS, Subscription};
+use runnel::{
+    Borrowed, Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, QoS, Subscription,
+    SubscriptionOptions,
+};
 use runnel_testkit::counting_allocator::{CountingAllocator, allocations_of_process};
 use runnel_testkit::namespace::require_private_network;
 
@@ -214,17 +217,17 @@ fn owned<M: Message>(link: Link, message: &M) -> Outcome {
 
 /// The same, with datagrams.
 fn over_udp<M: Message>(message: &M) -> Outcome {
-    owned_with(Link::Network, message, QoS::keep_last(10).udpros())
+    owned_with(Link::Network, message, SubscriptionOptions::from(10).udpros())
 }
 
-fn owned_with<M: Message>(link: Link, message: &M, qos: QoS) -> Outcome {
+fn owned_with<M: Message>(link: Link, message: &M, options: impl Into<SubscriptionOptions>) -> Outcome {
     let expected = message.clone();
     longest_row(link, publishing(message), |node, received| {
         let callback = move |message: &M| {
             assert!(*message == expected);
             received.fetch_add(1, Ordering::SeqCst);
         };
-        node.create_subscription("topic", qos, callback).unwrap()
+        node.create_subscription("topic", options, callback).unwrap()
     })
 }
 

@@ -30,17 +30,20 @@ pub struct Measured {
     pub window: usize,
     /// What the publishers are asked for.
     pub qos: QoS,
+    /// Whether ROS 1 publishers are asked for datagrams.
+    pub udp: bool,
 }
 
 impl Measured {
     /// Every publisher is heard, and what was published earlier in ROS 2 is not.
     pub fn all(window: usize) -> Self {
-        Self { window, qos: QoS::keep_last(DEPTH).reliability_best_available() }
+        Self { window, qos: QoS::keep_last(DEPTH).reliability_best_available(), udp: false }
     }
 
     /// How its topics are subscribed to.
     pub fn options(self) -> SubscriptionOptions {
-        SubscriptionOptions::from(self.qos).exactly()
+        let options = SubscriptionOptions::from(self.qos).exactly();
+        if self.udp { options.udpros() } else { options }
     }
 }
 

@@ -114,7 +114,7 @@ impl Node {
 
 /// An action that a node provides. It ends when it is dropped: goals that have not ended by then are aborted, or rejected
 /// if they were not accepted, and those that wait to be heard are rejected.
-#[must_use = "an action server ends when it is dropped"]
+#[must_use = "an action server ends when it is dropped: bind it to a name, `let _server = ...`, not `let _ = ...`"]
 pub struct ActionServer<A: Action> {
     /// Cancel requests and goals, until it ends.
     inputs: Option<[Subscription; 2]>,

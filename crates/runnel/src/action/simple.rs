@@ -66,7 +66,7 @@ impl Node {
 
 /// An action that a node provides, one goal at a time. When it is dropped, the goal that is worked on is preempted, and
 /// the end of `execute` is waited for.
-#[must_use = "an action server ends when it is dropped"]
+#[must_use = "an action server ends when it is dropped: bind it to a name, `let _server = ...`, not `let _ = ...`"]
 pub struct SimpleActionServer<A: Action> {
     thread: Option<JoinHandle<()>>,
     desk: Arc<Desk<A>>,

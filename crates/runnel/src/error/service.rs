@@ -41,4 +41,14 @@ impl fmt::Display for ServiceError {
     }
 }
 
-impl std::error::Error for ServiceError {}
+impl std::error::Error for ServiceError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::NoAnswer(why) => Some(why),
+            Self::Malformed(error) => Some(error),
+            Self::TooLong(length) => Some(length),
+            Self::NoMemory(refused) => Some(refused),
+            Self::Failed(_) | Self::Unreadable(_) | Self::Busy => None,
+        }
+    }
+}

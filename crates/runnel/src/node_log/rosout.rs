@@ -62,6 +62,7 @@ impl Graphs {
                 ros1: Some(Ros1Type::of::<rosgraph_msgs::Log>()),
                 ros2: Some(Ros2Type::of::<rcl_interfaces::Log>()),
                 exactly: None,
+                udpros: false,
             },
         }
     }

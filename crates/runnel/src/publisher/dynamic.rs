@@ -1,12 +1,15 @@
 //! Publishers of types that are known only while the program runs.
 
+use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::schema::Schema;
 use runnel_core::wire::{Encoding, GrowingSink, try_write};
 
-use super::Handle;
+use super::PublisherBase;
 use crate::error::{Error, Unfit};
 use crate::forms::Forms;
 use crate::outgoing::Written;
@@ -19,18 +22,18 @@ use crate::outgoing::Written;
 /// `wstring` is in ROS 1 alone.
 #[derive(Clone)]
 pub struct DynamicPublisher {
-    pub(crate) handle: Handle,
+    pub(crate) base: PublisherBase,
     pub(crate) forms: Arc<Forms>,
 }
 
 impl DynamicPublisher {
-    pub(crate) fn new(handle: Handle, forms: Forms) -> Self {
+    pub(crate) fn new(base: PublisherBase, forms: Forms) -> Self {
         let forms = Arc::new(forms);
         let of_messages = Arc::clone(&forms);
-        handle.publication.set_to_ros1(move |bytes, out| {
+        base.publication.set_to_ros1(move |bytes, out| {
             of_messages.encode(&of_messages.decode(bytes.into(), Encoding::Xcdr1)?, Encoding::Ros1, out)
         });
-        Self { handle, forms }
+        Self { base, forms }
     }
 
     /// The type of its messages.
@@ -70,7 +73,27 @@ impl DynamicPublisher {
         })
     }
 
+    /// Sets how long publishing waits at most for a subscriber when all messages are to be kept; 100 ms at first. It
+    /// holds for this handle and for clones made of it later.
+    pub fn set_max_blocking_time(&mut self, time: Duration) {
+        self.base.max_blocking = time;
+    }
+
     fn send(&self, write: impl Fn(Encoding, &mut GrowingSink) -> Result<(), Unfit>) -> Result<(), Error> {
-        self.handle.publish(Written::by(write), self.handle.max_blocking)
+        self.base.publish(Written::by(write), self.base.max_blocking)
+    }
+}
+
+impl Deref for DynamicPublisher {
+    type Target = PublisherBase;
+
+    fn deref(&self) -> &PublisherBase {
+        &self.base
+    }
+}
+
+impl fmt::Debug for DynamicPublisher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicPublisher").field("topic", &self.topic()).finish_non_exhaustive()
     }
 }

@@ -8,7 +8,7 @@ use runnel::core::Message;
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Schema, TypeName};
 use runnel::msgs::std_msgs::UInt32;
-use runnel::{Context, Graphs, QoS, Subscription};
+use runnel::{Context, Graphs, QoS, Subscription, SubscriptionOptions};
 
 const MANY: QoS = QoS::keep_last(10_000);
 
@@ -27,12 +27,12 @@ struct RawListener {
 }
 
 impl RawListener {
-    fn new(context: &Context, name: &str, qos: QoS) -> Self {
+    fn new(context: &Context, name: &str, options: impl Into<SubscriptionOptions>) -> Self {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&heard);
         let schemas = Generation::ALL.map(|generation| (generation, schema(generation)));
         let node = context.create_node(name).unwrap();
-        let subscription = node.create_raw_subscription("count", None, qos, move |message| {
+        let subscription = node.create_raw_subscription("count", None, options, move |message| {
             let schema = schemas.iter().find(|(generation, _)| *generation == message.generation());
             let decoded = message.decode(&schema.unwrap().1).unwrap();
             into.lock().unwrap().push(number_in(&decoded));
@@ -70,16 +70,19 @@ fn dynamic_talker(context: &Context, generation: Generation, qos: QoS) -> (Talke
 
 #[test]
 fn a_late_raw_subscription_of_both_graphs_hears_each_message_once_and_in_order() {
-    for qos in [MANY, MANY.best_effort(), MANY.transient_local(), MANY.udpros()] {
+    for (qos, udpros) in
+        [(MANY, false), (MANY.best_effort(), false), (MANY.transient_local(), false), (MANY, true)]
+    {
         let (graph, domain) = (Graph::new(), domain());
         let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
         let talker = a.create_node("talker").unwrap();
         let publisher = talker.create_publisher::<UInt32>("count", qos).unwrap();
         let talks = Talker::new(publisher.clone());
         for round in 0..5 {
-            let listener = RawListener::new(&b, "raw", qos);
+            let options = SubscriptionOptions::from(qos);
+            let listener = RawListener::new(&b, "raw", if udpros { options.udpros() } else { options });
             spin_until(&b, "it hears", || listener.len() > 500);
-            listener.check(&format!("round {round} of {qos:?}"));
+            listener.check(&format!("round {round} of {qos:?}, datagrams: {udpros}"));
             // Messages may come by one graph before the other graph has met.
             let counts = || (publisher.subscription_count(), listener.subscription.publisher_count());
             spin_until(&b, "one publisher and one subscription", || counts() == (1, 1));

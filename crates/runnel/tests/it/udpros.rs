@@ -12,7 +12,7 @@ use runnel::msgs::std_msgs::{Empty, String as Text, UInt8MultiArray};
 use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
-use runnel::{Context, Node, Publisher, QoS, Subscription};
+use runnel::{Context, Node, Publisher, QoS, Subscription, SubscriptionOptions};
 
 type Heard = Arc<Mutex<Vec<usize>>>;
 
@@ -21,10 +21,10 @@ fn bytes(length: usize) -> UInt8MultiArray {
 }
 
 /// A subscription that keeps the lengths of what it hears, which must be whole.
-fn listen(node: &Node, topic: &str, qos: QoS) -> (Heard, Subscription) {
+fn listen(node: &Node, topic: &str, options: impl Into<SubscriptionOptions>) -> (Heard, Subscription) {
     let heard = Heard::default();
     let into = Arc::clone(&heard);
-    let subscription = node.create_subscription(topic, qos, move |message: &UInt8MultiArray| {
+    let subscription = node.create_subscription(topic, options, move |message: &UInt8MultiArray| {
         let length = message.data.len();
         assert!(*message == bytes(length));
         into.lock().unwrap().push(length);
@@ -32,8 +32,8 @@ fn listen(node: &Node, topic: &str, qos: QoS) -> (Heard, Subscription) {
     (heard, subscription.unwrap())
 }
 
-fn udpros() -> QoS {
-    QoS::keep_last(1000).udpros()
+fn udpros() -> SubscriptionOptions {
+    SubscriptionOptions::from(QoS::keep_last(1000)).udpros()
 }
 
 /// Where a node's slave API is.

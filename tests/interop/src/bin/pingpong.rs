@@ -9,7 +9,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use runnel::msgs::std_msgs::UInt8MultiArray;
-use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS};
+use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS, SubscriptionOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -17,23 +17,30 @@ fn main() -> Result<(), Box<dyn Error>> {
     let graphs = if way.starts_with("ros2") { Graphs::Ros2 } else { Graphs::Ros1 };
     let context = Context::with_options(ContextOptions::default().graphs(graphs))?;
     let qos = match way {
-        "udp" => QoS::keep_last(10).udpros(),
         "ros2-udp" => QoS::keep_last(10).best_effort(),
         _ => QoS::keep_last(10),
     };
+    let options = SubscriptionOptions::from(qos);
+    let options = if way == "udp" { options.udpros() } else { options };
     match arguments.as_slice() {
         [role, count, bytes, ..] if role == "ping" => {
-            ping(&context, &context.create_node("ping")?, qos, count.parse()?, bytes.parse()?)
+            ping(&context, &context.create_node("ping")?, (qos, options), count.parse()?, bytes.parse()?)
         }
-        [role, ..] if role == "pong" => pong(&context, &context.create_node("pong")?, qos),
+        [role, ..] if role == "pong" => pong(&context, &context.create_node("pong")?, (qos, options)),
         _ => Err("which end: ping COUNT BYTES or pong?".into()),
     }
 }
 
-fn ping(context: &Context, node: &Node, qos: QoS, count: u64, bytes: usize) -> Result<(), Box<dyn Error>> {
+fn ping(
+    context: &Context,
+    node: &Node,
+    (qos, options): (QoS, SubscriptionOptions),
+    count: u64,
+    bytes: usize,
+) -> Result<(), Box<dyn Error>> {
     let publisher = node.create_publisher("ping", qos)?;
     let (answering, ending, mut answers) = (publisher.clone(), context.clone(), 0);
-    let _answers = node.create_subscription("pong", qos, move |answer: &UInt8MultiArray| {
+    let _answers = node.create_subscription("pong", options, move |answer: &UInt8MultiArray| {
         answers += 1;
         // Only a publisher that keeps all messages can refuse one.
         if answers == count || answering.publish(answer).is_err() {
@@ -48,11 +55,15 @@ fn ping(context: &Context, node: &Node, qos: QoS, count: u64, bytes: usize) -> R
     Ok(())
 }
 
-fn pong(context: &Context, node: &Node, qos: QoS) -> Result<(), Box<dyn Error>> {
+fn pong(
+    context: &Context,
+    node: &Node,
+    (qos, options): (QoS, SubscriptionOptions),
+) -> Result<(), Box<dyn Error>> {
     let publisher = node.create_publisher("pong", qos)?;
     wait_for_other(context, &publisher)?;
     let (answering, ending) = (publisher.clone(), context.clone());
-    let _questions = node.create_subscription("ping", qos, move |message: &UInt8MultiArray| {
+    let _questions = node.create_subscription("ping", options, move |message: &UInt8MultiArray| {
         if answering.publish(message).is_err() {
             ending.shutdown();
         }

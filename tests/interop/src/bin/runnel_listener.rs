@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use interop::messages::{Numbered, Options, Program, describe, log_to_standard_error, run_with};
-use runnel::{Context, Error, QoS};
+use runnel::{Context, Error, SubscriptionOptions};
 
 struct Listener {
     context: Context,
@@ -42,10 +42,10 @@ impl Program for Listener {
                 for_ever();
             }
         };
-        let qos = QoS::keep_last(self.options.number("--queue", 1000.0) as usize);
-        let qos = if self.options.flag("--udp") { qos.udpros() } else { qos };
+        let options = SubscriptionOptions::from(self.options.number("--queue", 1000.0) as usize);
+        let options = if self.options.flag("--udp") { options.udpros() } else { options };
         let node = self.context.create_node("listener")?;
-        let _subscription = node.create_subscription(&self.options.topic, qos, on_message)?;
+        let _subscription = node.create_subscription(&self.options.topic, options, on_message)?;
         println!("ready");
         self.context.spin()?;
         if count != 0 && received.load(Ordering::SeqCst) == count {

@@ -106,9 +106,9 @@ pub fn run(args: Args, session: &Session) -> Result<(), CliError> {
     let ending = Ending::of(context);
     let schema = args.type_name.as_ref().map(|name| session.types()?.message_in(sight.generation(), name));
     let schema = schema.transpose()?;
-    let qos = args.listen.over(best_qos(&sight, &subject.topic, schema.is_some()));
+    let options = args.listen.options(best_qos(&sight, &subject.topic, schema.is_some()));
     let printer = Printer::new(args, subject.field, session)?;
-    let subscription = subscribe(&node, &subject.topic, schema.as_deref(), qos, printer, ending.clone())?;
+    let subscription = subscribe(&node, &subject.topic, schema.as_deref(), options, printer, ending.clone())?;
     ending.wait()?;
     tell_lost([&subscription]);
     if subscription.dropped() > 0 {
@@ -135,7 +135,7 @@ fn subscribe(
     node: &Node,
     topic: &str,
     schema: Option<&Schema>,
-    qos: QoS,
+    options: SubscriptionOptions,
     mut printer: Printer,
     ending: Ending,
 ) -> Result<Subscription, CliError> {
@@ -148,7 +148,7 @@ fn subscribe(
             ending.reached();
         }
     };
-    Ok(node.create_raw_subscription(topic, schema, SubscriptionOptions::from(qos).exactly(), take)?)
+    Ok(node.create_raw_subscription(topic, schema, options, take)?)
 }
 
 impl Printer {

@@ -1,6 +1,6 @@
 //! Arguments of the commands that subscribe to topics.
 
-use runnel::QoS;
+use runnel::{QoS, SubscriptionOptions};
 
 use super::qos::AskedQos;
 use crate::error::CliError;
@@ -34,14 +34,15 @@ impl ListenArgs {
         Sight::running(session, self.which, &self.listening)
     }
 
-    /// The QoS of the subscription, where the command chooses `otherwise` unless the user asks for something else.
-    pub fn over(&self, otherwise: QoS) -> QoS {
-        self.qos.over(if self.udp { otherwise.udpros() } else { otherwise })
+    /// How a topic is subscribed to, where the command chooses `otherwise` unless the user asks for something else.
+    pub fn options(&self, otherwise: QoS) -> SubscriptionOptions {
+        let options = SubscriptionOptions::from(self.qos.over(otherwise)).exactly();
+        if self.udp { options.udpros() } else { options }
     }
 
     /// What is measured over a window of so many messages.
     pub fn measured(&self, window: usize) -> Measured {
         let all = Measured::all(window);
-        Measured { qos: self.over(all.qos), ..all }
+        Measured { qos: self.qos.over(all.qos), udp: self.udp, ..all }
     }
 }

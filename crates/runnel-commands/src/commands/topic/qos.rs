@@ -88,7 +88,6 @@ impl AskedQos {
             Some(Profile::Parameters) => QoS::parameters(),
             Some(Profile::BestAvailable) => QoS::best_available(),
         };
-        qos.ros1_transport = otherwise.ros1_transport;
         qos.depth = self.qos_depth.unwrap_or(qos.depth);
         match self.qos_history {
             Some(AskedHistory::KeepAll) => qos.history = History::KeepAll,
@@ -201,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_changes_what_the_command_would_choose_and_nothing_else() {
-        let otherwise = QoS::keep_last(256).transient_local().udpros();
+        let otherwise = QoS::keep_last(256).transient_local();
         assert_eq!(AskedQos::default().over(otherwise), otherwise);
         let asked = AskedQos {
             qos_profile: Some(Profile::SensorData),
@@ -209,7 +208,7 @@ mod tests {
             qos_durability: Some(AskedDurability::TransientLocal),
             ..AskedQos::default()
         };
-        assert_eq!(asked.over(otherwise), QoS::keep_last(7).best_effort().transient_local().udpros());
+        assert_eq!(asked.over(otherwise), QoS::keep_last(7).best_effort().transient_local());
         let asked = AskedQos {
             qos_history: Some(AskedHistory::KeepAll),
             qos_reliability: Some(AskedReliability::BestEffort),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use runnel_core::qos::{History, Liveliness, Policy, QoS, Ros1Transport};
+use runnel_core::qos::{History, Liveliness, Policy, QoS};
 use runnel_core::time::Instant;
 use runnel_io::clock;
 use runnel_rtps::wire::EntityId;
@@ -197,8 +197,6 @@ impl Watched for Offer {
 impl Publication {
     /// What a publisher with this QoS offers, which is told of by these events.
     pub(crate) fn offer(self: &Arc<Self>, qos: QoS, events: &Arc<QosEvents>) -> Arc<Offer> {
-        // How a subscription is to be reached is no matter of its publisher's.
-        let qos = QoS { ros1_transport: Ros1Transport::default(), ..qos };
         let mut state = lock(&self.state);
         let offer = state.offers.iter().find(|offer| offer.qos == qos).cloned().unwrap_or_else(|| {
             let offer = Arc::new(Offer::new(qos, Arc::downgrade(self)));
