@@ -56,8 +56,8 @@ const TEXT: &str = "\
 The program on the left of the arrow publishes. Every message must arrive byte for byte, reliable ones all and in order.
 
 - *Every pair of QoS*: each combination of reliability, durability, deadline (three), liveliness and its lease (three) at the
-  writer and at the reader. A pair must match exactly if two programs of the other implementation match with it. Each end
-  counts the pairs that it refused.
+  writer and at the reader. A pair must match exactly when it matches between two programs of the other
+  implementation. Each end counts the pairs that it refused.
 - *Policies reported as incompatible*: for each set of policies that a writer offers too little of, both ends must name the
   same policy as two rclpy programs do.
 - *to 1 kB*: dust_dds sometimes corrupts messages in several datagrams, from any sender.
