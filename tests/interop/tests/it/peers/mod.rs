@@ -16,14 +16,16 @@ const WRITE: &str = "RUNNEL_WRITE_PEERS";
 const HEAD: &str = "\
 # Works with ROS 1: what was tested
 
-For users with ROS 1 programs: which features work between Runnel and rospy, roscpp, rosmaster, the ROS 1 commands and an independent implementation.
+For users with ROS 1 programs: which features work between Runnel and rospy, roscpp, rosmaster, the ROS 1 commands and an
+independent implementation.
 
 | Program | Version |
 |---|---|
 | rospy, roscpp, rosmaster, the commands | ros_comm 1.15 as in Debian 12 |
 | `@foxglove/ros1` | an independent implementation in JavaScript |
 
-`./test --full` tests every cell, and `./test --peers` writes this page. `./test` tests one cell of each row. A cell passes only if it does so with the original master and with `runnel master`.
+`./test --full` tests every cell, and `./test --peers` writes this page. `./test` tests one cell of each row. A cell passes
+only if it does so with the original master and with `runnel master`.
 ";
 
 #[test]

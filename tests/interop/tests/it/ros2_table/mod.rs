@@ -21,7 +21,8 @@ const WRITE: &str = "RUNNEL_WRITE_PEERS";
 const HEAD: &str = "\
 # Works with ROS 2 and other DDS: what was tested
 
-For users with ROS 2 or DDS programs: which features work between Runnel and rclpy, Cyclone DDS, Fast DDS, dust_dds and RustDDS.
+For users with ROS 2 or DDS programs: which features work between Runnel and rclpy, Cyclone DDS, Fast DDS, dust_dds and
+RustDDS.
 
 | Column | Program |
 |---|---|
@@ -31,7 +32,8 @@ For users with ROS 2 or DDS programs: which features work between Runnel and rcl
 | Fast DDS | Fast DDS 2.9, by its C++ library |
 | dust_dds, RustDDS | versions 0.16 and 0.15 |
 
-`./test --full` tests every cell, and `./test --peers` writes this page. `./test` tests one cell of each row. Wireshark must accept every packet that Runnel sends meanwhile as RTPS.
+`./test --full` tests every cell, and `./test --peers` writes this page. `./test` tests one cell of each row. Wireshark must
+accept every packet that Runnel sends meanwhile as RTPS.
 ";
 
 #[test]
