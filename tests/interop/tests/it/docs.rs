@@ -272,9 +272,22 @@ fn the_page_of_the_line_tracer_does_what_it_says() {
 }
 
 #[test]
+fn programs_of_the_porting_page_work() {
+    Reader::new("docs/coming-from.md").read();
+}
+
+#[test]
 fn no_document_has_blocks_that_are_not_run() {
-    let run =
-        ["README.md", "commands.md", "concepts.md", "nodes.md", "udpros.md", "tutorial.md", "line-tracer.md"];
+    let run = [
+        "README.md",
+        "coming-from.md",
+        "commands.md",
+        "concepts.md",
+        "nodes.md",
+        "udpros.md",
+        "tutorial.md",
+        "line-tracer.md",
+    ];
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let in_folder = |folder: PathBuf| {
         fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path())

@@ -47,7 +47,7 @@ pub fn sheet() -> Sheet<Ros1Graph> {
     };
     Sheet {
         title: "The original commands about Runnel's nodes",
-        text: "What Runnel's own programs say of the same graph under the names of the originals is compared to the byte elsewhere:\n[ros1-commands.md](ros1-commands.md).",
+        text: "The original command shows a Runnel node correctly. Runnel's own commands under these names are compared with the originals\nto the byte: [ros1-commands.md](ros1-commands.md).",
         columns: vec!["works".to_owned()],
         rows: QUESTIONS.iter().map(row).collect(),
     }

@@ -19,15 +19,15 @@ const FEATURES: [Feature; 19] = [
     ("an image with a header", everybody, |graph, way| is_heard(graph, way, "sensor_msgs/Image", "640")),
     ("`geometry_msgs/Twist`", everybody, |graph, way| is_heard(graph, way, "geometry_msgs/Twist", "0")),
     ("the last message of a latched topic", everybody, latched),
-    ("a publisher that is killed and comes again", everybody, comes_again),
-    ("TCP_NODELAY asked for", |(_, to)| to != Origin::Foxglove, nodelay),
+    ("a publisher that is killed and restarted", everybody, comes_again),
+    ("TCP_NODELAY requested", |(_, to)| to != Origin::Foxglove, nodelay),
     ("datagrams (UDPROS)", |(from, to)| both(from, to, &[Origin::Roscpp]), datagrams),
     (
-        "datagrams wished for, TCPROS had",
+        "datagrams requested, TCPROS used",
         |(from, to)| to == Origin::Runnel && from != Origin::Roscpp,
         no_datagrams,
     ),
-    ("services: once, kept open, failing", originals, calls),
+    ("services: one call, persistent, failing", originals, calls),
     ("actions: full client", originals, |graph, way| goals(graph, way, "action_client", "action_server")),
     ("actions: simple client", originals, |graph, way| {
         goals(graph, way, "simple_action_client", "action_server")
@@ -36,10 +36,10 @@ const FEATURES: [Feature; 19] = [
         goals(graph, way, "simple_action_client", "simple_action_server");
     }),
     ("`/rosout`", |(from, to)| both(from, to, &[Origin::Rospy]) || from == Origin::Roscpp, lines),
-    ("levels of loggers set", |(from, to)| both(from, to, &[Origin::Rospy]), levels),
+    ("logger levels set remotely", |(from, to)| both(from, to, &[Origin::Rospy]), levels),
     ("`/clock` followed", |(from, to)| both(from, to, &[Origin::Rospy]) || to == Origin::Roscpp, clock),
-    ("`/statistics` told", |(_, to)| to == Origin::Roscpp, statistics),
-    ("a newer node takes over the name", |(_, to)| both(to, to, &[Origin::Rospy]), takes_over),
+    ("`/statistics` published", |(_, to)| to == Origin::Roscpp, statistics),
+    ("a newer node of the same name takes over", |(_, to)| both(to, to, &[Origin::Rospy]), takes_over),
 ];
 
 fn everybody(_: Way) -> bool {
@@ -74,7 +74,7 @@ pub fn sheet() -> Sheet<Ros1Graph> {
     };
     Sheet {
         title: "On the wire",
-        text: "The left one of a column publishes, calls, sends goals, sets or comes later. A dash: one of them has no such thing (a\nroscpp node that is told to end takes its name back from a newer one, also from another roscpp node).",
+        text: "The program on the left of the arrow publishes, calls, sends goals, sets levels or starts later.\n\nA dash means that one of the two lacks the feature. In the last row it means that roscpp takes its name back from a newer\nnode, also from another roscpp node.",
         columns: ways.iter().map(|way| column(*way)).collect(),
         rows: FEATURES.iter().map(row).collect(),
     }

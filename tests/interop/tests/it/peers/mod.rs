@@ -14,11 +14,18 @@ const AT_A_TIME: usize = 3;
 const WRITE: &str = "RUNNEL_WRITE_PEERS";
 
 const HEAD: &str = "\
-# Runnel and the original programs of ROS 1
+# Works with ROS 1: what was tested
 
-What `./test --full` tries anew and `./test --peers` writes here; `./test` tries one cell of each row. The originals are those of ros_comm 1.15 as Debian 12
-has them (rospy, roscpp, rosmaster, the commands) and `@foxglove/ros1`, an independent implementation in JavaScript. Every
-cell passes only if it does so at the original master and at `runnel master`.
+For users with ROS 1 programs: which features work between Runnel and rospy, roscpp, rosmaster, the ROS 1 commands and an
+independent implementation.
+
+| Program | Version |
+|---|---|
+| rospy, roscpp, rosmaster, the commands | ros_comm 1.15 as in Debian 12 |
+| `@foxglove/ros1` | an independent implementation in JavaScript |
+
+`./test --full` tests every cell, and `./test --peers` writes this page. `./test` tests one cell of each row. A cell passes
+only if it does so with the original master and with `runnel master`.
 ";
 
 #[test]

@@ -27,7 +27,7 @@ const FEATURES: [Feature; 7] = [
     ("arrays of 0 B to 1 MB, best effort", |_| Some(some_sizes)),
     ("the last messages of a transient-local topic", |_| Some(late)),
     ("every pair of QoS", |way| qos::has_all(other(way)).then_some(qos::attempt as fn(Way) -> String)),
-    ("the policy that both are told of when they do not meet", |way| {
+    ("policies reported as incompatible", |way| {
         refused::has_all(other(way)).then_some(refused::attempt as fn(Way) -> String)
     }),
     ("every standard type", |way| types::has_all(other(way)).then_some(types::attempt as fn(Way) -> String)),
@@ -53,14 +53,15 @@ pub fn sheet() -> Sheet<()> {
 }
 
 const TEXT: &str = "\
-The left one of a column publishes. Every message must arrive byte for byte, and reliable ones all and in order. Of pairs of QoS
-there is one for each writer's and each reader's choice of reliability, durability, deadline (three), liveliness and its lease
-(three): who meets whom is what the other decides between two programs of its own, and each end counts whom it has refused.
-Which policy stands in the way, both ends must name as two of rclpy do, for each set of policies of which too little is offered.
+The program on the left of the arrow publishes. Every message must arrive byte for byte, reliable ones all and in order.
 
-[^dust]: Of messages in several datagrams dust_dds makes others now and then, from whomever they are.
-
-[^rust]: RustDDS may hear no more of a writer once it has lost a part of a best-effort message of 1 MB.";
+- *Every pair of QoS*: each combination of reliability, durability, deadline (three), liveliness and its lease (three) at the
+  writer and at the reader. A pair must match exactly when it matches between two programs of the other
+  implementation. Each end counts the pairs that it refused.
+- *Policies reported as incompatible*: for each set of policies that a writer offers too little of, both ends must name the
+  same policy as two rclpy programs do.
+- *to 1 kB*: dust_dds sometimes corrupts messages in several datagrams, from any sender.
+- *to 100 kB*: RustDDS may stop receiving from a writer once it has lost a part of a best-effort message of 1 MB.";
 
 fn talk((from, to): Way) -> String {
     understands(from, to, if other((from, to)) == Origin::DustDds { "1000" } else { "100000" });
@@ -70,7 +71,7 @@ fn talk((from, to): Way) -> String {
 fn all_sizes((from, to): Way) -> String {
     if other((from, to)) == Origin::DustDds {
         sizes_arrive(from, to, &SHORT);
-        return "to 1 kB [^dust]".to_owned();
+        return "to 1 kB".to_owned();
     }
     sizes_arrive(from, to, &sizes());
     PASS.to_owned()
@@ -79,11 +80,11 @@ fn all_sizes((from, to): Way) -> String {
 fn some_sizes((from, to): Way) -> String {
     if other((from, to)) == Origin::DustDds {
         sizes_arrive_now_and_then(from, to, &SHORT);
-        return "to 1 kB [^dust]".to_owned();
+        return "to 1 kB".to_owned();
     }
     if to == Origin::RustDds {
         sizes_arrive_now_and_then(from, to, &UNREPEATED[..6]);
-        return "to 100 kB [^rust]".to_owned();
+        return "to 100 kB".to_owned();
     }
     sizes_arrive_now_and_then(from, to, &UNREPEATED);
     PASS.to_owned()

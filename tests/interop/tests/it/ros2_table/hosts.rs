@@ -23,16 +23,16 @@ const CASES: [Case; 13] = [
     ("two hosts", |_| true, two_hosts),
     ("Runnel's host gets its address late", is_common, late_address),
     ("Runnel's host has two interfaces", is_common, two_interfaces),
-    ("the other's host has two interfaces", |origin| origin == KILTED, two_interfaces_there),
-    ("Runnel is given the other's address, no multicast", is_ros, named_by_runnel),
-    ("the other is given Runnel's address, no multicast", is_ros, named_by_other),
-    ("Runnel in range `LOCALHOST` is given the other's address", is_ros, named_by_runnel_on_localhost),
-    ("the other in range `LOCALHOST` is given Runnel's address", is_ros, named_by_other_on_localhost),
+    ("the peer's host has two interfaces", |origin| origin == KILTED, two_interfaces_there),
+    ("Runnel has the peer's address, no multicast", is_ros, named_by_runnel),
+    ("the peer has Runnel's address, no multicast", is_ros, named_by_other),
+    ("Runnel in range `LOCALHOST` has the peer's address", is_ros, named_by_runnel_on_localhost),
+    ("the peer in range `LOCALHOST` has Runnel's address", is_ros, named_by_other_on_localhost),
     ("Runnel in range `LOCALHOST`, on the same host", is_common, localhost_near),
-    ("Runnel in range `LOCALHOST`, on another host: apart", is_common, localhost_far),
+    ("Runnel in range `LOCALHOST`, on another host: not discovered", is_common, localhost_far),
     ("both in range `LOCALHOST`, loopback without multicast", is_ros, both_localhost),
-    ("Runnel in range `OFF`: apart", is_common, off),
-    ("Runnel in another domain: apart", is_common, other_domain),
+    ("Runnel in range `OFF`: not discovered", is_common, off),
+    ("Runnel in another domain: not discovered", is_common, other_domain),
 ];
 
 const KILTED: Origin = Origin::Ros2(Distro::Kilted);
@@ -69,8 +69,11 @@ pub fn sheet() -> Sheet<()> {
 }
 
 const TEXT: &str = "\
-Hosts are network namespaces with cables (veth) between, and nobody is told anything by variables or files: the domain is 0, and
-peers are found by multicast, where nothing else is said. Cyclone DDS uses one interface if it is not told otherwise.";
+Hosts are network namespaces joined by virtual cables (veth). Unless a row says otherwise, no variable and no file is set: the
+domain is 0, and discovery is by multicast. Cyclone DDS uses only one interface by default.
+
+In rows that end with *not discovered*, a cell passes if the two ends do not discover each other. *The peer* is the program of
+the other implementation.";
 
 /// A node to be on a host, with variables of its own.
 #[derive(Clone, Copy)]

@@ -19,12 +19,21 @@ const AT_A_TIME: usize = 3;
 const WRITE: &str = "RUNNEL_WRITE_PEERS";
 
 const HEAD: &str = "\
-# Runnel, the originals of ROS 2, and other DDS
+# Works with ROS 2 and other DDS: what was tested
 
-What `./test --full` tries anew and `./test --peers` writes here; `./test` tries one cell of each row. Kilted and Jazzy are rclpy of these releases on Fast DDS
-3 and 2.14, Cyclone is Cyclone DDS 0.10 by its C library, Cyclone 11 is version 11 by its Python library, Fast DDS is version
-2.9 by its C++ library, dust_dds is version 0.16, RustDDS version 0.15. Everything that Runnel sends meanwhile is sound RTPS
-to Wireshark.
+For users with ROS 2 or DDS programs: which features work between Runnel and rclpy, Cyclone DDS, Fast DDS, dust_dds and
+RustDDS.
+
+| Column | Program |
+|---|---|
+| Kilted, Jazzy | rclpy of these releases, on Fast DDS 3 and 2.14 |
+| Cyclone | Cyclone DDS 0.10, by its C library |
+| Cyclone 11 | Cyclone DDS 11, by its Python library |
+| Fast DDS | Fast DDS 2.9, by its C++ library |
+| dust_dds, RustDDS | versions 0.16 and 0.15 |
+
+`./test --full` tests every cell, and `./test --peers` writes this page. `./test` tests one cell of each row. Wireshark must
+accept every packet that Runnel sends meanwhile as RTPS.
 ";
 
 #[test]

@@ -125,7 +125,7 @@ fn decides_as_original(original: Origin, runnel: Runnel) -> String {
     };
     let differ: Vec<_> = ours.symmetric_difference(&truth).collect();
     assert!(differ.is_empty(), "{} of {} meet otherwise than there: {differ:?}", differ.len(), truth.len());
-    format!("{} of {} meet", truth.len(), PROFILES * PROFILES)
+    format!("{} of {} match", truth.len(), PROFILES * PROFILES)
 }
 
 /// Whether writers and readers agree how many have met, each of these has been heard, and the rest are refused.
