@@ -76,7 +76,9 @@ fn default_and_filled_go_round<M: Message>() -> &'static str
 where
     for<'a> M::View<'a>: Debug,
 {
-    for encoding in Encoding::ALL {
+    // ROS 1 has no wide strings.
+    let has_ros1_form = M::TYPE != "example_interfaces/WString";
+    for encoding in Encoding::ALL.into_iter().filter(|encoding| has_ros1_form || !encoding.is_ros1()) {
         let generation = if encoding.is_ros1() { Generation::Ros1 } else { Generation::Ros2 };
         let schema = schema::<M>(generation);
         let full = payload(&distinct_message(&schema), encoding);
