@@ -16,7 +16,7 @@ fn schema<M: Message>(generation: Generation) -> Arc<Schema> {
 }
 
 fn payload(message: &DynamicMessage, encoding: Encoding) -> Vec<u8> {
-    message.to_payload(encoding).unwrap()
+    message.to_payload(encoding).unwrap_or_else(|error| panic!("{encoding:?}: {error}: {message:?}"))
 }
 
 /// The message of a payload, which is what that of the schema is.
