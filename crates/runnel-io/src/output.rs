@@ -20,7 +20,7 @@ const WAITING: usize = 64;
 #[derive(Debug)]
 pub struct Output<D = io::Stderr> {
     target: D,
-    way: Option<WriteMode>,
+    mode: Option<WriteMode>,
     /// The rest of a partly written line.
     rest: Vec<u8>,
     dropped: u64,
@@ -55,7 +55,7 @@ impl Output {
 impl<D: AsFd> Output<D> {
     /// Another descriptor.
     pub fn to(target: D) -> Self {
-        Self { target, way: None, rest: Vec::new(), dropped: 0 }
+        Self { target, mode: None, rest: Vec::new(), dropped: 0 }
     }
 
     /// Writes a line and its line end; false if it was dropped, because an earlier one is not written yet.
@@ -106,8 +106,8 @@ impl<D: AsFd> Output<D> {
         let mut taken = 0;
         while taken < bytes.len() {
             self.update_mode()?;
-            let way = self.way.as_ref()?;
-            match way.write(self.target.as_fd(), &bytes[taken..]) {
+            let mode = self.mode.as_ref()?;
+            match mode.write(self.target.as_fd(), &bytes[taken..]) {
                 Ok(count) if count > 0 => taken += count,
                 Ok(_) => break,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -122,8 +122,8 @@ impl<D: AsFd> Output<D> {
     fn update_mode(&mut self) -> Option<()> {
         let stat = fstat(self.target.as_fd()).ok()?;
         let file = (stat.st_dev, stat.st_ino);
-        if self.way.as_ref().is_none_or(|way| way.file != file) {
-            self.way = Some(WriteMode { file, kind: kind(self.target.as_fd(), &stat) });
+        if self.mode.as_ref().is_none_or(|mode| mode.file != file) {
+            self.mode = Some(WriteMode { file, kind: kind(self.target.as_fd(), &stat) });
         }
         Some(())
     }
@@ -222,7 +222,7 @@ mod tests {
         let lines = in_background(writer.as_fd()).expect("a thread");
         let file = fstat(&writer).map(|stat| (stat.st_dev, stat.st_ino)).expect("known");
         let mut output = Output::to(writer);
-        output.way = Some(WriteMode { file, kind: Kind::Shared(lines) });
+        output.mode = Some(WriteMode { file, kind: Kind::Shared(lines) });
         let line = "x".repeat(5000);
         let written = (0..100_000).take_while(|_| output.line(&line)).count();
         assert!(written >= WAITING && output.dropped() == 1, "{written}");
@@ -237,7 +237,7 @@ mod tests {
         let (reader, writer) = UnixStream::pair().expect("sockets");
         drop(reader);
         let mut output = Output::to(writer);
-        assert!(!output.line("to nobody"));
+        assert!(!output.line("without a reader"));
         assert!(output.rest.is_empty());
     }
 

@@ -18,7 +18,7 @@ const ALIGNMENT: usize = 64;
 /// Segments of this process that were dropped.
 static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// Number of segments of this process that were dropped. A holder of [`Weak`](std::sync::Weak) references must check
+/// Number of segments of this process that were dropped. A holder of [`Weak`](std::sync::Weak) references need check
 /// them only after a change: a counted drop is already visible in all of them.
 pub fn ended() -> u64 {
     ENDED.load(Ordering::Acquire)

@@ -226,7 +226,7 @@ impl Packets {
     /// # Errors
     /// None in practice.
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<Received> {
-        self.look(buffer, RecvFlags::empty())
+        self.receive(buffer, RecvFlags::empty())
     }
 
     /// Receives the next packet without removing it. The descriptors are copies, so that closing them never blocks.
@@ -236,7 +236,7 @@ impl Packets {
     /// # Errors
     /// None in practice.
     pub fn peek(&self, buffer: &mut [u8]) -> io::Result<Received> {
-        self.look(buffer, RecvFlags::PEEK)
+        self.receive(buffer, RecvFlags::PEEK)
     }
 
     /// Removes the packet that [`Packets::peek`] returned, and closes its descriptors, though not their copies.
@@ -254,7 +254,7 @@ impl Packets {
         drop(copies);
     }
 
-    fn look(&self, buffer: &mut [u8], how: RecvFlags) -> io::Result<Received> {
+    fn receive(&self, buffer: &mut [u8], how: RecvFlags) -> io::Result<Received> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let slices = &mut [IoSliceMut::new(buffer)];

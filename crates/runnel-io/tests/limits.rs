@@ -18,7 +18,7 @@ const MIB: usize = 1 << 20;
 
 /// Exclusive run of one test. Another thread closes the connections of the previous test, so it starts once none of
 /// its descriptors is open.
-fn alone() -> MutexGuard<'static, ()> {
+fn exclusive() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     static OPEN_AT_FIRST: OnceLock<usize> = OnceLock::new();
     let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,7 +90,7 @@ fn is_out_of_descriptors(error: &io::Error) -> bool {
 
 #[test]
 fn descriptors_beyond_limit_are_dropped() {
-    let _alone = alone();
+    let _exclusive = exclusive();
     let (near, far) = pair();
     let _changed = Changed::to(Resource::Nofile, descriptors() + 20);
     for few in 0..=MAX_FDS {
@@ -110,7 +110,7 @@ fn descriptors_beyond_limit_are_dropped() {
 
 #[test]
 fn exhausted_descriptors_are_reported() {
-    let _alone = alone();
+    let _exclusive = exclusive();
     let (listener, name) = listener();
     let waiting = Packets::connect(UnixAddress::Abstract(&name)).unwrap();
     let changed = Changed::to(Resource::Nofile, descriptors() + 20);
@@ -135,7 +135,7 @@ fn exhausted_descriptors_are_reported() {
 
 #[test]
 fn full_backlog_does_not_block_clients() {
-    let _alone = alone();
+    let _exclusive = exclusive();
     let limit = getrlimit(Resource::Nofile);
     let _changed = Changed::to(Resource::Nofile, limit.maximum.unwrap_or(8192).min(8192) as usize);
     let (_listener, name) = listener();
@@ -153,7 +153,7 @@ fn full_backlog_does_not_block_clients() {
 
 #[test]
 fn memory_beyond_file_limit_is_an_error() {
-    let _alone = alone();
+    let _exclusive = exclusive();
     let changed = Changed::to(Resource::Fsize, 64 * MIB);
     let too_much = SharedWords::new("beyond", 64 * MIB + 1).unwrap_err();
     let enough = SharedWords::new("within", 2 * MIB).map(|shared| shared.len());
@@ -164,7 +164,7 @@ fn memory_beyond_file_limit_is_an_error() {
 
 #[test]
 fn unavailable_memory_is_not_allocated() {
-    let _alone = alone();
+    let _exclusive = exclusive();
     // If the memory were allocated, this would end it early.
     let changed = Changed::to(Resource::Fsize, 64 * MIB);
     let mut outcomes = vec![Segment::new(1 << 30, 1 << 20).map(drop)];
@@ -177,7 +177,7 @@ fn unavailable_memory_is_not_allocated() {
 
 #[test]
 fn unmappable_memory_is_an_error() {
-    let _alone = alone();
+    let _exclusive = exclusive();
     let shared = SharedWords::new("large", 64 * MIB).unwrap();
     let fd = shared.fd().try_clone_to_owned().unwrap();
     let before = descriptors();

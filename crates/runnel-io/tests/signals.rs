@@ -21,13 +21,13 @@ const SIGNALS: u32 = 30_000;
 const LASTING: Duration = Duration::from_secs(5);
 
 #[test]
-fn no_signal_is_lost_at_start_or_end_of_catching() {
+fn catching_loses_no_signal_at_start_or_end() {
     if env::var_os(CATCHES).is_some() {
         return catch_repeatedly();
     }
     for _ in 0..50 {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "no_signal_is_lost_at_start_or_end_of_catching", "--nocapture"]);
+        command.args(["--exact", "catching_loses_no_signal_at_start_or_end", "--nocapture"]);
         command.env(CATCHES, "");
         let mut catching = Peer::spawn("catching", command).unwrap();
         catching.wait_for_line(|line| line.contains("begun"), within(30)).unwrap();

@@ -31,7 +31,7 @@ pub struct NotAnAnswer(String);
 
 impl fmt::Display for NotAnAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not an answer: {}", self.0)
+        write!(f, "the answer is not [status, message, value]: {}", self.0)
     }
 }
 
@@ -93,7 +93,7 @@ mod tests {
             [Value::from(7), vec![1.into(), "".into()].into(), vec!["1".into(), "".into(), 7.into()].into()]
         {
             let error = Answer::parse(&odd).expect_err("refused").to_string();
-            assert!(error.starts_with("not an answer: "), "{error}");
+            assert!(error.starts_with("the answer is not [status, message, value]: "), "{error}");
         }
     }
 }

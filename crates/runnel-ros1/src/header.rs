@@ -54,10 +54,10 @@ impl fmt::Display for HeaderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong { bytes } => {
-                write!(f, "connection header: {bytes} bytes are more than the {MAX_HEADER} accepted")
+                write!(f, "connection header: {bytes} bytes exceed the limit of {MAX_HEADER}")
             }
             Self::FieldBeyondHeader { claimed, left } => {
-                write!(f, "connection header: a field claims {claimed} bytes where {left} are left")
+                write!(f, "connection header: a field announces {claimed} bytes, but only {left} are left")
             }
             Self::FieldWithoutEquals(text) => write!(f, "connection header: field {text:?} has no '='"),
             Self::TooManyFields => write!(f, "connection header: more than {MAX_FIELDS} fields"),

@@ -59,8 +59,9 @@ fn wrong_definition_fails_build_with_position() {
     let nowhere =
         "Plain.msg:1:1: expected a type, but Foo is not built in and no nowhere_msgs/Foo.msg is known";
     assert!(text.contains(nowhere), "{text}");
-    let told = text.lines().filter(|line| line.starts_with("error: ") && line.contains("Inner.msg")).count();
-    assert_eq!(told, 1, "{text}");
+    let errors =
+        text.lines().filter(|line| line.starts_with("error: ") && line.contains("Inner.msg")).count();
+    assert_eq!(errors, 1, "{text}");
 }
 
 #[test]
@@ -69,6 +70,6 @@ fn conflicting_definitions_fail_build() {
     fs::write(folder.join("interfaces/ros2/my_msgs/msg/Both.msg"), "int16 speed\ntime stamp\n").unwrap();
     let output = cargo(&folder, &["build"]);
     let text = String::from_utf8_lossy(&output.stderr);
-    let told = "my_msgs/Both: stamp has another position among the fields in ROS 2 than in ROS 1";
-    assert!(!output.status.success() && text.contains(told), "{text}");
+    let error = "my_msgs/Both: stamp has another position among the fields in ROS 2 than in ROS 1";
+    assert!(!output.status.success() && text.contains(error), "{text}");
 }

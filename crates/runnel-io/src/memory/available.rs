@@ -7,13 +7,13 @@ use std::path::Path;
 use rustix::io::Errno;
 
 /// One part in this many of all memory is left for other programs, which the kernel would otherwise kill.
-const BESIDES: u64 = 16;
+const RESERVE_DIVISOR: u64 = 16;
 
 /// Refuses to allocate more memory than is available. The kernel grants more pages of a memfd than it has, and kills
 /// some process (SIGKILL) when they run out.
 ///
 /// # Errors
-/// When fewer than `bytes` would remain above a sixteenth, either of the machine's memory or of the limit of a
+/// When less than `bytes` and a reserve of a sixteenth is available, of the machine's memory or of the limit of a
 /// control group of this process (a container, a systemd unit).
 pub fn check_available(bytes: usize) -> io::Result<()> {
     let available = read_to_string("/proc/meminfo").ok().as_deref().and_then(available);
@@ -28,7 +28,7 @@ pub(super) fn available(meminfo: &str) -> Option<u64> {
         let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
     };
-    Some(bytes("MemAvailable:")?.saturating_sub(bytes("MemTotal:")? / BESIDES))
+    Some(bytes("MemAvailable:")?.saturating_sub(bytes("MemTotal:")? / RESERVE_DIVISOR))
 }
 
 /// Mount point of control groups.
@@ -81,5 +81,5 @@ fn left_to_group(group: &Path, names: &Names) -> Option<u64> {
     };
     let limit = number(names.limit)?;
     let taken = number(names.taken)?.saturating_sub(dropped().unwrap_or_default());
-    Some((limit - limit / BESIDES).saturating_sub(taken))
+    Some((limit - limit / RESERVE_DIVISOR).saturating_sub(taken))
 }

@@ -139,7 +139,7 @@ fn use_slots(segment: &Arc<Segment>, seed: u64, peers: &[mpsc::Sender<(u8, Slot)
         if round % 7 == 0 {
             continue;
         }
-        assert!(slot.iter().all(|found| *found == byte), "nobody else writes it");
+        assert!(slot.iter().all(|found| *found == byte), "no other thread writes it");
         let slot = slot.freeze(64);
         for _ in 0..2 {
             let _ = peers[dice.below(peers.len())].send((byte, slot.clone()));

@@ -44,8 +44,8 @@ fn pair() -> (Packets, Packets) {
 }
 
 /// The next packet: its bytes, the number of descriptors, and whether it is truncated.
-fn packet(packets: &Packets, room: usize) -> (Vec<u8>, usize, bool) {
-    let mut buffer = vec![0; room];
+fn packet(packets: &Packets, capacity: usize) -> (Vec<u8>, usize, bool) {
+    let mut buffer = vec![0; capacity];
     match packets.recv(&mut buffer).unwrap() {
         Received::Packet { len, fds, truncated } => (buffer[..len].to_vec(), fds.len(), truncated),
         other => panic!("{other:?}"),
@@ -244,9 +244,9 @@ fn peeked_packet_stays_until_discarded() {
 #[test]
 fn too_long_name_is_refused_with_limit() {
     let folder = Folder::new();
-    let room = LONGEST - folder.0.as_os_str().len() - 1;
-    assert!(PacketListener::bind(UnixAddress::Path(&folder.file(&"n".repeat(room)))).is_ok());
-    let long = folder.file(&"n".repeat(room + 1));
+    let capacity = LONGEST - folder.0.as_os_str().len() - 1;
+    assert!(PacketListener::bind(UnixAddress::Path(&folder.file(&"n".repeat(capacity)))).is_ok());
+    let long = folder.file(&"n".repeat(capacity + 1));
     for error in [
         PacketListener::bind(UnixAddress::Path(&long)).unwrap_err(),
         Packets::connect(UnixAddress::Path(&long)).unwrap_err(),

@@ -29,7 +29,7 @@ pub(super) enum HeadState {
 impl HeadScan {
     /// Searches for the end of the head in `bytes`, which must begin with the bytes of the earlier calls. Each byte
     /// is searched about once, whatever the pieces.
-    pub fn look(&mut self, bytes: &[u8]) -> HeadState {
+    pub fn find_end(&mut self, bytes: &[u8]) -> HeadState {
         match end_of_head(bytes, self.scanned) {
             Some(end) if end <= MAX_HEAD => HeadState::Whole(end),
             None if bytes.len() <= MAX_HEAD => {
@@ -59,10 +59,10 @@ pub(super) fn values<'a>(headers: &'a [Header<'a>], name: &'a str) -> impl Itera
 }
 
 /// Whether a field is a list that contains this token, case-insensitively.
-pub(super) fn has_token(headers: &[Header<'_>], name: &str, word: &str) -> bool {
+pub(super) fn has_token(headers: &[Header<'_>], name: &str, token: &str) -> bool {
     values(headers, name)
         .flat_map(|value| value.split(|byte| *byte == b','))
-        .any(|item| item.trim_ascii().eq_ignore_ascii_case(word.as_bytes()))
+        .any(|item| item.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
 }
 
 /// Whether the body has a content coding, such as gzip.
@@ -115,7 +115,7 @@ mod tests {
     fn end_in_pieces(text: &str, size: usize) -> Option<usize> {
         let mut scan = HeadScan::default();
         let ends = (1..=text.len().div_ceil(size)).map(|piece| (piece * size).min(text.len()));
-        ends.map(|end| scan.look(&text.as_bytes()[..end])).find_map(|state| match state {
+        ends.map(|end| scan.find_end(&text.as_bytes()[..end])).find_map(|state| match state {
             HeadState::Whole(end) => Some(end),
             _ => None,
         })
@@ -134,11 +134,11 @@ mod tests {
     #[test]
     fn head_is_limited_to_maximum_length() {
         let head = |length: usize| "a".repeat(length - 4) + "\r\n\r\n";
-        let look = |head: String| HeadScan::default().look(head.as_bytes());
-        assert!(matches!(look(head(MAX_HEAD)), HeadState::Whole(MAX_HEAD)));
-        assert!(matches!(look(head(MAX_HEAD + 1)), HeadState::TooLong));
-        assert!(matches!(look("a".repeat(MAX_HEAD)), HeadState::Partial));
-        assert!(matches!(look("a".repeat(MAX_HEAD + 1)), HeadState::TooLong));
+        let find_end = |head: String| HeadScan::default().find_end(head.as_bytes());
+        assert!(matches!(find_end(head(MAX_HEAD)), HeadState::Whole(MAX_HEAD)));
+        assert!(matches!(find_end(head(MAX_HEAD + 1)), HeadState::TooLong));
+        assert!(matches!(find_end("a".repeat(MAX_HEAD)), HeadState::Partial));
+        assert!(matches!(find_end("a".repeat(MAX_HEAD + 1)), HeadState::TooLong));
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl RequestParser {
     fn read_head(&mut self) -> Result<(), RequestError> {
         self.skip_empty_lines();
         let State::ExpectHead(scan) = &mut self.state else { return Ok(()) };
-        match scan.look(&self.bytes) {
+        match scan.find_end(&self.bytes) {
             HeadState::Partial => Ok(()),
             HeadState::TooLong => Err(RequestError::HeadTooLong),
             HeadState::Whole(end) => {

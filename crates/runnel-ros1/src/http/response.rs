@@ -143,7 +143,7 @@ impl ResponseParser {
     /// Takes one head from the buffer; false if it is incomplete.
     fn read_head(&mut self) -> Result<bool, ResponseError> {
         let State::ExpectHead(scan) = &mut self.state else { return Ok(true) };
-        match scan.look(&self.bytes) {
+        match scan.find_end(&self.bytes) {
             HeadState::Partial => Ok(false),
             HeadState::TooLong => Err(ResponseError::HeadTooLong),
             HeadState::Whole(end) => {

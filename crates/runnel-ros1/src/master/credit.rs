@@ -43,7 +43,7 @@ const TRIES: u32 = 9;
 #[derive(Debug)]
 pub(super) struct SendCredit {
     addresses: Ordered<Arc<str>, Address>,
-    under_way: BTreeMap<CallId, UnderWay>,
+    in_progress: BTreeMap<CallId, InProgress>,
     due: Timers<Arc<str>>,
     most_addresses: usize,
     withheld: u64,
@@ -56,7 +56,7 @@ struct Address {
     credit: usize,
     /// Consecutive failed updates and probes.
     failures: u32,
-    question: ProbeState,
+    probe: ProbeState,
 }
 
 /// State of an address's probe while updates are withheld.
@@ -67,7 +67,7 @@ enum ProbeState {
     None,
     /// A probe is scheduled.
     Due,
-    UnderWay,
+    InProgress,
     /// The credit does not cover a probe.
     Unpaid,
 }
@@ -84,7 +84,7 @@ pub(super) enum Purpose {
 }
 
 #[derive(Debug)]
-struct UnderWay {
+struct InProgress {
     api: Arc<str>,
     cost: usize,
     purpose: Purpose,
@@ -120,7 +120,7 @@ impl SendCredit {
     pub(super) fn new(nodes: usize) -> Self {
         Self {
             addresses: Ordered::default(),
-            under_way: BTreeMap::new(),
+            in_progress: BTreeMap::new(),
             due: Timers::new(),
             most_addresses: nodes.saturating_mul(2),
             withheld: 0,
@@ -141,10 +141,10 @@ impl SendCredit {
         }
         address.credit = address.credit.saturating_add(bytes.saturating_mul(FACTOR));
         let (credit, failed) = (address.credit, address.failures > 0);
-        match address.question {
+        match address.probe {
             // A node that registers again may have come alive meanwhile.
             ProbeState::Due if failed => self.due.schedule_if_earlier(api.clone(), now + FIRST_PAUSE),
-            ProbeState::Unpaid if credit >= probe_cost(api) => self.ask_at(api, now),
+            ProbeState::Unpaid if credit >= probe_cost(api) => self.schedule_probe(api, now),
             _ => {}
         }
         !failed
@@ -158,12 +158,12 @@ impl SendCredit {
     /// Removes addresses without a registered node. Returns those being probed: their withheld updates must be
     /// dropped.
     pub(super) fn forget_unregistered(&mut self, registered: &BTreeSet<Arc<str>>) -> Vec<Arc<str>> {
-        let is_asked = |(_, address): &(&Arc<str>, &Address)| address.question != ProbeState::None;
+        let is_probed = |(_, address): &(&Arc<str>, &Address)| address.probe != ProbeState::None;
         let forgotten = self.addresses.iter().filter(|(api, _)| !registered.contains(*api));
-        let asked = forgotten.filter(is_asked).map(|(api, _)| api.clone()).collect();
+        let asked = forgotten.filter(is_probed).map(|(api, _)| api.clone()).collect();
         self.addresses.retain(|api| registered.contains(api));
         self.due.retain(|api| registered.contains(api));
-        self.under_way.retain(|_, call| registered.contains(&call.api));
+        self.in_progress.retain(|_, call| registered.contains(&call.api));
         asked
     }
 
@@ -176,8 +176,8 @@ impl SendCredit {
     /// next probe is reserved.
     pub(super) fn spend(&mut self, api: &str, cost: usize, purpose: Purpose) -> bool {
         let Some(address) = self.addresses.get_mut(api) else { return false };
-        let is_asked = address.question != ProbeState::None;
-        let reserve = if is_asked && purpose != Purpose::Probe { probe_cost(api) } else { 0 };
+        let is_probed = address.probe != ProbeState::None;
+        let reserve = if is_probed && purpose != Purpose::Probe { probe_cost(api) } else { 0 };
         let is_payable = address.credit >= cost.saturating_add(reserve);
         let is_sent = is_payable && (purpose != Purpose::Update || address.failures == 0);
         if is_sent {
@@ -188,15 +188,15 @@ impl SendCredit {
 
     /// A charged call was sent.
     pub(super) fn sent(&mut self, call: CallId, api: Arc<str>, cost: usize, purpose: Purpose) {
-        self.under_way.insert(call, UnderWay { api, cost, purpose });
+        self.in_progress.insert(call, InProgress { api, cost, purpose });
     }
 
     /// An update is withheld; schedules a probe. True if none was scheduled.
-    pub(super) fn withhold(&mut self, api: &Arc<str>, ask_at: Instant) -> bool {
+    pub(super) fn withhold(&mut self, api: &Arc<str>, probe_at: Instant) -> bool {
         self.withheld += 1;
-        let is_first = self.addresses.entry(api, Address::default).question == ProbeState::None;
+        let is_first = self.addresses.entry(api, Address::default).probe == ProbeState::None;
         if is_first {
-            self.ask_at(api, ask_at);
+            self.schedule_probe(api, probe_at);
         }
         is_first
     }
@@ -216,13 +216,13 @@ impl SendCredit {
     /// [`Self::dismiss`].
     pub(super) fn take_due(&mut self, now: Instant) -> Option<Arc<str>> {
         let (_, api) = self.due.pop_due(now)?;
-        self.set_question(&api, ProbeState::UnderWay);
+        self.set_probe(&api, ProbeState::InProgress);
         Some(api)
     }
 
     /// The credit did not cover a probe: it is sent when there is more.
     pub(super) fn unpaid(&mut self, api: &Arc<str>) {
-        self.set_question(api, ProbeState::Unpaid);
+        self.set_probe(api, ProbeState::Unpaid);
     }
 
     /// A call has ended.
@@ -232,7 +232,7 @@ impl SendCredit {
         call: CallId,
         result: &Result<Value, CallError>,
     ) -> Option<Consequence> {
-        let UnderWay { api, cost, purpose } = self.under_way.remove(&call)?;
+        let InProgress { api, cost, purpose } = self.in_progress.remove(&call)?;
         let error = match result {
             Ok(_) | Err(CallError::Fault { .. }) => return self.answered(api),
             Err(error) => error,
@@ -248,7 +248,7 @@ impl SendCredit {
 
     /// No update is withheld from an address any more.
     pub(super) fn dismiss(&mut self, api: &Arc<str>) {
-        self.set_question(api, ProbeState::None);
+        self.set_probe(api, ProbeState::None);
         if let Some(address) = self.addresses.get_mut(&**api) {
             address.failures = 0;
         }
@@ -271,7 +271,7 @@ impl SendCredit {
             return None;
         }
         if failures < TRIES {
-            self.ask_at(&api, self.next_try(now, &api));
+            self.schedule_probe(&api, self.next_try(now, &api));
             return None;
         }
         self.dismiss(&api);
@@ -291,16 +291,16 @@ impl SendCredit {
         }
     }
 
-    fn set_question(&mut self, api: &Arc<str>, question: ProbeState) {
+    fn set_probe(&mut self, api: &Arc<str>, probe: ProbeState) {
         let Some(address) = self.addresses.get_mut(&**api) else { return };
-        address.question = question;
-        if question != ProbeState::Due {
+        address.probe = probe;
+        if probe != ProbeState::Due {
             self.due.cancel(api);
         }
     }
 
-    fn ask_at(&mut self, api: &Arc<str>, at: Instant) {
-        self.set_question(api, ProbeState::Due);
+    fn schedule_probe(&mut self, api: &Arc<str>, at: Instant) {
+        self.set_probe(api, ProbeState::Due);
         self.due.schedule(api.clone(), at);
     }
 }

@@ -254,7 +254,7 @@ mod tests {
     fn known() -> Liveness {
         let mut liveness = Liveness::default();
         liveness.registered(seconds(0), KEPT, "/n", &"http://n:1/".into());
-        assert_eq!(ask(&mut liveness, 1, ProbeResult::Pid(7)), Some(None));
+        assert_eq!(probe_once(&mut liveness, 1, ProbeResult::Pid(7)), Some(None));
         liveness
     }
 
@@ -263,9 +263,9 @@ mod tests {
     }
 
     /// Sends the probe that is due, with this result. `None` if none is due; the node if it is lost.
-    fn ask(liveness: &mut Liveness, at: u64, answer: ProbeResult) -> Option<Option<Arc<str>>> {
-        let question = liveness.next_probe(seconds(at), MANY)?;
-        liveness.probe_sent(&question.node, CallId(at));
+    fn probe_once(liveness: &mut Liveness, at: u64, answer: ProbeResult) -> Option<Option<Arc<str>>> {
+        let probe = liveness.next_probe(seconds(at), MANY)?;
+        liveness.probe_sent(&probe.node, CallId(at));
         Some(liveness.probe_ended(seconds(at), CallId(at), answer))
     }
 
@@ -295,7 +295,7 @@ mod tests {
     fn answering_node_is_not_suspect() {
         let mut liveness = known();
         liveness.closed(seconds(2), KEPT, true);
-        assert_eq!(ask(&mut liveness, 3, ProbeResult::Pid(7)), Some(None));
+        assert_eq!(probe_once(&mut liveness, 3, ProbeResult::Pid(7)), Some(None));
         liveness.called(OTHER, "/n");
         liveness.closed(seconds(4), OTHER, true);
         assert_eq!(liveness.next_due(MANY), None);
@@ -305,13 +305,13 @@ mod tests {
     fn answer_without_pid_contradicts_known_pid() {
         let mut liveness = known();
         liveness.closed(seconds(2), KEPT, true);
-        assert_eq!(ask(&mut liveness, 3, ProbeResult::NotANode), Some(None));
-        assert_eq!(ask(&mut liveness, 5, ProbeResult::NotANode), Some(None));
-        assert_eq!(ask(&mut liveness, 7, ProbeResult::NotListening), Some(Some("/n".into())));
+        assert_eq!(probe_once(&mut liveness, 3, ProbeResult::NotANode), Some(None));
+        assert_eq!(probe_once(&mut liveness, 5, ProbeResult::NotANode), Some(None));
+        assert_eq!(probe_once(&mut liveness, 7, ProbeResult::NotListening), Some(Some("/n".into())));
         let mut liveness = Liveness::default();
         liveness.registered(seconds(0), KEPT, "/n", &"http://n:1/".into());
         liveness.closed(seconds(0), KEPT, true);
-        assert_eq!(ask(&mut liveness, 1, ProbeResult::NotANode), Some(None));
+        assert_eq!(probe_once(&mut liveness, 1, ProbeResult::NotANode), Some(None));
         assert_eq!(liveness.next_due(MANY), None);
     }
 
@@ -320,8 +320,8 @@ mod tests {
         let mut liveness = known();
         liveness.registered(seconds(2), KEPT, "/m", &"http://n:1/".into());
         liveness.closed(seconds(3), KEPT, true);
-        let question = liveness.next_probe(seconds(4), MANY).expect("a question");
-        liveness.probe_sent(&question.node, CallId(9));
+        let probe = liveness.next_probe(seconds(4), MANY).expect("a probe");
+        liveness.probe_sent(&probe.node, CallId(9));
         liveness.called(OTHER, "/m");
         liveness.called(OTHER, "/n");
         liveness.forget("/n");

@@ -207,18 +207,18 @@ impl Master {
         self.rpc.handle_timeout(now);
         self.state.retry_updates(now);
         self.advance(now);
-        while let Some(question) = self.state.liveness.next_probe(now, self.state.limits.probes) {
-            self.send_liveness_probe(now, &question);
+        while let Some(probe) = self.state.liveness.next_probe(now, self.state.limits.probes) {
+            self.send_liveness_probe(now, &probe);
         }
         self.advance(now);
     }
 
     /// When [`Self::handle_timeout`] is to be called next; `None` if no deadline runs.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let question = self.state.liveness.next_due(self.state.limits.probes);
+        let probe = self.state.liveness.next_due(self.state.limits.probes);
         let retry = self.state.retries.next_due();
         let unanswered = self.state.credit.next_due();
-        [self.rpc.poll_timeout(), question, retry, unanswered].into_iter().flatten().min()
+        [self.rpc.poll_timeout(), probe, retry, unanswered].into_iter().flatten().min()
     }
 
     /// The next socket operation.
@@ -268,7 +268,7 @@ impl Master {
     fn answered(&mut self, now: Instant, call: CallId, result: Result<Value, CallError>) {
         let consequence = self.state.credit.ended(now, call, &result);
         self.state.follow_up_credit(consequence);
-        if let Some(api) = self.state.retries.under_way(call).map(|(api, _)| api.clone()) {
+        if let Some(api) = self.state.retries.in_progress(call).map(|(api, _)| api.clone()) {
             let wanted = self.state.is_wanted(call);
             let outcome = outcome_of(&result);
             if let Err(error) = result.or_else(accept_closed)
@@ -304,14 +304,14 @@ impl Master {
         self.state.notifier.sent(api, call, bytes);
     }
 
-    fn send_liveness_probe(&mut self, now: Instant, question: &Probe) {
-        let Ok(to) = Uri::parse(&question.api) else {
-            self.state.liveness.on_probe_result(now, &question.node, ProbeResult::Unknown);
+    fn send_liveness_probe(&mut self, now: Instant, probe: &Probe) {
+        let Ok(to) = Uri::parse(&probe.api) else {
+            self.state.liveness.on_probe_result(now, &probe.node, ProbeResult::Unknown);
             return;
         };
-        match self.call_get_pid(now, &question.api, &to, Purpose::Liveness) {
-            Some(call) => self.state.liveness.probe_sent(&question.node, call),
-            None => _ = self.state.liveness.on_probe_result(now, &question.node, ProbeResult::Unknown),
+        match self.call_get_pid(now, &probe.api, &to, Purpose::Liveness) {
+            Some(call) => self.state.liveness.probe_sent(&probe.node, call),
+            None => _ = self.state.liveness.on_probe_result(now, &probe.node, ProbeResult::Unknown),
         }
     }
 

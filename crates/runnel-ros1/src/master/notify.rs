@@ -46,21 +46,21 @@ pub(super) struct Notifier {
     /// Waiting notifications per URI. A queue exists while one waits or a call is in progress.
     queues: BTreeMap<Arc<str>, Ordered<Notification, ()>>,
     ready: VecDeque<Arc<str>>,
-    ready_sluggish: VecDeque<Arc<str>>,
+    ready_slow: VecDeque<Arc<str>>,
     /// URIs that let a call time out and have not answered since, the latest last.
     slow_uris: Ordered<Arc<str>, ()>,
     /// URIs whose queues wait for [`Notifier::release`].
     held: BTreeSet<Arc<str>>,
-    calls: BTreeMap<CallId, UnderWay>,
-    sluggish_calls: usize,
+    calls: BTreeMap<CallId, InProgress>,
+    slow_calls: usize,
     bytes: usize,
     lost: u64,
 }
 
 #[derive(Debug)]
-struct UnderWay {
+struct InProgress {
     api: Arc<str>,
-    slow_uris: bool,
+    is_slow: bool,
     bytes: usize,
 }
 
@@ -71,11 +71,11 @@ impl Notifier {
             limits: limits.clone(),
             queues: BTreeMap::new(),
             ready: VecDeque::new(),
-            ready_sluggish: VecDeque::new(),
+            ready_slow: VecDeque::new(),
             slow_uris: Ordered::default(),
             held: BTreeSet::new(),
             calls: BTreeMap::new(),
-            sluggish_calls: 0,
+            slow_calls: 0,
             bytes: 0,
             lost: 0,
         }
@@ -146,10 +146,10 @@ impl Notifier {
 
     /// The notification was sent, as a call of `bytes` bytes.
     pub(super) fn sent(&mut self, api: Arc<str>, call: CallId, bytes: usize) {
-        let slow_uris = self.slow_uris.contains(&api);
-        self.sluggish_calls += usize::from(slow_uris);
+        let is_slow = self.slow_uris.contains(&api);
+        self.slow_calls += usize::from(is_slow);
         self.bytes += bytes;
-        self.calls.insert(call, UnderWay { api, slow_uris, bytes });
+        self.calls.insert(call, InProgress { api, is_slow, bytes });
     }
 
     /// The notification is no longer needed.
@@ -195,8 +195,8 @@ impl Notifier {
 
     /// A call has ended, as in [`Self::ended`], but [`Self::hold`] follows.
     pub(super) fn end_call(&mut self, call: CallId, timed_out: bool) -> Option<Arc<str>> {
-        let UnderWay { api, slow_uris, bytes } = self.calls.remove(&call)?;
-        self.sluggish_calls -= usize::from(slow_uris);
+        let InProgress { api, is_slow, bytes } = self.calls.remove(&call)?;
+        self.slow_calls -= usize::from(is_slow);
         self.bytes -= bytes;
         self.slow_uris.remove(&api);
         if timed_out {
@@ -214,8 +214,8 @@ impl Notifier {
         if self.bytes >= self.limits.update_bytes || self.calls.len() >= most {
             return None;
         }
-        let for_sluggish = self.sluggish_calls < most.div_ceil(SLOW_SHARE);
-        self.ready.pop_front().or_else(|| for_sluggish.then(|| self.ready_sluggish.pop_front()).flatten())
+        let for_sluggish = self.slow_calls < most.div_ceil(SLOW_SHARE);
+        self.ready.pop_front().or_else(|| for_sluggish.then(|| self.ready_slow.pop_front()).flatten())
     }
 
     /// Makes a URI ready again if its queue is not empty.
@@ -228,7 +228,7 @@ impl Notifier {
     }
 
     fn make_ready(&mut self, api: Arc<str>) {
-        let line = if self.slow_uris.contains(&api) { &mut self.ready_sluggish } else { &mut self.ready };
+        let line = if self.slow_uris.contains(&api) { &mut self.ready_slow } else { &mut self.ready };
         line.push_back(api);
     }
 

@@ -141,8 +141,8 @@ impl Params {
     /// Deletes a key and everything below it. False if it was not set; the root cannot be deleted.
     pub(super) fn delete(&mut self, key: &str) -> bool {
         let path: Vec<&str> = segments(key).collect();
-        let Some((last, way)) = path.split_last() else { return false };
-        let parent = way.iter().try_fold(&mut self.root, |value, segment| match value {
+        let Some((last, parents)) = path.split_last() else { return false };
+        let parent = parents.iter().try_fold(&mut self.root, |value, segment| match value {
             Value::Struct(members) => members.get_mut(*segment),
             _ => None,
         });

@@ -174,10 +174,11 @@ impl Registry {
 
     /// Removes a node with all its registrations.
     pub(super) fn remove_node(&mut self, node: &str) -> Option<RemovedNode> {
-        let gone = self.nodes.remove(node)?;
-        self.registrations -= gone.registered.len();
-        let mut removed = RemovedNode { api: gone.api, published: Vec::new(), watched_params: Vec::new() };
-        for (role, name) in gone.registered {
+        let node_entry = self.nodes.remove(node)?;
+        self.registrations -= node_entry.registered.len();
+        let mut removed =
+            RemovedNode { api: node_entry.api, published: Vec::new(), watched_params: Vec::new() };
+        for (role, name) in node_entry.registered {
             self.remove_from_tables(node, role, &name);
             match role {
                 Role::Publisher => removed.published.push(name),

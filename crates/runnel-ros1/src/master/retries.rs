@@ -26,7 +26,7 @@ pub(super) type Key = (Arc<str>, Notification);
 /// Updates that have failed and will be retried.
 #[derive(Debug, Default)]
 pub(super) struct Retries {
-    under_way: BTreeMap<CallId, Key>,
+    in_progress: BTreeMap<CallId, Key>,
     /// Failures per update.
     failures: BTreeMap<Key, u32>,
     /// The time of each retry, except of updates in progress.
@@ -36,24 +36,24 @@ pub(super) struct Retries {
 impl Retries {
     /// An update was sent.
     pub(super) fn sent(&mut self, call: CallId, api: Arc<str>, notification: Notification) {
-        self.under_way.insert(call, (api, notification));
+        self.in_progress.insert(call, (api, notification));
     }
 
     /// The update that a call delivers.
-    pub(super) fn under_way(&self, call: CallId) -> Option<&Key> {
-        self.under_way.get(&call)
+    pub(super) fn in_progress(&self, call: CallId) -> Option<&Key> {
+        self.in_progress.get(&call)
     }
 
     /// The call of an update has ended: it was delivered, or is not worth a retry.
     pub(super) fn settled(&mut self, call: CallId) {
-        if let Some(key) = self.under_way.remove(&call) {
+        if let Some(key) = self.in_progress.remove(&call) {
             self.forget(&key);
         }
     }
 
     /// The node was unreachable.
     pub(super) fn failed(&mut self, now: Instant, call: CallId) {
-        let Some(key) = self.under_way.remove(&call) else { return };
+        let Some(key) = self.in_progress.remove(&call) else { return };
         let count = self.forget(&key);
         let again =
             count < TRIES && self.failures.len() < KEPT && !matches!(key.1, Notification::Shutdown { .. });

@@ -217,9 +217,9 @@ impl State {
     }
 
     /// Withholds an update from an address that has not answered a call yet, until it has been probed.
-    pub(super) fn withhold(&mut self, api: &Arc<str>, notification: Notification, ask_at: Instant) {
+    pub(super) fn withhold(&mut self, api: &Arc<str>, notification: Notification, probe_at: Instant) {
         self.notifier.hold(api, notification);
-        if self.credit.withhold(api, ask_at) {
+        if self.credit.withhold(api, probe_at) {
             self.events.push(MasterEvent::Withheld { uri: api.to_string() });
         }
     }
@@ -227,7 +227,7 @@ impl State {
     /// The call of an update has ended. If the node may be alive but did not answer, the update is retried: after a
     /// probe if the address has never answered, otherwise after a pause.
     pub(super) fn update_ended(&mut self, now: Instant, call: CallId, outcome: UpdateOutcome) {
-        let Some((api, notification)) = self.retries.under_way(call).cloned() else { return };
+        let Some((api, notification)) = self.retries.in_progress(call).cloned() else { return };
         let timed_out = outcome == UpdateOutcome::TimedOut;
         let is_settled = outcome == UpdateOutcome::Settled;
         let is_asked_first =
@@ -321,7 +321,7 @@ impl State {
     /// Whether the call's notification still concerns its node. A node that shuts down unregisters before it closes
     /// its connections, so that an interrupted notification is no failure.
     pub(super) fn is_wanted(&self, call: CallId) -> bool {
-        self.retries.under_way(call).is_some_and(|(api, notification)| self.concerns(api, notification))
+        self.retries.in_progress(call).is_some_and(|(api, notification)| self.concerns(api, notification))
     }
 
     fn concerns(&self, api: &Arc<str>, notification: &Notification) -> bool {

@@ -123,9 +123,12 @@ impl fmt::Display for TopicError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TypeConflict { topic, has, asked } => {
-                write!(f, "topic {topic} is used as {has} in this node already and cannot also be {asked}")
+                write!(
+                    f,
+                    "topic {topic}: this node already uses it with type {has}, so it cannot use {asked}"
+                )
             }
-            Self::ServiceExists { service } => write!(f, "this node provides service {service} already"),
+            Self::ServiceExists { service } => write!(f, "service {service}: this node already provides it"),
         }
     }
 }

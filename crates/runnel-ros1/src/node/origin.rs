@@ -23,14 +23,14 @@ mod tests {
 
     #[test]
     fn id_is_sixteen_hex_digits() {
-        for (told, heard) in [
+        for (text, expected) in [
             ("00000000000000ff", Some(0xff)),
             ("ff", None),
             ("+0000000000000ff", None),
             ("00000000000000fg", None),
             ("", None),
         ] {
-            assert_eq!(announced_in(&ConnectionHeader::new([(ORIGIN, told)])), heard, "{told}");
+            assert_eq!(announced_in(&ConnectionHeader::new([(ORIGIN, text)])), expected, "{text}");
         }
         let mut header = ConnectionHeader::new([("topic", "/a")]);
         announce(&mut header, None);

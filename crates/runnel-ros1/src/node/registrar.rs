@@ -37,20 +37,20 @@ struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Registration {
     /// The master has never received it.
-    Nothing,
+    Unknown,
     /// The master may have received it, but not its current state.
-    Otherwise,
+    Stale,
     /// A call is in progress.
-    Asked,
+    Pending,
     /// The master has accepted it.
-    Known,
+    Registered,
     /// The master has refused it.
     Refused,
 }
 
 impl Entry {
     fn is_due(self) -> bool {
-        matches!(self.state, Registration::Nothing | Registration::Otherwise)
+        matches!(self.state, Registration::Unknown | Registration::Stale)
     }
 }
 
@@ -58,17 +58,17 @@ impl Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MasterState {
     /// The master answers, as far as is known.
-    Good,
+    Reachable,
     /// The master did not answer; the next attempt is at `retry`.
-    Silent { retry: Instant },
+    Unreachable { retry: Instant },
     /// The owner of the node's name has been requested.
-    Checking,
-    /// The master reported no owner; it is asked once more at `again`.
-    Doubting { again: Instant },
+    CheckingOwner,
+    /// The master reported no owner; it is asked once more at `at`.
+    Unconfirmed { at: Instant },
     /// The second request for the owner is in progress.
-    Confirming,
+    ConfirmingOwner,
     /// Another node owns the name, or this node is closing.
-    Over,
+    Closed,
 }
 
 /// A call to make to the master.
@@ -86,11 +86,11 @@ pub(super) enum MasterRequest {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NameOwner {
     /// This node.
-    Us,
+    Own,
     /// No node: the master is new.
-    Nobody,
+    Unowned,
     /// Another node.
-    Another,
+    Foreign,
 }
 
 #[derive(Debug)]
@@ -100,7 +100,7 @@ pub(super) struct Registrar {
     /// The node is closing.
     ended: bool,
     /// The master has known this node. After an outage, the owner of the name must then be looked up.
-    was_known: bool,
+    has_been_registered: bool,
     /// The outage has been reported.
     is_outage_reported: bool,
     additive_until: Instant,
@@ -110,9 +110,9 @@ impl Registrar {
     pub(super) fn new() -> Self {
         Self {
             entries: LiteMap::new(),
-            master: MasterState::Good,
+            master: MasterState::Reachable,
             ended: false,
-            was_known: false,
+            has_been_registered: false,
             is_outage_reported: false,
             additive_until: Instant::default(),
         }
@@ -121,9 +121,9 @@ impl Registrar {
     /// Requests a registration.
     pub(super) fn want(&mut self, role: Role, topic: &str) {
         let entry = self.entries.entry((role, topic.to_owned()));
-        let entry = entry.or_insert(Entry { wanted: true, state: Registration::Nothing });
+        let entry = entry.or_insert(Entry { wanted: true, state: Registration::Unknown });
         if !entry.wanted {
-            *entry = Entry { wanted: true, state: Registration::Otherwise };
+            *entry = Entry { wanted: true, state: Registration::Stale };
         }
     }
 
@@ -131,10 +131,10 @@ impl Registrar {
     pub(super) fn forget(&mut self, role: Role, topic: &str) {
         let key = (role, topic.to_owned());
         match self.entries.get_mut(&key) {
-            Some(Entry { state: Registration::Nothing | Registration::Refused, .. }) => {
+            Some(Entry { state: Registration::Unknown | Registration::Refused, .. }) => {
                 self.entries.remove(&key);
             }
-            Some(entry) => *entry = Entry { wanted: false, state: Registration::Otherwise },
+            Some(entry) => *entry = Entry { wanted: false, state: Registration::Stale },
             None => {}
         }
     }
@@ -144,13 +144,13 @@ impl Registrar {
         if std::mem::replace(&mut self.ended, true) {
             return None;
         }
-        let ours = self.master != MasterState::Over;
-        self.master = MasterState::Over;
+        let ours = self.master != MasterState::Closed;
+        self.master = MasterState::Closed;
         let entries = std::mem::take(&mut self.entries).into_iter();
         // A parameter stays when the node that set it ends.
         let entries = entries.filter(|((role, _), _)| *role != Role::Parameter);
         let known = entries
-            .filter(|(_, entry)| !matches!(entry.state, Registration::Nothing | Registration::Refused));
+            .filter(|(_, entry)| !matches!(entry.state, Registration::Unknown | Registration::Refused));
         Some(known.map(|(key, _)| key).filter(|_| ours).collect())
     }
 
@@ -166,7 +166,7 @@ impl Registrar {
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         match self.master {
-            MasterState::Silent { retry: at } | MasterState::Doubting { again: at } => Some(at),
+            MasterState::Unreachable { retry: at } | MasterState::Unconfirmed { at } => Some(at),
             _ => None,
         }
     }
@@ -174,43 +174,45 @@ impl Registrar {
     /// The next call to make; `None` if there is none or enough are in progress.
     pub(super) fn next_request(&mut self, now: Instant) -> Option<MasterRequest> {
         match self.master {
-            MasterState::Silent { retry } if retry <= now => self.next_owner_lookup(),
-            MasterState::Doubting { again } if again <= now => {
-                self.master = MasterState::Confirming;
+            MasterState::Unreachable { retry } if retry <= now => self.next_owner_lookup(),
+            MasterState::Unconfirmed { at } if at <= now => {
+                self.master = MasterState::ConfirmingOwner;
                 Some(MasterRequest::NameOwner)
             }
-            MasterState::Good => self.next_registration(),
+            MasterState::Reachable => self.next_registration(),
             _ => None,
         }
     }
 
     fn next_owner_lookup(&mut self) -> Option<MasterRequest> {
-        if self.was_known {
-            self.master = MasterState::Checking;
+        if self.has_been_registered {
+            self.master = MasterState::CheckingOwner;
             return Some(MasterRequest::NameOwner);
         }
-        self.master = MasterState::Good;
+        self.master = MasterState::Reachable;
         self.next_registration()
     }
 
     fn next_registration(&mut self) -> Option<MasterRequest> {
-        let asked = self.entries.values().filter(|entry| entry.state == Registration::Asked).count();
+        let asked = self.entries.values().filter(|entry| entry.state == Registration::Pending).count();
         if asked >= OUTSTANDING {
             return None;
         }
         let ((role, topic), entry) = self.entries.iter_mut().find(|(_, entry)| entry.is_due())?;
-        entry.state = Registration::Asked;
+        entry.state = Registration::Pending;
         let ask = if entry.wanted { MasterRequest::Register } else { MasterRequest::Unregister };
         Some(ask(*role, topic.clone()))
     }
 
     /// The master has accepted or refused a registration. False if it was no longer pending.
     pub(super) fn registered(&mut self, role: Role, topic: &str, accepted: bool) -> bool {
-        self.was_known |= accepted;
+        self.has_been_registered |= accepted;
         self.is_outage_reported = false;
         let entry = self.entries.get_mut(&(role, topic.to_owned())).filter(|entry| entry.wanted);
         match entry {
-            Some(entry) => entry.state = if accepted { Registration::Known } else { Registration::Refused },
+            Some(entry) => {
+                entry.state = if accepted { Registration::Registered } else { Registration::Refused }
+            }
             None => return false,
         }
         true
@@ -219,48 +221,51 @@ impl Registrar {
     /// The master has unregistered an entry.
     pub(super) fn unregistered(&mut self, role: Role, topic: &str) {
         let key = (role, topic.to_owned());
-        if self.entries.get(&key).is_some_and(|entry| !entry.wanted && entry.state == Registration::Asked) {
+        if self.entries.get(&key).is_some_and(|entry| !entry.wanted && entry.state == Registration::Pending) {
             self.entries.remove(&key);
         }
     }
 
     /// A call got no answer: all pending calls must be repeated. True if the outage is new.
     pub(super) fn on_no_answer(&mut self, now: Instant) -> bool {
-        for entry in
-            self.entries.iter_mut().map(|(_, entry)| entry).filter(|entry| entry.state == Registration::Asked)
+        for entry in self
+            .entries
+            .iter_mut()
+            .map(|(_, entry)| entry)
+            .filter(|entry| entry.state == Registration::Pending)
         {
-            entry.state = Registration::Otherwise;
+            entry.state = Registration::Stale;
         }
-        if self.master == MasterState::Over {
+        if self.master == MasterState::Closed {
             return false;
         }
-        self.master = MasterState::Silent { retry: now + RETRY_INTERVAL };
+        self.master = MasterState::Unreachable { retry: now + RETRY_INTERVAL };
         !std::mem::replace(&mut self.is_outage_reported, true)
     }
 
     /// The open connection has ended. True if the owner of the node's name must be looked up.
     pub(super) fn connection_lost(&mut self) -> bool {
-        let ask = self.master == MasterState::Good && self.was_known;
+        let ask = self.master == MasterState::Reachable && self.has_been_registered;
         if ask {
-            self.master = MasterState::Checking;
+            self.master = MasterState::CheckingOwner;
         }
         ask
     }
 
     /// The master has named the owner of the node's name. True if everything is registered again.
     pub(super) fn on_owner(&mut self, now: Instant, owner: &NameOwner) -> bool {
-        if self.master == MasterState::Over {
+        if self.master == MasterState::Closed {
             return false;
         }
         self.is_outage_reported = false;
         match owner {
-            NameOwner::Another => self.master = MasterState::Over,
-            NameOwner::Nobody if self.master != MasterState::Confirming => {
-                self.master = MasterState::Doubting { again: now + OWNER_CONFIRM_DELAY };
+            NameOwner::Foreign => self.master = MasterState::Closed,
+            NameOwner::Unowned if self.master != MasterState::ConfirmingOwner => {
+                self.master = MasterState::Unconfirmed { at: now + OWNER_CONFIRM_DELAY };
             }
-            NameOwner::Nobody | NameOwner::Us => {
-                self.master = MasterState::Good;
-                self.mark_all_unregistered(now, *owner == NameOwner::Us);
+            NameOwner::Unowned | NameOwner::Own => {
+                self.master = MasterState::Reachable;
+                self.mark_all_unregistered(now, *owner == NameOwner::Own);
                 return true;
             }
         }
@@ -269,12 +274,13 @@ impl Registrar {
 
     /// Marks everything as unregistered. Entries that are no longer wanted are dropped if the master does not know
     /// the node.
-    fn mark_all_unregistered(&mut self, now: Instant, knows_us: bool) {
+    fn mark_all_unregistered(&mut self, now: Instant, is_node_known: bool) {
         self.additive_until = now + ADDITIVE_PERIOD;
-        self.entries.retain(|_, entry| entry.wanted || knows_us);
+        self.entries.retain(|_, entry| entry.wanted || is_node_known);
         // A master that knows the node has kept its parameters, and later changes by other nodes.
-        let anew = self.entries.iter_mut().filter(|((role, _), _)| !knows_us || *role != Role::Parameter);
-        anew.for_each(|(_, entry)| entry.state = Registration::Otherwise);
+        let affected =
+            self.entries.iter_mut().filter(|((role, _), _)| !is_node_known || *role != Role::Parameter);
+        affected.for_each(|(_, entry)| entry.state = Registration::Stale);
     }
 }
 
@@ -306,14 +312,14 @@ mod tests {
     fn new_master_is_asked_twice_then_gets_everything() {
         let mut registrar = known();
         assert!(registrar.connection_lost());
-        assert!(!registrar.on_owner(NOW, &NameOwner::Nobody), "a newer node may be about to register");
+        assert!(!registrar.on_owner(NOW, &NameOwner::Unowned), "a newer node may be about to register");
         assert_eq!(
             (registrar.next_request(NOW), registrar.poll_timeout()),
             (None, Some(NOW + OWNER_CONFIRM_DELAY))
         );
         let later = NOW + OWNER_CONFIRM_DELAY;
         assert_eq!(registrar.next_request(later), Some(MasterRequest::NameOwner));
-        assert!(registrar.on_owner(later, &NameOwner::Nobody));
+        assert!(registrar.on_owner(later, &NameOwner::Unowned));
         assert_eq!(registrar.next_request(later), register_a());
         assert!(registrar.is_list_additive(later));
         assert!(!registrar.is_list_additive(later + ADDITIVE_PERIOD));
@@ -323,7 +329,7 @@ mod tests {
     fn master_that_knows_node_gets_everything_again() {
         let mut registrar = known();
         assert!(registrar.connection_lost());
-        assert!(registrar.on_owner(NOW, &NameOwner::Us));
+        assert!(registrar.on_owner(NOW, &NameOwner::Own));
         assert_eq!(registrar.next_request(NOW), register_a());
     }
 
@@ -348,10 +354,10 @@ mod tests {
             let mut registrar = known();
             registrar.connection_lost();
             if doubts {
-                registrar.on_owner(NOW, &NameOwner::Nobody);
+                registrar.on_owner(NOW, &NameOwner::Unowned);
                 registrar.next_request(NOW + OWNER_CONFIRM_DELAY);
             }
-            assert!(!registrar.on_owner(NOW, &NameOwner::Another));
+            assert!(!registrar.on_owner(NOW, &NameOwner::Foreign));
             registrar.want(Role::Subscriber, "/b");
             assert_eq!((registrar.next_request(NOW), registrar.end()), (None, Some(Vec::new())));
         }
@@ -375,14 +381,14 @@ mod tests {
         registrar.connection_lost();
         registrar.forget(Role::Publisher, "/a");
         assert_eq!(registrar.next_request(NOW), None);
-        registrar.on_owner(NOW, &NameOwner::Us);
+        registrar.on_owner(NOW, &NameOwner::Own);
         assert_eq!(
             registrar.next_request(NOW),
             Some(MasterRequest::Unregister(Role::Publisher, "/a".into()))
         );
         registrar.on_no_answer(NOW);
         registrar.next_request(NOW + RETRY_INTERVAL);
-        registrar.on_owner(NOW + RETRY_INTERVAL, &NameOwner::Us);
+        registrar.on_owner(NOW + RETRY_INTERVAL, &NameOwner::Own);
         assert_eq!(
             registrar.next_request(NOW + RETRY_INTERVAL),
             Some(MasterRequest::Unregister(Role::Publisher, "/a".into()))

@@ -115,7 +115,7 @@ impl Client {
 
     pub fn cancel(&mut self, call: CallId, shared: &mut Shared) {
         let of_call =
-            |event: &RpcEvent| matches!(event, RpcEvent::Answered { call: over, .. } if *over == call);
+            |event: &RpcEvent| matches!(event, RpcEvent::Answered { call: ended, .. } if *ended == call);
         shared.events.retain(|event| !of_call(event));
         self.abort(call, shared);
     }

@@ -45,7 +45,7 @@ impl fmt::Display for ClientFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooManyConnections { open } => {
-                write!(f, "{open} connections are open, none of them idle")
+                write!(f, "refused: all {open} connections are in use")
             }
             Self::EvictedWithoutRequest => {
                 f.write_str("closed before it sent a whole request, to accept another client")

@@ -70,12 +70,12 @@ pub enum UriProblem {
 
 impl fmt::Display for UriError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no address: ", self.text)?;
+        write!(f, "{:?} is not a valid address: ", self.text)?;
         match self.problem {
             UriProblem::TooLong => write!(f, "longer than {MAX_URI} bytes"),
             UriProblem::Scheme(scheme) => write!(f, "it does not begin with {scheme}://"),
-            UriProblem::Host => f.write_str("it names no host"),
-            UriProblem::Port => f.write_str("it names no port from 1 to 65535"),
+            UriProblem::Host => f.write_str("its host is missing or invalid"),
+            UriProblem::Port => f.write_str("its port is not a number from 1 to 65535"),
             UriProblem::Path => f.write_str("its path has characters that must be escaped"),
         }
     }

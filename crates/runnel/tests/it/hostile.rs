@@ -162,7 +162,10 @@ fn what_is_not_the_protocol_is_answered_so() {
     let http = scene.answer_of(scene.ports.tcpros, b"GET / HTTP/1.1\r\n\r\n");
     assert_eq!(http, "");
     let broken = scene.answer_of(scene.ports.tcpros, b"\x08\0\0\0\x40\0\0\0a=b.");
-    assert!(broken.contains("error=connection header: a field claims 64 bytes where 4 are left"), "{broken}");
+    assert!(
+        broken.contains("error=connection header: a field announces 64 bytes, but only 4 are left"),
+        "{broken}"
+    );
     scene.still_serves();
 }
 

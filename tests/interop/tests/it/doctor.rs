@@ -132,7 +132,12 @@ fn a_variable_that_names_no_address_of_this_host_is_told() {
         1,
         &["error: __hostname: the host name robot.invalid does not"],
     );
-    finds(graph, &["__master:=robot:11311"], 1, &["error: ROS_MASTER_URI: \"robot:11311\" is no address"]);
+    finds(
+        graph,
+        &["__master:=robot:11311"],
+        1,
+        &["error: ROS_MASTER_URI: \"robot:11311\" is not a valid address"],
+    );
     finds(
         graph,
         &["__master:=http://127.0.0.1:9"],

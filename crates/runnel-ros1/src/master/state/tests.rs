@@ -14,7 +14,7 @@ fn topic(number: usize) -> String {
 fn with_updates_due(count: usize, limits: MasterLimits) -> State {
     let mut state = State::new("http://m:1/".to_owned(), 1, limits);
     for (number, call) in (0..count).map(|number| (number, CallId(number as u64))) {
-        state.admit_registration(from(), "http://n:1/", Role::Subscriber, &topic(number)).expect("room");
+        state.admit_registration(from(), "http://n:1/", Role::Subscriber, &topic(number)).expect("accepted");
         state.registry.subscribe(NODE, &topic(number), "*");
         let notification =
             Notification::Publishers { node: NODE.into(), topic: topic(number).as_str().into() };

@@ -131,12 +131,12 @@ fn parameter_update_skips_its_setter() {
     assert_eq!(set(&mut net, "/n0", "/n/x", 1.into()), [vec![], vec![one()], vec![one()]]);
     assert_eq!(set(&mut net, "/n1", "/n/x", 1.into()), [vec![one()], vec![], vec![one()]]);
     let whole = Value::Struct(BTreeMap::from([("w".to_owned(), 2.into())]));
-    let told = set(&mut net, "/s", "/n", whole.clone());
+    let updates = set(&mut net, "/s", "/n", whole.clone());
     let around = || vec![update("/n/", whole.clone())];
-    assert_eq!(told, [around(), vec![update("/n/x/", empty())], around()]);
+    assert_eq!(updates, [around(), vec![update("/n/x/", empty())], around()]);
     let root = Value::Struct(BTreeMap::from([("n".to_owned(), whole.clone())]));
-    let told = set(&mut net, "/s", "/", root.clone());
-    assert_eq!(told, [around(), vec![update("/n/x/", empty())], vec![update("/", root)]]);
+    let updates = set(&mut net, "/s", "/", root.clone());
+    assert_eq!(updates, [around(), vec![update("/n/x/", empty())], vec![update("/", root)]]);
     assert_eq!(set(&mut net, "/s", "/n", 7.into())[1], [update("/n/x/", empty())]);
 }
 

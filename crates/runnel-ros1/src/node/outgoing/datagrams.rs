@@ -175,9 +175,9 @@ impl Node {
     pub(in crate::node) fn watch_for_silence(&mut self, now: Instant, topic: &str, uris: &BTreeSet<String>) {
         let until = now + SILENCE;
         for uri in uris {
-            let Some(heard) = self.datagram_messages(topic, uri) else { continue };
+            let Some(received_before) = self.datagram_messages(topic, uri) else { continue };
             if let Some(link) = self.link_mut(topic, uri) {
-                link.silent = Some((until, heard));
+                link.silent = Some((until, received_before));
                 self.timers.schedule(Timer::Link { topic: topic.to_owned(), uri: uri.clone() }, until);
             }
         }
@@ -185,10 +185,10 @@ impl Node {
 
     /// Asks a publisher again that has been silent since the master listed it. A living publisher replaces the link.
     pub(in crate::node) fn silence_due(&mut self, now: Instant, topic: &str, uri: &str) {
-        let heard = self.datagram_messages(topic, uri);
+        let received = self.datagram_messages(topic, uri);
         let Some(link) = self.link_mut(topic, uri) else { return };
         let Some((_, before)) = link.silent.take_if(|(until, _)| *until <= now) else { return };
-        if heard == Some(before) {
+        if received == Some(before) {
             self.renew_link(now, topic, uri);
         }
     }

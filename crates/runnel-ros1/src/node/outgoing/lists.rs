@@ -33,14 +33,15 @@ impl Node {
     fn publishers_listed(&mut self, now: Instant, topic: &str, uris: &[String]) {
         let listed = self.sound_uris(topic, uris);
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
-        let gone: Vec<String> = subscription.known().filter(|uri| !listed.contains(*uri)).cloned().collect();
+        let removed: Vec<String> =
+            subscription.known().filter(|uri| !listed.contains(*uri)).cloned().collect();
         let new: Vec<String> = listed.iter().filter(|uri| !subscription.knows(uri)).cloned().collect();
         if !self.registrar.is_list_additive(now) {
-            gone.iter().for_each(|uri| self.publisher_gone(topic, uri));
+            removed.iter().for_each(|uri| self.publisher_removed(topic, uri));
         }
         self.ask_again_where_refused(now, topic, &listed);
         self.watch_for_silence(now, topic, &listed);
-        let excess: Vec<&String> = new.iter().filter(|uri| !self.publisher_new(now, topic, uri)).collect();
+        let excess: Vec<&String> = new.iter().filter(|uri| !self.publisher_added(now, topic, uri)).collect();
         if let [first, others @ ..] = excess.as_slice() {
             let (limit, others) = (self.config.limits.publishers_per_topic, others.len());
             let (topic, first) = (topic.to_owned(), first.to_string());
@@ -56,14 +57,14 @@ impl Node {
         if self.registrar.is_list_additive(now) {
             return;
         }
-        let mut gone = Vec::new();
+        let mut removed = Vec::new();
         for (topic, subscription) in &self.subscriptions {
             let unlisted = subscription.local.difference(&subscription.listed);
             let datagrams = self.datagram_publishers(topic).into_iter();
-            let unheard = datagrams.filter(|uri| !subscription.listed.contains(uri));
-            gone.extend(unlisted.cloned().chain(unheard).map(|uri| (topic.clone(), uri)));
+            let silent = datagrams.filter(|uri| !subscription.listed.contains(uri));
+            removed.extend(unlisted.cloned().chain(silent).map(|uri| (topic.clone(), uri)));
         }
-        gone.iter().for_each(|(topic, uri)| self.publisher_gone(topic, uri));
+        removed.iter().for_each(|(topic, uri)| self.publisher_removed(topic, uri));
     }
 
     /// The valid URIs of a list in canonical form.
@@ -93,7 +94,7 @@ impl Node {
         }
     }
 
-    fn publisher_gone(&mut self, topic: &str, uri: &str) {
+    fn publisher_removed(&mut self, topic: &str, uri: &str) {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return };
         if subscription.local.remove(uri) {
             let (topic, uri) = (topic.to_owned(), uri.to_owned());
@@ -109,7 +110,7 @@ impl Node {
     }
 
     /// Adds a link to a publisher. False if the limit is reached.
-    fn publisher_new(&mut self, now: Instant, topic: &str, uri: &str) -> bool {
+    fn publisher_added(&mut self, now: Instant, topic: &str, uri: &str) -> bool {
         let Some(subscription) = self.subscriptions.get_mut(topic) else { return false };
         if self.local_nodes.contains(uri) {
             subscription.local.insert(uri.to_owned());
@@ -129,6 +130,6 @@ impl Node {
     pub(in crate::node) fn end_links(&mut self, topic: &str) {
         let Some(subscription) = self.subscriptions.get(topic) else { return };
         let uris: Vec<String> = subscription.known().cloned().collect();
-        uris.iter().for_each(|uri| self.publisher_gone(topic, uri));
+        uris.iter().for_each(|uri| self.publisher_removed(topic, uri));
     }
 }

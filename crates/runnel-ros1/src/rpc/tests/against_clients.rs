@@ -11,7 +11,7 @@ fn small() -> RpcConfig {
 /// A server with one client.
 fn connected(config: RpcConfig) -> (RpcPeer, ConnId) {
     let mut peer = RpcPeer::new(config);
-    let conn = peer.handle_accepted(seconds(0), client_address()).expect("room");
+    let conn = peer.handle_accepted(seconds(0), client_address()).expect("accepted");
     (peer, conn)
 }
 
@@ -205,7 +205,7 @@ fn later_deadline_runs_from_first_byte() {
 fn oldest_connection_without_request_is_evicted() {
     let mut peer = RpcPeer::new(small());
     let accept = |peer: &mut RpcPeer, at| peer.handle_accepted(seconds(at), client_address());
-    let live = accept(&mut peer, 0).expect("room");
+    let live = accept(&mut peer, 0).expect("accepted");
     peer.handle_data(seconds(0), live, &post("a"));
     let silent = [accept(&mut peer, 1), accept(&mut peer, 2), accept(&mut peer, 3), accept(&mut peer, 4)];
     let silent = silent.map(|conn| conn.expect("another client is evicted"));
@@ -219,8 +219,8 @@ fn oldest_connection_without_request_is_evicted() {
 fn silent_clients_do_not_block_live_client() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let silent: Vec<_> =
-        (0..1000).map(|_| peer.handle_accepted(seconds(0), client_address()).expect("room")).collect();
-    let live = peer.handle_accepted(seconds(0), client_address()).expect("room");
+        (0..1000).map(|_| peer.handle_accepted(seconds(0), client_address()).expect("accepted")).collect();
+    let live = peer.handle_accepted(seconds(0), client_address()).expect("accepted");
     peer.handle_data(seconds(0), live, &post("a"));
     assert_eq!(silent.iter().filter(|conn| peer.owns(**conn)).count(), 511);
     assert_eq!(events(&mut peer).len(), 1000 + 1 - 512 + 1);
@@ -232,7 +232,7 @@ fn silent_clients_do_not_block_live_client() {
 fn longest_idle_client_is_evicted() {
     let mut peer = RpcPeer::new(small());
     let conns = [1, 2, 3].map(|at| {
-        let conn = peer.handle_accepted(seconds(0), client_address()).expect("room");
+        let conn = peer.handle_accepted(seconds(0), client_address()).expect("accepted");
         peer.handle_data(seconds(at), conn, &post("a"));
         conn
     });
@@ -250,7 +250,7 @@ fn longest_idle_client_is_evicted() {
 fn client_is_refused_when_all_are_in_service() {
     let mut peer = RpcPeer::new(small());
     for _ in 0..3 {
-        let conn = peer.handle_accepted(seconds(0), client_address()).expect("room");
+        let conn = peer.handle_accepted(seconds(0), client_address()).expect("accepted");
         peer.handle_data(seconds(0), conn, &post("a"));
     }
     events(&mut peer);
@@ -273,7 +273,7 @@ fn pipelined_bytes_are_bounded() {
 fn largest_buffers_are_closed_at_total_limit() {
     let mut peer = RpcPeer::new(RpcConfig { max_buffered: 300_000, ..RpcConfig::default() });
     let mut begin = |body: usize| {
-        let conn = peer.handle_accepted(seconds(0), client_address()).expect("room");
+        let conn = peer.handle_accepted(seconds(0), client_address()).expect("accepted");
         peer.handle_data(seconds(0), conn, b"POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n");
         peer.handle_data(seconds(0), conn, &vec![b' '; body]);
         conn
@@ -312,7 +312,7 @@ fn many_small_buffers_are_bounded_too() {
     let mut peer = RpcPeer::new(RpcConfig { max_buffered: 300_000, ..RpcConfig::default() });
     let conns: Vec<ConnId> = (0..100)
         .map(|_| {
-            let conn = peer.handle_accepted(seconds(0), client_address()).expect("room");
+            let conn = peer.handle_accepted(seconds(0), client_address()).expect("accepted");
             peer.handle_data(seconds(0), conn, b"POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n");
             peer.handle_data(seconds(0), conn, &[b' '; 10_000]);
             conn

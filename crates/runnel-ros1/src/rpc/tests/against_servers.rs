@@ -74,8 +74,8 @@ fn recorded_answers_complete_call_and_close() {
         let conn = opened(&mut peer);
         sent(&mut peer, conn);
         message.iter().for_each(|byte| peer.handle_data(seconds(1), conn, &[*byte]));
-        let (over, value) = result(&mut peer);
-        assert!(over == id && value.is_ok());
+        let (ended, value) = result(&mut peer);
+        assert!(ended == id && value.is_ok());
         assert_eq!(transmits(&mut peer), [Transmit::Close { conn }]);
         assert_eq!((peer.owns(conn), peer.poll_timeout()), (false, None));
     }
@@ -195,8 +195,8 @@ fn unreachable_server_fails_every_queued_call() {
     for id in calls {
         let conn = wanted(&mut peer);
         peer.handle_closed(seconds(1), conn, Some("refused"));
-        let (over, failure) = result(&mut peer);
-        assert_eq!(over, id);
+        let (ended, failure) = result(&mut peer);
+        assert_eq!(ended, id);
         assert!(matches!(failure, Err(CallError::Unreachable { why: Some(why), .. }) if why == "refused"));
     }
     assert_eq!((transmits(&mut peer), peer.poll_timeout()), (vec![], None));
@@ -242,8 +242,11 @@ fn call_after_timeout_uses_new_connection() {
     sent(&mut peer, conn);
     assert_eq!(peer.poll_timeout(), Some(seconds(5)));
     peer.handle_timeout(seconds(5));
-    let (over, failure) = result(&mut peer);
-    assert_eq!((over, failure.expect_err("failed").to_string().ends_with("no answer in time")), (slow, true));
+    let (ended, failure) = result(&mut peer);
+    assert_eq!(
+        (ended, failure.expect_err("failed").to_string().ends_with("no answer in time")),
+        (slow, true)
+    );
     let [Transmit::Close { conn: closed }, Transmit::Connect { conn: fresh, .. }] = transmits(&mut peer)[..]
     else {
         panic!("one connection for the other")
@@ -259,14 +262,14 @@ fn call_times_out_while_waiting_or_connecting() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let calls = [call(&mut peer, "a", true), call(&mut peer, "b", true), call(&mut peer, "c", false)];
     peer.handle_timeout(seconds(5));
-    let over: Vec<_> = events(&mut peer)
+    let ended: Vec<_> = events(&mut peer)
         .into_iter()
         .map(|event| match event {
             RpcEvent::Answered { call, result: Err(CallError::TimedOut { .. }) } => call,
             other => panic!("too late, not {other:?}"),
         })
         .collect();
-    assert_eq!(over, calls);
+    assert_eq!(ended, calls);
     assert_eq!(peer.poll_timeout(), None);
     assert!(transmits(&mut peer).iter().all(|transmit| !matches!(transmit, Transmit::Send { .. })));
 }
@@ -327,8 +330,8 @@ fn unsolicited_bytes_close_kept_connection() {
 fn unwritable_call_fails_at_once() {
     let mut peer = RpcPeer::new(RpcConfig::default());
     let id = peer.call(seconds(0), &uri(SERVER), "a", &["\0".into()], options(true));
-    let (over, failure) = result(&mut peer);
-    assert!(over == id && matches!(failure, Err(CallError::BadRequest { .. })));
+    let (ended, failure) = result(&mut peer);
+    assert!(ended == id && matches!(failure, Err(CallError::BadRequest { .. })));
     assert_eq!((transmits(&mut peer), peer.poll_timeout()), (vec![], None));
 }
 
@@ -336,8 +339,8 @@ fn unwritable_call_fails_at_once() {
 fn waiting_calls_are_bounded() {
     let mut peer = RpcPeer::new(RpcConfig { max_queued_calls: 2, ..RpcConfig::default() });
     let calls = ["a", "b", "c"].map(|method| call(&mut peer, method, true));
-    let (over, failure) = result(&mut peer);
-    assert!(over == calls[2] && matches!(failure, Err(CallError::TooManyCalls { .. })));
+    let (ended, failure) = result(&mut peer);
+    assert!(ended == calls[2] && matches!(failure, Err(CallError::TooManyCalls { .. })));
 }
 
 #[test]

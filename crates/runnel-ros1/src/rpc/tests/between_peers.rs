@@ -205,7 +205,7 @@ proptest! {
         pieces in proptest::collection::vec((any::<bool>(), any::<Vec<u8>>()), 0..20),
     ) {
         let mut peer = RpcPeer::new(RpcConfig::default());
-        let served = peer.handle_accepted(seconds(0), client_address()).expect("room");
+        let served = peer.handle_accepted(seconds(0), client_address()).expect("accepted");
         let options = CallOptions { timeout: Duration::from_secs(5), total_timeout: Duration::from_secs(5), keep_open: true };
         peer.call(seconds(0), &uri("http://a:1"), "a", &[], options);
         let called = match peer.poll_transmit() {
