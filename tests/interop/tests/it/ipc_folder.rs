@@ -101,7 +101,7 @@ fn a_folder_that_cannot_be_written_is_named() {
 
 #[test]
 fn a_folder_that_is_a_file_is_named() {
-    of_no_use("/mnt/mine", "/mnt/mine/file", "no folder", |hosts| {
+    of_no_use("/mnt/mine", "/mnt/mine/file", "not a folder", |hosts| {
         fs::write(hosts.shared().join("file"), "").unwrap();
     });
 }
