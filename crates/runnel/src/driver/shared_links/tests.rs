@@ -2,6 +2,7 @@
 
 mod blackout;
 mod forged;
+mod joining;
 mod killed;
 mod late;
 
