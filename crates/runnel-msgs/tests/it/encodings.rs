@@ -16,7 +16,7 @@ fn schema<M: Message>(generation: Generation) -> Arc<Schema> {
 }
 
 fn payload(message: &DynamicMessage, encoding: Encoding) -> Vec<u8> {
-    message.to_payload(encoding).unwrap_or_else(|error| panic!("{encoding:?}: {error}: {message:?}"))
+    message.to_payload(encoding).unwrap()
 }
 
 /// The message of a payload, which is what that of the schema is.
@@ -76,9 +76,11 @@ fn default_and_filled_go_round<M: Message>() -> &'static str
 where
     for<'a> M::View<'a>: Debug,
 {
-    // ROS 1 has no wide strings.
-    let has_ros1_form = M::TYPE != "example_interfaces/WString";
-    for encoding in Encoding::ALL.into_iter().filter(|encoding| has_ros1_form || !encoding.is_ros1()) {
+    // A wstring has no encoding that all ROS 2 implementations share, and none in ROS 1: it is refused.
+    if M::TYPE == "example_interfaces/WString" {
+        return M::TYPE;
+    }
+    for encoding in Encoding::ALL {
         let generation = if encoding.is_ros1() { Generation::Ros1 } else { Generation::Ros2 };
         let schema = schema::<M>(generation);
         let full = payload(&distinct_message(&schema), encoding);
