@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-        fn full_buffer_does_not_block() {
+    fn full_buffer_does_not_block() {
         let (near, _far) = pair();
         let block = vec![0; 1 << 20];
         while near.send(&block).unwrap() > 0 {}

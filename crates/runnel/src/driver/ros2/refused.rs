@@ -17,9 +17,9 @@ impl Ros2 {
         if self.may_be_for_another_reader(&sample) {
             return self.drop_refused(&sample, datagram, effects);
         }
-        sample.payload = SamplePayload::Own(match sample.payload {
-            SamplePayload::Own(bytes) => bytes,
-            SamplePayload::Here(place) => datagram.get(place).unwrap_or_default().to_vec(),
+        sample.payload = SamplePayload::Owned(match sample.payload {
+            SamplePayload::Owned(bytes) => bytes,
+            SamplePayload::InDatagram(place) => datagram.get(place).unwrap_or_default().to_vec(),
         });
         if self.refused.is_empty() {
             effects.push_back(Effect::SamplesRefused);
