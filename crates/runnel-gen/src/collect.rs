@@ -82,7 +82,27 @@ pub(crate) struct Interfaces {
     pub(crate) packages: BTreeMap<String, Package>,
     /// All types of these packages; others are those of `::runnel::msgs`.
     pub(crate) own: BTreeSet<TypeName>,
+    /// The messages that come of actions, of these packages and of others.
+    pub(crate) of_actions: BTreeSet<TypeName>,
 }
+
+/// What an action's messages and services add to its name.
+const OF_ACTION: [&str; 14] = [
+    "Action",
+    "ActionGoal",
+    "ActionResult",
+    "ActionFeedback",
+    "Goal",
+    "Result",
+    "Feedback",
+    "FeedbackMessage",
+    "SendGoal",
+    "SendGoalRequest",
+    "SendGoalResponse",
+    "GetResult",
+    "GetResultRequest",
+    "GetResultResponse",
+];
 
 /// A service in both generations.
 pub(crate) struct Service {
@@ -125,7 +145,13 @@ impl Interfaces {
         if let Some(standard) = standard {
             library.add_folder(standard).map_err(|error| vec![GenerateError::folder(standard, &error)])?;
         }
-        let mut interfaces = Self { packages: BTreeMap::new(), own: messages.iter().cloned().collect() };
+        let of_action = |action: &TypeName| {
+            let TypeName { package, name } = action.clone();
+            OF_ACTION.map(move |part| TypeName::new(&*package, &*format!("{name}{part}")))
+        };
+        let of_actions = library.names(Kind::Action).flat_map(of_action).collect();
+        let own = messages.iter().cloned().collect();
+        let mut interfaces = Self { packages: BTreeMap::new(), own, of_actions };
         let mut errors = Vec::new();
         for name in &messages {
             match message(&library, name) {

@@ -20,8 +20,9 @@
 //! bytes of the other, and zero or empty when these are read. Fields that both have must be of one type and in one order.
 //! A default that one of the files gives is the type's; ROS 2's, if both do.
 //!
-//! In its code, `runnel::include_interfaces!();` then brings in a module for each package: `my_msgs::Foo`. Types of the
-//! standard packages are those of `runnel::msgs`.
+//! In its code, `runnel::include_interfaces!();` then brings in a module for each package, with a module for each kind of file:
+//! `my_msgs::msg::Foo`,
+//! `my_msgs::srv::Bar`, `my_msgs::action::BazAction`. Types of the standard packages are those of `runnel::msgs`.
 
 mod collect;
 mod docs;

@@ -68,7 +68,7 @@ impl BytesPublisher {
 /// What all publishers have, whatever the type of their messages: [`Publisher`] and [`DynamicPublisher`] dereference to it.
 ///
 /// ```no_run
-/// # use runnel::{PublisherBase, msgs::std_msgs::Empty};
+/// # use runnel::{PublisherBase, msgs::std_msgs::msg::Empty};
 /// fn report(publisher: &PublisherBase) {
 ///     println!("{}: {} subscriptions", publisher.topic(), publisher.subscription_count());
 /// }
