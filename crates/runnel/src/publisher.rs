@@ -74,7 +74,8 @@ impl BytesPublisher {
 /// }
 ///
 /// # fn on_node(node: &runnel::Node) -> Result<(), runnel::Error> {
-/// report(&node.create_publisher::<Empty>("bang", 1)?);
+/// let bang = node.create_publisher::<Empty>("bang", 1)?;
+/// report(&bang);
 /// # Ok(())
 /// # }
 /// ```
