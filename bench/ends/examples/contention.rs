@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS, Subscription};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;

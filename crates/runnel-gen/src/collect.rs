@@ -84,7 +84,27 @@ pub(crate) struct Interfaces {
     pub(crate) own: BTreeSet<TypeName>,
     /// The packages that are found and that no code is generated for.
     pub(crate) left_out: BTreeSet<String>,
+    /// Messages of actions, of these packages and of others.
+    pub(crate) of_actions: BTreeSet<TypeName>,
 }
+
+/// What an action's messages and services add to its name.
+const OF_ACTION: [&str; 14] = [
+    "Action",
+    "ActionGoal",
+    "ActionResult",
+    "ActionFeedback",
+    "Goal",
+    "Result",
+    "Feedback",
+    "FeedbackMessage",
+    "SendGoal",
+    "SendGoalRequest",
+    "SendGoalResponse",
+    "GetResult",
+    "GetResultRequest",
+    "GetResultResponse",
+];
 
 /// A service in both generations.
 pub(crate) struct Service {
@@ -132,12 +152,15 @@ impl Interfaces {
             library.add_folder(standard).map_err(|error| vec![GenerateError::folder(standard, &error)])?;
         }
         let names = messages.iter().chain(&services).chain(&actions);
-        let left_out = names.map(|name| &name.package).filter(|package| !is_selected(package));
-        let mut interfaces = Self {
-            packages: BTreeMap::new(),
-            own: messages.iter().cloned().collect(),
-            left_out: left_out.cloned().collect(),
+        let left_out =
+            names.map(|name| &name.package).filter(|package| !is_selected(package)).cloned().collect();
+        let of_action = |action: &TypeName| {
+            let TypeName { package, name } = action.clone();
+            OF_ACTION.map(move |part| TypeName::new(&*package, &*format!("{name}{part}")))
         };
+        let of_actions = library.names(Kind::Action).flat_map(of_action).collect();
+        let own = messages.iter().cloned().collect();
+        let mut interfaces = Self { packages: BTreeMap::new(), own, left_out, of_actions };
         let mut errors = Vec::new();
         let is_selected = |name: &&TypeName| is_selected(&name.package);
         for name in messages.iter().filter(is_selected) {

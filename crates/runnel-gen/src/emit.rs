@@ -6,25 +6,53 @@ use crate::merge::{Member, MergeError, Message};
 use crate::tail::{self, TailField};
 use crate::{names, values};
 use runnel_core::schema::{ActionSchema, Constant, Element, Schema, TypeName};
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
+
+/// Of which kind of file types come, and so in which module of their package they are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Msg,
+    Srv,
+    Action,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Msg, Self::Srv, Self::Action];
+
+    fn module(self) -> &'static str {
+        match self {
+            Self::Msg => "msg",
+            Self::Srv => "srv",
+            Self::Action => "action",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Msg => "Messages",
+            Self::Srv => "Services",
+            Self::Action => "Actions",
+        }
+    }
+
+    /// That of a message which is not of a service.
+    fn of(message: &TypeName, interfaces: &Interfaces) -> Self {
+        if interfaces.of_actions.contains(message) { Self::Action } else { Self::Msg }
+    }
+}
 
 /// Emits a module for each package.
 pub(crate) fn packages(interfaces: &Interfaces) -> Result<String, Vec<GenerateError>> {
     let mut out = String::from("// Written by runnel-gen; changes are lost with the next build.\n\n");
     let mut errors = same_modules(interfaces.packages.keys());
     for (name, package) in &interfaces.packages {
-        errors.extend(same_names(name, package));
-        let module = Module { package: name, own: &interfaces.own };
         out.push_str(&format!("/// The package `{name}`.\npub mod {} {{\n", names::module(name)));
-        for message in messages(package) {
-            match module.message(message) {
-                Ok(code) => out.push_str(&code),
-                Err(error) => errors.push(error),
-            }
+        for kind in Kind::ALL {
+            let module = Module { package: name, kind, interfaces };
+            errors.extend(same_names(name, &module.parts(package)));
+            out.push_str(&module.code(package, &mut errors));
         }
-        services(package).for_each(|code| out.push_str(&service(code)));
-        package.actions.iter().for_each(|code| out.push_str(&action(code)));
         out.push_str("}\n\n");
     }
     interfaces.left_out.iter().for_each(|name| out.push_str(&left_out(name)));
@@ -39,42 +67,39 @@ fn left_out(package: &str) -> String {
 /// Emits a macro that passes the path of every message to another macro, for tests of all messages.
 pub(crate) fn message_list(interfaces: &Interfaces) -> String {
     let mut out = String::from(
-        "/// Calls a macro with the path of every message, such as `std_msgs::String`, each with a comma behind.\n\
+        "/// Calls a macro with the path of every message, such as `std_msgs::msg::String`, each with a comma behind.\n\
          #[doc(hidden)]\n#[macro_export]\nmacro_rules! each_message {\n($with:ident) => { $with! {\n",
     );
     for (name, package) in &interfaces.packages {
-        for message in messages(package) {
-            out.push_str(&format!("{}::{},\n", names::module(name), type_name(message)));
+        for kind in Kind::ALL {
+            for message in (Module { package: name, kind, interfaces }).parts(package).messages {
+                let [package, kind] = [&*names::module(name), kind.module()];
+                out.push_str(&format!("{package}::{kind}::{},\n", type_name(message)));
+            }
         }
     }
     out.push_str("} };\n}\n");
     out
 }
 
-/// The messages of a package, including those of its services.
-fn messages(package: &Package) -> impl Iterator<Item = &Message> + Clone {
-    let parts = package.services.iter().flat_map(|service| [&service.request, &service.response]);
-    package.messages.iter().chain(parts)
+/// The messages and services in a module.
+struct Parts<'a> {
+    messages: Vec<&'a Message>,
+    services: Vec<&'a Service>,
 }
 
-/// The services of a package, including those of its actions.
-fn services(package: &Package) -> impl Iterator<Item = &Service> {
-    package.services.iter().chain(package.actions.iter().flat_map(|action| &action.services))
-}
-
-/// Errors for names that two types of a package share.
-fn same_names(package_name: &str, package: &Package) -> Vec<GenerateError> {
-    let views = messages(package).filter_map(|message| {
+/// Errors for names that two types of a module share.
+fn same_names(package: &str, parts: &Parts<'_>) -> Vec<GenerateError> {
+    let views = parts.messages.iter().filter_map(|message| {
         let view = view_name(message)?;
         Some((format!("the view of {}", message.name().name), view))
     });
-    let messages = messages(package).map(|message| (message.name().name.clone(), type_name(message)));
-    let services = services(package).map(|service| {
+    let messages = parts.messages.iter().map(|message| (message.name().name.clone(), type_name(message)));
+    let services = parts.services.iter().map(|service| {
         let name = &service.ros1.name.name;
         (format!("service {name}"), names::type_name(name))
     });
     let twice = taken_twice(messages.chain(services).chain(views));
-    let package = package_name;
     twice.map(|(types, name)| GenerateError::SameName { package: package.to_owned(), types, name }).collect()
 }
 
@@ -98,13 +123,56 @@ fn taken_twice(
     })
 }
 
-/// Emitter of the types of one package.
+/// Emitter of the types of one kind of a package.
 struct Module<'a> {
     package: &'a str,
-    own: &'a BTreeSet<TypeName>,
+    kind: Kind,
+    interfaces: &'a Interfaces,
 }
 
 impl Module<'_> {
+    /// What of the package is in the module.
+    fn parts<'a>(&self, package: &'a Package) -> Parts<'a> {
+        let is_here = |message: &&Message| Kind::of(message.name(), self.interfaces) == self.kind;
+        match self.kind {
+            Kind::Msg => {
+                Parts { messages: package.messages.iter().filter(is_here).collect(), services: Vec::new() }
+            }
+            Kind::Srv => {
+                let parts = package.services.iter().flat_map(|service| [&service.request, &service.response]);
+                Parts { messages: parts.collect(), services: package.services.iter().collect() }
+            }
+            Kind::Action => {
+                let services = package.actions.iter().flat_map(|action| &action.services);
+                Parts {
+                    messages: package.messages.iter().filter(is_here).collect(),
+                    services: services.collect(),
+                }
+            }
+        }
+    }
+
+    /// The module, if anything is in it.
+    fn code(&self, package: &Package, errors: &mut Vec<GenerateError>) -> String {
+        let Parts { messages, services } = self.parts(package);
+        let mut code = String::new();
+        for message in messages {
+            match self.message(message) {
+                Ok(text) => code.push_str(&text),
+                Err(error) => errors.push(error),
+            }
+        }
+        services.into_iter().for_each(|one| code.push_str(&service(one)));
+        if self.kind == Kind::Action {
+            package.actions.iter().for_each(|one| code.push_str(&action(one)));
+        }
+        if code.is_empty() {
+            return code;
+        }
+        let (title, module) = (self.kind.title(), self.kind.module());
+        format!("/// {title} of the package `{}`.\npub mod {module} {{\n{code}}}\n", self.package)
+    }
+
     fn message(&self, message: &Message) -> Result<String, GenerateError> {
         let name = message.name();
         let differs = |(field, how): (String, MergeError)| GenerateError::Differs {
@@ -155,10 +223,11 @@ impl Module<'_> {
             Element::Message(name) => {
                 let type_name = names::type_name(&name.name);
                 let module = names::module(&name.package);
-                match self.own.contains(name) {
-                    true if name.package == self.package => type_name,
-                    true => format!("super::{module}::{type_name}"),
-                    false => format!("::runnel::msgs::{module}::{type_name}"),
+                let kind = Kind::of(name, self.interfaces);
+                match self.interfaces.own.contains(name) {
+                    true if name.package == self.package && kind == self.kind => type_name,
+                    true => format!("super::super::{module}::{}::{type_name}", kind.module()),
+                    false => format!("::runnel::msgs::{module}::{}::{type_name}", kind.module()),
                 }
             }
         }
@@ -276,18 +345,18 @@ mod tests {
     use super::*;
     use runnel_core::schema::Generation;
 
-    fn package(messages: [(&str, &str); 2]) -> Package {
-        let message = |(name, text)| {
-            let form = |generation| Schema::from_full_text_in(generation, &TypeName::new("p", name), text);
-            let [ros1, ros2] = Generation::ALL.map(|generation| form(generation).unwrap());
-            Message { ros1, ros2 }
-        };
-        Package { messages: messages.map(message).into(), ..Package::default() }
+    fn message((name, text): (&str, &str)) -> Message {
+        let form = |generation| Schema::from_full_text_in(generation, &TypeName::new("p", name), text);
+        let [ros1, ros2] = Generation::ALL.map(|generation| form(generation).unwrap());
+        Message { ros1, ros2 }
     }
 
     #[test]
     fn duplicate_type_name_is_an_error() {
-        let twice = |messages| same_names("p", &package(messages));
+        let twice = |messages: [(&str, &str); 2]| {
+            let messages = messages.map(message);
+            same_names("p", &Parts { messages: messages.iter().collect(), services: Vec::new() })
+        };
         let same = |types: [&str; 2], name: &str| {
             let types = types.map(str::to_owned);
             vec![GenerateError::SameName { package: "p".into(), types, name: name.into() }]

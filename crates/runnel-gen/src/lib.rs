@@ -20,8 +20,9 @@
 //! written in the other's encoding, and is zero or empty when read from it. Fields of both must have the same type
 //! and order. A default of either file is used; if both have one, that of ROS 2.
 //!
-//! `runnel::include_interfaces!();` then adds a module for each package to the crate: `my_msgs::Foo`. Types of the
-//! standard packages are those of `runnel::msgs`.
+//! `runnel::include_interfaces!();` then adds a module for each package to the crate, with a module for each kind of file:
+//! `my_msgs::msg::Foo`, `my_msgs::srv::Bar`, `my_msgs::action::BazAction`. Types of the standard packages are those of
+//! `runnel::msgs`.
 
 mod collect;
 mod docs;

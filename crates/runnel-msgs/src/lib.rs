@@ -1,5 +1,5 @@
-//! The standard ROS message packages as Rust types: a module for each package, such as [`std_msgs::String`],
-//! [`geometry_msgs::Twist`] and the service [`std_srvs::SetBool`].
+//! The standard ROS message packages as Rust types: a module for each package, such as [`std_msgs::msg::String`],
+//! [`geometry_msgs::msg::Twist`] and the service [`std_srvs::srv::SetBool`].
 //!
 //! They are generated when this crate is built, from the definitions that come with `runnel-gen`. With the feature
 //! `std` the definitions themselves are here too, for programs that meet types while they run: [`library`].

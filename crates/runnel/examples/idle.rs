@@ -4,7 +4,7 @@
 //! `RUSTFLAGS='-C target-feature=+crt-static' cargo build --profile tiny --target x86_64-unknown-linux-gnu
 //! -p runnel --example idle`
 
-use runnel::msgs::std_msgs::String;
+use runnel::msgs::std_msgs::msg::String;
 
 fn main() -> Result<(), runnel::Error> {
     let context = runnel::Context::new()?;

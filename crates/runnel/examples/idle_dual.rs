@@ -1,6 +1,6 @@
 //! As `idle`, in the graphs of ROS 1 and ROS 2.
 
-use runnel::msgs::std_msgs::String;
+use runnel::msgs::std_msgs::msg::String;
 use runnel::{Context, ContextOptions, Graphs};
 
 fn main() -> Result<(), runnel::Error> {

@@ -1,6 +1,6 @@
 //! Prints what it hears.
 
-use runnel::msgs::std_msgs::String;
+use runnel::msgs::std_msgs::msg::String;
 
 fn main() -> Result<(), runnel::Error> {
     let context = runnel::Context::new()?;

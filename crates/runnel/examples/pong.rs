@@ -1,6 +1,6 @@
 //! Answers every message on `ping` with the same one on `pong`.
 
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 
 fn main() -> Result<(), runnel::Error> {
     let context = runnel::Context::new()?;

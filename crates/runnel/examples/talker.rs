@@ -1,6 +1,6 @@
 //! Publishes `hello N` ten times a second.
 
-use runnel::msgs::std_msgs::String;
+use runnel::msgs::std_msgs::msg::String;
 
 fn main() -> Result<(), runnel::Error> {
     let context = runnel::Context::new()?;

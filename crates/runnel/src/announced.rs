@@ -221,7 +221,7 @@ fn queue_bound(qos: QoS) -> QueueBound {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use runnel_msgs::std_msgs::String as Text;
+    use runnel_msgs::std_msgs::msg::String as Text;
 
     #[test]
     fn a_type_has_a_name_in_each_graph() {

@@ -20,7 +20,7 @@ use crate::message_info::MessageInfo;
 /// does not count.
 ///
 /// ```no_run
-/// # use runnel::msgs::sensor_msgs::Image;
+/// # use runnel::msgs::sensor_msgs::msg::Image;
 /// # fn on_node(node: &runnel::Node) -> Result<(), runnel::Error> {
 /// let (into, images) = std::sync::mpsc::channel::<runnel::Borrowed<Image>>();
 /// let _camera = node.create_borrowing_subscription("camera/image", 2, move |image| drop(into.send(image)))?;

@@ -4,7 +4,7 @@ mod goal_id;
 
 use std::fmt;
 
-use runnel_msgs::actionlib_msgs::GoalStatus as Wire;
+use runnel_msgs::actionlib_msgs::msg::GoalStatus as Wire;
 
 pub use goal_id::GoalId;
 

@@ -1,7 +1,7 @@
 //! Runnel: a light runtime for robot nodes that speaks ROS with no ROS installed.
 //!
 //! ```no_run
-//! use runnel::msgs::std_msgs::String;
+//! use runnel::msgs::std_msgs::msg::String;
 //!
 //! fn main() -> Result<(), runnel::Error> {
 //!     let context = runnel::Context::new()?;
@@ -17,7 +17,7 @@
 //! parameters of others are in ROS 1 alone so far ([`Error::Ros1Only`]).
 //!
 //! ```no_run
-//! use runnel::{Context, ContextOptions, Graphs, QoS, msgs::std_msgs::String};
+//! use runnel::{Context, ContextOptions, Graphs, QoS, msgs::std_msgs::msg::String};
 //!
 //! # fn main() -> Result<(), runnel::Error> {
 //! let context = Context::with_options(ContextOptions::default().graphs(Graphs::Ros2))?;

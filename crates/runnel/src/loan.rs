@@ -98,7 +98,7 @@ impl<M: Message> Publisher<M> {
     /// host read it. `message` is the message with that array empty, which gets room for so many elements.
     ///
     /// ```no_run
-    /// # use runnel::msgs::sensor_msgs::Image;
+    /// # use runnel::msgs::sensor_msgs::msg::Image;
     /// # fn on_node(node: &runnel::Node, frame: &[u8]) -> Result<(), runnel::Error> {
     /// let camera = node.create_publisher::<Image>("camera/image", 2)?;
     /// let image = Image { height: 1080, width: 1920, step: 1920 * 3, encoding: "rgb8".into(), ..Image::default() };

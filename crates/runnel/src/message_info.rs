@@ -25,7 +25,7 @@ use crate::ros2_graph::Gid;
 ///
 /// ```no_run
 /// use runnel::MessageInfo;
-/// use runnel::msgs::std_msgs::Header;
+/// use runnel::msgs::std_msgs::msg::Header;
 ///
 /// # fn on_node(node: &runnel::Node) -> Result<(), runnel::Error> {
 /// let _headers = node.create_subscription("headers", 10, |_: &Header, info: &MessageInfo| {

@@ -14,7 +14,7 @@ use crate::qos_events::{
 ///
 /// ```no_run
 /// # use std::time::Duration;
-/// # use runnel::{PublisherOptions, QoS, msgs::std_msgs::String as Text};
+/// # use runnel::{PublisherOptions, QoS, msgs::std_msgs::msg::String as Text};
 /// # fn on_node(node: &runnel::Node) -> Result<(), runnel::Error> {
 /// let options = PublisherOptions::from(QoS::keep_last(10).deadline(Duration::from_millis(100)))
 ///     .deadline_callback(|missed| println!("{} deadlines missed", missed.total_count))
@@ -58,7 +58,7 @@ impl SubscriptionOptions {
     /// only while all of them ask for it.
     ///
     /// ```no_run
-    /// # use runnel::{QoS, SubscriptionOptions, msgs::geometry_msgs::PoseStamped};
+    /// # use runnel::{QoS, SubscriptionOptions, msgs::geometry_msgs::msg::PoseStamped};
     /// # fn on_node(node: &runnel::Node) -> Result<(), runnel::Error> {
     /// let options = SubscriptionOptions::from(QoS::keep_last(1)).udpros();
     /// let _poses = node.create_subscription("pose", options, |pose: &PoseStamped| println!("{:?}", pose.pose))?;

@@ -68,13 +68,14 @@ impl BytesPublisher {
 /// What all publishers have, whatever the type of their messages: [`Publisher`] and [`DynamicPublisher`] dereference to it.
 ///
 /// ```no_run
-/// # use runnel::{PublisherBase, msgs::std_msgs::Empty};
+/// # use runnel::{PublisherBase, msgs::std_msgs::msg::Empty};
 /// fn report(publisher: &PublisherBase) {
 ///     println!("{}: {} subscriptions", publisher.topic(), publisher.subscription_count());
 /// }
 ///
 /// # fn on_node(node: &runnel::Node) -> Result<(), runnel::Error> {
-/// report(&node.create_publisher::<Empty>("bang", 1)?);
+/// let bang = node.create_publisher::<Empty>("bang", 1)?;
+/// report(&bang);
 /// # Ok(())
 /// # }
 /// ```

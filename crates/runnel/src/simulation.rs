@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use runnel_core::qos::QoS;
 use runnel_core::time::Time;
-use runnel_msgs::rosgraph_msgs::Clock;
+use runnel_msgs::rosgraph_msgs::msg::Clock;
 
 use crate::announced::Topic;
 use crate::data::{Delivery, QosEvents, SubscriptionCore};

@@ -18,10 +18,10 @@ use runnel::core::Message;
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::TypeName;
 use runnel::core::wire::encode;
-use runnel::msgs::actionlib::{
+use runnel::msgs::actionlib::action::{
     TestAction, TestActionResult, TestFeedback, TestGoal, TwoIntsAction, TwoIntsGoal, TwoIntsResult,
 };
-use runnel::msgs::actionlib_msgs::{GoalID, GoalStatus as WireStatus, GoalStatusArray};
+use runnel::msgs::actionlib_msgs::msg::{GoalID, GoalStatus as WireStatus, GoalStatusArray};
 use runnel::{
     ActionClient, ActionError, ClientGoalHandle, Error, GoalStatus, ServerGoalHandle, SimpleGoalHandle,
 };

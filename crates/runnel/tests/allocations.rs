@@ -15,7 +15,7 @@ use std::time::Duration;
 use runnel::core::Message;
 use runnel::core::time::Instant;
 use runnel::io::clock;
-use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray, UInt8MultiArrayView};
+use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray, UInt8MultiArrayView};
 use runnel::{
     Borrowed, Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, QoS, Subscription,
     SubscriptionOptions,

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use common::{Graph, LONG, spin_until};
 use runnel::logging::Level;
-use runnel::msgs::roscpp::{GetLoggers, SetLoggerLevel, SetLoggerLevelRequest};
-use runnel::msgs::rosgraph_msgs::Log;
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::roscpp::srv::{GetLoggers, SetLoggerLevel, SetLoggerLevelRequest};
+use runnel::msgs::rosgraph_msgs::msg::Log;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, Node, QoS, Subscription};
 
 /// What a node elsewhere hears on `/rosout`.
@@ -112,7 +112,7 @@ fn levels_are_set_from_elsewhere_in_a_node_that_never_spins() {
 fn what_the_library_says_of_a_node_is_heard_as_well() {
     let graph = Graph::new();
     let node = graph.context().create_node("talker").unwrap();
-    let _numbers = node.create_publisher::<runnel::msgs::std_msgs::Int32>("chatter", 1).unwrap();
+    let _numbers = node.create_publisher::<runnel::msgs::std_msgs::msg::Int32>("chatter", 1).unwrap();
     let other = graph.context().create_node("other").unwrap();
     let ear = Ear::new(&graph, 2);
     let _texts = other.create_subscription("chatter", 1, |_: &Text| {}).unwrap();

@@ -14,7 +14,8 @@ use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Schema, TypeName};
 use runnel::core::wire::{Encoding, NoMemory, Wire, cdr};
 use runnel::msgs::sensor_msgs::{
-    Image, ImageView, SetCameraInfo, SetCameraInfoRequest, SetCameraInfoResponse,
+    msg::{Image, ImageView},
+    srv::{SetCameraInfo, SetCameraInfoRequest, SetCameraInfoResponse},
 };
 use runnel::{Context, ContextOptions, Error, Graphs, Node, QoS, ServiceError, Subscription};
 use runnel_testkit::scarce_memory::{ENOUGH, Scarce, limit, with_memory};

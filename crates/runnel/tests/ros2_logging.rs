@@ -14,8 +14,8 @@ use common::{Graph, spin_until};
 use domains::new_domain;
 use logged::{keep_log, wait_logged};
 use runnel::core::Message;
-use runnel::msgs::rcl_interfaces::Log;
-use runnel::msgs::rosgraph_msgs::{self, Clock};
+use runnel::msgs::rcl_interfaces::msg::Log;
+use runnel::msgs::rosgraph_msgs::{self, msg::Clock};
 use runnel::{Context, ContextOptions, EndpointType, Graphs, QoS, Subscription, Time};
 
 fn options(domain: u16) -> ContextOptions {
@@ -73,14 +73,17 @@ fn a_node_of_both_graphs_logs_in_each_with_the_type_that_this_has() {
     let (graph, domain) = (Graph::new(), new_domain());
     let context = Context::with_options(graph.options().graphs(Graphs::Both).domain_id(domain)).unwrap();
     let node = context.create_node("talker").unwrap();
-    let ros1 = Ear::<rosgraph_msgs::Log>::new(graph.options());
+    let ros1 = Ear::<rosgraph_msgs::msg::Log>::new(graph.options());
     let ros2 = Ear::<Log>::new(options(domain));
     spin_until(&ros1.context, "the talker is met", || ros1.subscription.publisher_count() == 1);
     spin_until(&ros2.context, "the talker is met", || ros2.subscription.publisher_count() == 1);
     runnel::log_info!(node, "hello");
     let [one] = ros1.lines(1).try_into().unwrap();
     let [two] = ros2.lines(1).try_into().unwrap();
-    assert_eq!((one.level, one.name, one.msg), (rosgraph_msgs::Log::INFO, "/talker".into(), "hello".into()));
+    assert_eq!(
+        (one.level, one.name, one.msg),
+        (rosgraph_msgs::msg::Log::INFO, "/talker".into(), "hello".into())
+    );
     assert_eq!((two.level, two.name, two.msg), (Log::INFO, "talker".into(), "hello".into()));
     assert_eq!(one.header.stamp, two.stamp);
 }

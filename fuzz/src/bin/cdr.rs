@@ -52,14 +52,14 @@ fuzz_target!(|data: &[u8]| {
     let Some((choice, payload)) = data.split_first() else { return };
     let schema = runnel_fuzz::schema_of(Generation::Ros2, TYPES[usize::from(*choice) % TYPES.len()]);
     match choice % 9 {
-        0 => read::<std_msgs::String>(&schema, payload),
-        1 => read::<std_msgs::Empty>(&schema, payload),
-        2 => read::<geometry_msgs::PoseWithCovarianceStamped>(&schema, payload),
-        3 => read::<sensor_msgs::PointCloud2>(&schema, payload),
-        4 => read::<rcl_interfaces::ParameterDescriptor>(&schema, payload),
-        5 => read::<diagnostic_msgs::DiagnosticArray>(&schema, payload),
-        6 => read::<visualization_msgs::Marker>(&schema, payload),
-        7 => read::<rmw_dds_common::ParticipantEntitiesInfo>(&schema, payload),
-        _ => read::<shape_msgs::SolidPrimitive>(&schema, payload),
+        0 => read::<std_msgs::msg::String>(&schema, payload),
+        1 => read::<std_msgs::msg::Empty>(&schema, payload),
+        2 => read::<geometry_msgs::msg::PoseWithCovarianceStamped>(&schema, payload),
+        3 => read::<sensor_msgs::msg::PointCloud2>(&schema, payload),
+        4 => read::<rcl_interfaces::msg::ParameterDescriptor>(&schema, payload),
+        5 => read::<diagnostic_msgs::msg::DiagnosticArray>(&schema, payload),
+        6 => read::<visualization_msgs::msg::Marker>(&schema, payload),
+        7 => read::<rmw_dds_common::msg::ParticipantEntitiesInfo>(&schema, payload),
+        _ => read::<shape_msgs::msg::SolidPrimitive>(&schema, payload),
     }
 });

@@ -35,14 +35,14 @@ fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = data.split_first() else { return };
     let schema = runnel_fuzz::schema(*choice);
     match choice % 9 {
-        0 => read::<std_msgs::String>(schema, bytes),
-        1 => read::<std_msgs::UInt8MultiArray>(schema, bytes),
-        2 => read::<geometry_msgs::PoseWithCovarianceStamped>(schema, bytes),
-        3 => read::<sensor_msgs::PointCloud2>(schema, bytes),
-        4 => read::<sensor_msgs::JointState>(schema, bytes),
-        5 => read::<diagnostic_msgs::DiagnosticArray>(schema, bytes),
-        6 => read::<visualization_msgs::Marker>(schema, bytes),
-        7 => read::<rosgraph_msgs::TopicStatistics>(schema, bytes),
-        _ => read::<nav_msgs::Path>(schema, bytes),
+        0 => read::<std_msgs::msg::String>(schema, bytes),
+        1 => read::<std_msgs::msg::UInt8MultiArray>(schema, bytes),
+        2 => read::<geometry_msgs::msg::PoseWithCovarianceStamped>(schema, bytes),
+        3 => read::<sensor_msgs::msg::PointCloud2>(schema, bytes),
+        4 => read::<sensor_msgs::msg::JointState>(schema, bytes),
+        5 => read::<diagnostic_msgs::msg::DiagnosticArray>(schema, bytes),
+        6 => read::<visualization_msgs::msg::Marker>(schema, bytes),
+        7 => read::<rosgraph_msgs::msg::TopicStatistics>(schema, bytes),
+        _ => read::<nav_msgs::msg::Path>(schema, bytes),
     }
 });

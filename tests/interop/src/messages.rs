@@ -6,9 +6,12 @@ use std::collections::BTreeMap;
 use log::{LevelFilter, Log, Metadata, Record};
 use runnel::core::Message;
 use runnel::core::wire::encode;
-use runnel::msgs::geometry_msgs::{Twist, Vector3};
-use runnel::msgs::sensor_msgs::Image;
-use runnel::msgs::std_msgs::{self, Header, UInt8MultiArray};
+use runnel::msgs::geometry_msgs::msg::{Twist, Vector3};
+use runnel::msgs::sensor_msgs::msg::Image;
+use runnel::msgs::std_msgs::{
+    self,
+    msg::{Header, UInt8MultiArray},
+};
 use runnel::{Context, Error, Time};
 
 /// A message that is made from a number.
@@ -20,7 +23,7 @@ pub trait Numbered: Message {
     fn forget_sequence(&mut self) {}
 }
 
-impl Numbered for std_msgs::String {
+impl Numbered for std_msgs::msg::String {
     fn numbered(number: u32, size: usize) -> Self {
         Self { data: format!("{:.<size$}", format!("hello {number}")) }
     }
@@ -138,7 +141,7 @@ pub trait Program {
 /// When no message type has this name.
 pub fn run_with(type_name: &str, program: &impl Program) -> Result<(), Error> {
     match type_name {
-        std_msgs::String::TYPE => program.run::<std_msgs::String>(),
+        std_msgs::msg::String::TYPE => program.run::<std_msgs::msg::String>(),
         UInt8MultiArray::TYPE => program.run::<UInt8MultiArray>(),
         Image::TYPE => program.run::<Image>(),
         Twist::TYPE => program.run::<Twist>(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use runnel::core::Message;
 use runnel::core::wire::{Encoding, cdr};
-use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
+use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::{Context, ContextOptions, Error, Graphs, QoS};
 
 /// See `peers/rclpy/common.py`.

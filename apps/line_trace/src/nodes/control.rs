@@ -14,12 +14,12 @@ use crate::latency::{Direction, Log, TopicId};
 use crate::signals::{LightSensors, Switches, Velocity};
 use runnel::core::time::Instant;
 use runnel::io::clock;
-use runnel::msgs::geometry_msgs::{Transform, TransformStamped, Twist, Vector3};
-use runnel::msgs::nav_msgs::Odometry;
+use runnel::msgs::geometry_msgs::msg::{Transform, TransformStamped, Twist, Vector3};
+use runnel::msgs::nav_msgs::msg::Odometry;
 use runnel::msgs::raspimouse_msgs;
-use runnel::msgs::std_msgs::{Header, Int16};
-use runnel::msgs::std_srvs::{SetBool, SetBoolResponse};
-use runnel::msgs::tf2_msgs::TFMessage;
+use runnel::msgs::std_msgs::msg::{Header, Int16};
+use runnel::msgs::std_srvs::srv::{SetBool, SetBoolResponse};
+use runnel::msgs::tf2_msgs::msg::TFMessage;
 use runnel::{
     Borrowed, Context, Error, Graphs, Node, Publisher, QoS, ServiceServer, Subscription, Time, Timer,
 };
@@ -144,8 +144,8 @@ struct Control {
 }
 
 struct Outputs {
-    light_sensors: Publisher<raspimouse_msgs::LightSensors>,
-    switches: Publisher<raspimouse_msgs::Switches>,
+    light_sensors: Publisher<raspimouse_msgs::msg::LightSensors>,
+    switches: Publisher<raspimouse_msgs::msg::Switches>,
     /// Of a robot that is seen from outside.
     odom: Option<(Publisher<Odometry>, Publisher<TFMessage>)>,
 }
@@ -222,11 +222,11 @@ impl Control {
     }
 
     fn publish(&mut self, sensors: LightSensors, switches: Option<Switches>) -> Result<(), Error> {
-        let sensors = raspimouse_msgs::LightSensors::from(sensors);
+        let sensors = raspimouse_msgs::msg::LightSensors::from(sensors);
         self.records.sent(self.sensors_sent, &sensors);
         self.outputs.light_sensors.publish(sensors)?;
         if let Some(switches) = switches {
-            self.outputs.switches.publish(raspimouse_msgs::Switches::from(switches))?;
+            self.outputs.switches.publish(raspimouse_msgs::msg::Switches::from(switches))?;
         }
         if let (Some((odom, tf)), Some((pose, velocity))) = (&self.outputs.odom, self.body.seen())
             && self.ticks.is_multiple_of(ODOM_EVERY)
@@ -321,7 +321,7 @@ impl Control {
         }
     }
 
-    fn handle_leds(&mut self, now: Instant, message: &raspimouse_msgs::Leds) {
+    fn handle_leds(&mut self, now: Instant, message: &raspimouse_msgs::msg::Leds) {
         self.advance_to(now);
         let set = self.body.set_leds(message.into());
         self.done(set);

@@ -2,19 +2,19 @@
 
 use crate::geometry::{Point, Pose};
 use crate::signals::{Leds, LightSensors, Switches, Velocity};
-use runnel::msgs::geometry_msgs::{Quaternion, Twist, Vector3};
+use runnel::msgs::geometry_msgs::msg::{Quaternion, Twist, Vector3};
 use runnel::msgs::{geometry_msgs, raspimouse_msgs};
 
 macro_rules! same_fields {
     ($($name:ident { $($field:ident),* })*) => {$(
-        impl From<$name> for raspimouse_msgs::$name {
+        impl From<$name> for raspimouse_msgs::msg::$name {
             fn from($name { $($field),* }: $name) -> Self {
                 Self { $($field),* }
             }
         }
 
-        impl From<&raspimouse_msgs::$name> for $name {
-            fn from(message: &raspimouse_msgs::$name) -> Self {
+        impl From<&raspimouse_msgs::msg::$name> for $name {
+            fn from(message: &raspimouse_msgs::msg::$name) -> Self {
                 Self { $($field: message.$field),* }
             }
         }
@@ -41,19 +41,19 @@ impl From<&Twist> for Velocity {
     }
 }
 
-impl From<Pose> for geometry_msgs::Pose {
+impl From<Pose> for geometry_msgs::msg::Pose {
     fn from(Pose { position, heading }: Pose) -> Self {
         let half = heading / 2.0;
         Self {
-            position: geometry_msgs::Point { x: position.x, y: position.y, z: 0.0 },
+            position: geometry_msgs::msg::Point { x: position.x, y: position.y, z: 0.0 },
             orientation: Quaternion { z: half.sin(), w: half.cos(), ..Quaternion::default() },
         }
     }
 }
 
-impl From<&geometry_msgs::Pose> for Pose {
+impl From<&geometry_msgs::msg::Pose> for Pose {
     /// The pose on the floor: height, and any tilt, are left out.
-    fn from(message: &geometry_msgs::Pose) -> Self {
+    fn from(message: &geometry_msgs::msg::Pose) -> Self {
         let Quaternion { x, y, z, w } = message.orientation;
         let heading = (2.0 * (w * z + x * y)).atan2(1.0 - 2.0 * (y * y + z * z));
         Self { position: Point::new(message.position.x, message.position.y), heading }
@@ -67,11 +67,11 @@ mod tests {
     #[test]
     fn signals_survive_their_messages() {
         let sensors = LightSensors::from_row([1, 2, 3, 4]);
-        assert_eq!(LightSensors::from(&raspimouse_msgs::LightSensors::from(sensors)), sensors);
+        assert_eq!(LightSensors::from(&raspimouse_msgs::msg::LightSensors::from(sensors)), sensors);
         let switches = Switches { switch1: true, ..Switches::default() };
-        assert_eq!(Switches::from(&raspimouse_msgs::Switches::from(switches)), switches);
+        assert_eq!(Switches::from(&raspimouse_msgs::msg::Switches::from(switches)), switches);
         let leds = Leds::from_row([true, false, false, true]);
-        assert_eq!(Leds::from(&raspimouse_msgs::Leds::from(leds)), leds);
+        assert_eq!(Leds::from(&raspimouse_msgs::msg::Leds::from(leds)), leds);
         let velocity = Velocity { linear: 0.25, angular: -1.5 };
         assert_eq!(Velocity::from(&Twist::from(velocity)), velocity);
     }
@@ -80,7 +80,7 @@ mod tests {
     fn a_pose_survives_its_message_in_every_quadrant() {
         for heading in [-3.1, -1.0, 0.0, 0.7, 2.5] {
             let pose = Pose { position: Point::new(0.4, 0.8), heading };
-            let back = Pose::from(&geometry_msgs::Pose::from(pose));
+            let back = Pose::from(&geometry_msgs::msg::Pose::from(pose));
             assert_eq!(back.position, pose.position);
             assert!((back.heading - heading).abs() < 1e-12, "{} {heading}", back.heading);
         }

@@ -56,7 +56,7 @@ impl Records {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use runnel::msgs::std_msgs::Int16;
+    use runnel::msgs::std_msgs::msg::Int16;
 
     #[test]
     fn the_digest_is_that_of_the_bytes_on_the_wire_at_both_ends() {

@@ -11,10 +11,10 @@ use crate::signals::{Leds, Velocity};
 use crate::tracer::{Command, Tracer};
 use runnel::core::time::Instant;
 use runnel::io::clock;
-use runnel::msgs::geometry_msgs::Twist;
+use runnel::msgs::geometry_msgs::msg::Twist;
 use runnel::msgs::raspimouse_msgs;
-use runnel::msgs::std_msgs::Int16;
-use runnel::msgs::std_srvs::{SetBool, SetBoolRequest};
+use runnel::msgs::std_msgs::msg::Int16;
+use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest};
 use runnel::{Client, Context, Error, Graphs, Node, Publisher, QoS, Subscription, Timer};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -47,13 +47,13 @@ impl TracerNode {
         let sensors = node.create_subscription(
             LIGHT_SENSORS,
             DEPTH,
-            move |message: &raspimouse_msgs::LightSensors| {
+            move |message: &raspimouse_msgs::msg::LightSensors| {
                 let now = clock::monotonic();
                 lock(&sensing).handle_light_sensors(now, message);
             },
         )?;
         let switches =
-            node.create_subscription(SWITCHES, DEPTH, move |message: &raspimouse_msgs::Switches| {
+            node.create_subscription(SWITCHES, DEPTH, move |message: &raspimouse_msgs::msg::Switches| {
                 lock(&pressed).handle_switches(message)
             })?;
         let timers = [
@@ -99,7 +99,7 @@ struct Tracing {
 
 struct Outputs {
     cmd_vel: Publisher<Twist>,
-    leds: Publisher<raspimouse_msgs::Leds>,
+    leds: Publisher<raspimouse_msgs::msg::Leds>,
     buzzer: Publisher<Int16>,
     /// `None` in ROS 2 alone, where there are no services yet.
     motor_power: Option<Client<SetBool>>,
@@ -133,13 +133,13 @@ impl Tracing {
         })
     }
 
-    fn handle_light_sensors(&mut self, now: Instant, message: &raspimouse_msgs::LightSensors) {
+    fn handle_light_sensors(&mut self, now: Instant, message: &raspimouse_msgs::msg::LightSensors) {
         self.tracer.handle_light_sensors(self.seconds(now), message.into());
         self.command(now);
         self.records.received(self.sensors_received, now, message);
     }
 
-    fn handle_switches(&mut self, message: &raspimouse_msgs::Switches) {
+    fn handle_switches(&mut self, message: &raspimouse_msgs::msg::Switches) {
         self.tracer.handle_switches(self.seconds(clock::monotonic()), message.into());
     }
 
@@ -172,7 +172,7 @@ impl Tracing {
         self.outputs.cmd_vel.publish(twist)?;
         self.switch_motors(now, command.motor_power)?;
         if self.leds.replace(command.leds) != Some(command.leds) {
-            self.outputs.leds.publish(raspimouse_msgs::Leds::from(command.leds))?;
+            self.outputs.leds.publish(raspimouse_msgs::msg::Leds::from(command.leds))?;
         }
         if std::mem::replace(&mut self.buzzer, command.buzzer) != command.buzzer {
             self.outputs.buzzer.publish(Int16 { data: command.buzzer })?;

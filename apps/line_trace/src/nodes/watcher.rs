@@ -6,10 +6,10 @@ use crate::course::Course;
 use crate::lap::Lap;
 use crate::progress::Progress;
 use runnel::core::Message;
-use runnel::msgs::geometry_msgs::Twist;
-use runnel::msgs::nav_msgs::Odometry;
-use runnel::msgs::raspimouse_msgs::{Leds, LightSensors, Switches};
-use runnel::msgs::std_msgs::Int16;
+use runnel::msgs::geometry_msgs::msg::Twist;
+use runnel::msgs::nav_msgs::msg::Odometry;
+use runnel::msgs::raspimouse_msgs::msg::{Leds, LightSensors, Switches};
+use runnel::msgs::std_msgs::msg::Int16;
 use runnel::{Borrowed, Context, Error, Node, Subscription};
 use std::sync::{Arc, Mutex};
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use runnel::core::message::len_with_tail;
 use runnel::core::wire::{Bytes, Encoding};
-use runnel::msgs::std_msgs::{UInt8MultiArray, UInt8MultiArrayView};
+use runnel::msgs::std_msgs::msg::{UInt8MultiArray, UInt8MultiArrayView};
 use runnel::{Context, Node, Publisher};
 use runnel_floor::{NUMBER, Stamps, number, set_number, sum};
 

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse};
+use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Client, Context, FromParameter, Node, ParameterValue};
 use runnel_floor::Stamps;
 

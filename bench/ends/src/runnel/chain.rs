@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use runnel::{Context, Node};
 use runnel_floor::Stamps;
 
-use self::bench_msgs::TwoInts;
+use self::bench_msgs::msg::TwoInts;
 use super::{lock, publish, send_all, wait_for_others};
 use crate::talk::{say_ready, serve};
 use crate::{EndArgs, Failure, failed};

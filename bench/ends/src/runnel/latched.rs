@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, Node, QoS};
 use runnel_floor::now;
 

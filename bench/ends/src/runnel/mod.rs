@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use runnel::core::Message;
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, ContextOptions, Graphs, PollingPolicy, Publisher, Subscription};
 use runnel_floor::{Pace, Stamps, Trial, now};
 

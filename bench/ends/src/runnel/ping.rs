@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, Node, Publisher};
 use runnel_floor::{Stamps, now, number, set_number};
 

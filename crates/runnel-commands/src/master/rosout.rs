@@ -4,7 +4,7 @@ use std::path::Path;
 
 use runnel::core::qos::QoS;
 use runnel::logging::{Level, LogFile};
-use runnel::msgs::rosgraph_msgs::Log;
+use runnel::msgs::rosgraph_msgs::msg::Log;
 use runnel::{Context, Subscription};
 
 use crate::error::CliError;

@@ -100,8 +100,8 @@ where
 #[test]
 fn every_message_goes_round_in_every_encoding() {
     macro_rules! each {
-        ($($module:ident :: $name:ident,)*) => {
-            [$(default_and_filled_go_round::<runnel_msgs::$module::$name>(),)*]
+        ($($module:ident :: $kind:ident :: $name:ident,)*) => {
+            [$(default_and_filled_go_round::<runnel_msgs::$module::$kind::$name>(),)*]
         };
     }
     let names = runnel_msgs::each_message!(each);
@@ -117,8 +117,8 @@ fn has_its_names<M: Message>() {
 #[test]
 fn every_message_has_the_names_and_the_hash_of_its_definition() {
     macro_rules! each {
-        ($($module:ident :: $name:ident,)*) => {
-            $(has_its_names::<runnel_msgs::$module::$name>();)*
+        ($($module:ident :: $kind:ident :: $name:ident,)*) => {
+            $(has_its_names::<runnel_msgs::$module::$kind::$name>();)*
         };
     }
     runnel_msgs::each_message!(each);

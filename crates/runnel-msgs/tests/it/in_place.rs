@@ -170,39 +170,41 @@ fn without_tail(bytes: &[u8], tail: Tail, count: usize) -> Vec<u8> {
 
 /// The names of messages, each checked.
 macro_rules! each {
-    ($check:ident: $($module:ident { $($name:ident),* })*) => {
-        vec![$($($check::<$module::$name>(),)*)*]
+    ($check:ident: $($module:ident :: $kind:ident { $($name:ident),* })*) => {
+        vec![$($($check::<$module::$kind::$name>(),)*)*]
     };
 }
 
 #[test]
 fn the_last_array_of_every_message_that_ends_in_one_is_filled_in_place() {
     let mut checked = each!(fills_in_place:
-        composition_interfaces { ListNodesResponse }
-        example_interfaces {
+        composition_interfaces::srv { ListNodesResponse }
+        example_interfaces::action {
             FibonacciAction, FibonacciActionFeedback, FibonacciActionResult, FibonacciFeedback, FibonacciFeedbackMessage,
-            FibonacciGetResultResponse,
-            FibonacciResult, ByteMultiArray, Float32MultiArray, Float64MultiArray, Int16MultiArray, Int32MultiArray,
-            Int64MultiArray, Int8MultiArray, UInt16MultiArray, UInt32MultiArray, UInt64MultiArray, UInt8MultiArray
+            FibonacciGetResultResponse, FibonacciResult
         }
-        map_msgs {
-            OccupancyGridUpdate, PointCloud2Update, ProjectedMap, GetMapROIResponse, GetPointMapResponse,
-            GetPointMapROIResponse
-        }
-        nav_msgs { GetMapActionResult, GetMapGetResultResponse, GetMapResult, OccupancyGrid, GetMapResponse, LoadMapResponse }
-        rcl_interfaces { GetParameterTypesResponse }
-        sensor_msgs {
-            CameraInfo, ChannelFloat32, CompressedImage, Image, JointState, Joy, LaserEcho, LaserScan, PointCloud2,
-            SetCameraInfoRequest
-        }
-        shape_msgs { SolidPrimitive }
-        std_msgs {
+        example_interfaces::msg {
             ByteMultiArray, Float32MultiArray, Float64MultiArray, Int16MultiArray, Int32MultiArray,
             Int64MultiArray, Int8MultiArray, UInt16MultiArray, UInt32MultiArray, UInt64MultiArray, UInt8MultiArray
         }
-        stereo_msgs { DisparityImage }
-        trajectory_msgs { JointTrajectoryPoint }
-        visualization_msgs { MeshFile }
+        map_msgs::msg { OccupancyGridUpdate, PointCloud2Update, ProjectedMap }
+        map_msgs::srv { GetMapROIResponse, GetPointMapResponse, GetPointMapROIResponse }
+        nav_msgs::action { GetMapActionResult, GetMapGetResultResponse, GetMapResult }
+        nav_msgs::msg { OccupancyGrid }
+        nav_msgs::srv { GetMapResponse, LoadMapResponse }
+        rcl_interfaces::srv { GetParameterTypesResponse }
+        sensor_msgs::msg {
+            CameraInfo, ChannelFloat32, CompressedImage, Image, JointState, Joy, LaserEcho, LaserScan, PointCloud2
+        }
+        sensor_msgs::srv { SetCameraInfoRequest }
+        shape_msgs::msg { SolidPrimitive }
+        std_msgs::msg {
+            ByteMultiArray, Float32MultiArray, Float64MultiArray, Int16MultiArray, Int32MultiArray,
+            Int64MultiArray, Int8MultiArray, UInt16MultiArray, UInt32MultiArray, UInt64MultiArray, UInt8MultiArray
+        }
+        stereo_msgs::msg { DisparityImage }
+        trajectory_msgs::msg { JointTrajectoryPoint }
+        visualization_msgs::msg { MeshFile }
     );
     let library = runnel_msgs::library();
     let parts = |name: &TypeName| ["Request", "Response"].map(|suffix| name.with_suffix(suffix));
@@ -217,29 +219,32 @@ fn the_last_array_of_every_message_that_ends_in_one_is_filled_in_place() {
 #[test]
 fn what_a_publisher_may_lend_is_known_of_each_type() {
     let tail = |element, behind| Some(Tail { element, behind });
-    assert_eq!(sensor_msgs::Image::TAIL, tail(1, 0));
-    assert_eq!(sensor_msgs::PointCloud2::TAIL, tail(1, 1));
-    assert_eq!(sensor_msgs::LaserScan::TAIL, tail(4, 0));
-    assert_eq!(nav_msgs::GetMapActionResult::TAIL, tail(1, 0));
-    assert_eq!(std_msgs::Float64MultiArray::TAIL, tail(8, 0));
-    assert_eq!(stereo_msgs::DisparityImage::TAIL, tail(1, 4 + 4 + 17 + 4 + 4 + 4));
-    assert_eq!(stereo_msgs::DisparityImage::ROS2_TAIL, tail(1, 4 + 4 + 17 + 4 + 4 + 4));
-    assert_eq!(shape_msgs::SolidPrimitive::TAIL, tail(8, 0));
-    assert_eq!(shape_msgs::SolidPrimitive::ROS2_TAIL, None);
-    assert_eq!(std_msgs::String::TAIL, None);
-    assert_eq!(geometry_msgs::Twist::TAIL, None);
-    assert_eq!(tf2_msgs::TFMessage::TAIL, None);
+    assert_eq!(sensor_msgs::msg::Image::TAIL, tail(1, 0));
+    assert_eq!(sensor_msgs::msg::PointCloud2::TAIL, tail(1, 1));
+    assert_eq!(sensor_msgs::msg::LaserScan::TAIL, tail(4, 0));
+    assert_eq!(nav_msgs::action::GetMapActionResult::TAIL, tail(1, 0));
+    assert_eq!(std_msgs::msg::Float64MultiArray::TAIL, tail(8, 0));
+    assert_eq!(stereo_msgs::msg::DisparityImage::TAIL, tail(1, 4 + 4 + 17 + 4 + 4 + 4));
+    assert_eq!(stereo_msgs::msg::DisparityImage::ROS2_TAIL, tail(1, 4 + 4 + 17 + 4 + 4 + 4));
+    assert_eq!(shape_msgs::msg::SolidPrimitive::TAIL, tail(8, 0));
+    assert_eq!(shape_msgs::msg::SolidPrimitive::ROS2_TAIL, None);
+    assert_eq!(std_msgs::msg::String::TAIL, None);
+    assert_eq!(geometry_msgs::msg::Twist::TAIL, None);
+    assert_eq!(tf2_msgs::msg::TFMessage::TAIL, None);
     let scan =
-        sensor_msgs::LaserScan { ranges: vec![1.0; 9], intensities: vec![2.0; 3], ..Default::default() };
+        sensor_msgs::msg::LaserScan { ranges: vec![1.0; 9], intensities: vec![2.0; 3], ..Default::default() };
     assert_eq!(
-        (scan.tail_len(Encoding::Ros1), std_msgs::String { data: "text".into() }.tail_len(Encoding::Ros1)),
+        (
+            scan.tail_len(Encoding::Ros1),
+            std_msgs::msg::String { data: "text".into() }.tail_len(Encoding::Ros1)
+        ),
         (3, 0)
     );
 }
 
 #[test]
 fn memory_that_is_too_small_is_left_alone() {
-    let cloud = sensor_msgs::PointCloud2 { is_dense: true, ..Default::default() };
+    let cloud = sensor_msgs::msg::PointCloud2 { is_dense: true, ..Default::default() };
     let needed = len_with_tail(&cloud, Encoding::Ros1, 5).unwrap();
     for room in 0..needed {
         let mut memory = vec![NOISE; room];
@@ -258,12 +263,12 @@ fn a_message_that_cannot_be_filled_in_place_is_refused() {
     let mut memory = [NOISE; 100];
     let rows = [
         (
-            write_with_tail(&std_msgs::String::default(), Encoding::Ros1, 0, &mut memory),
+            write_with_tail(&std_msgs::msg::String::default(), Encoding::Ros1, 0, &mut memory),
             "std_msgs/String does not end in an array of numbers that could be filled in place",
         ),
         (
             write_with_tail(
-                &sensor_msgs::Joy { buttons: vec![0; 2], ..Default::default() },
+                &sensor_msgs::msg::Joy { buttons: vec![0; 2], ..Default::default() },
                 Encoding::Ros1,
                 2,
                 &mut memory,
@@ -272,7 +277,7 @@ fn a_message_that_cannot_be_filled_in_place_is_refused() {
         ),
         (
             write_with_tail(
-                &std_msgs::UInt8MultiArray::default(),
+                &std_msgs::msg::UInt8MultiArray::default(),
                 Encoding::Ros1,
                 u32::MAX as usize + 1,
                 &mut memory,
@@ -280,7 +285,12 @@ fn a_message_that_cannot_be_filled_in_place_is_refused() {
             "the last array of std_msgs/UInt8MultiArray cannot hold 4294967296 elements",
         ),
         (
-            write_with_tail(&std_msgs::UInt64MultiArray::default(), Encoding::Ros1, usize::MAX, &mut memory),
+            write_with_tail(
+                &std_msgs::msg::UInt64MultiArray::default(),
+                Encoding::Ros1,
+                usize::MAX,
+                &mut memory,
+            ),
             "the last array of std_msgs/UInt64MultiArray cannot hold 18446744073709551615 elements",
         ),
     ];
@@ -288,7 +298,7 @@ fn a_message_that_cannot_be_filled_in_place_is_refused() {
         assert_eq!(result.unwrap_err().to_string(), why);
     }
     assert_eq!(memory, [NOISE; 100]);
-    let most = len_with_tail(&std_msgs::UInt64MultiArray::default(), Encoding::Ros1, u32::MAX as usize);
+    let most = len_with_tail(&std_msgs::msg::UInt64MultiArray::default(), Encoding::Ros1, u32::MAX as usize);
     assert_eq!(most, Ok(12 + 8 * u32::MAX as usize));
 }
 
@@ -315,14 +325,14 @@ fn has_its_length<M: Message>() {
 #[test]
 fn a_wire_form_has_the_length_that_is_told() {
     each!(has_its_length:
-        std_msgs { Empty, String, Header, Bool, ByteMultiArray, Float64MultiArray }
-        geometry_msgs { Twist, PoseWithCovarianceStamped, PolygonStamped }
-        diagnostic_msgs { DiagnosticArray }
-        nav_msgs { OccupancyGrid, Path }
-        sensor_msgs { CameraInfo, Image, JointState, LaserScan, MultiEchoLaserScan, PointCloud2 }
-        shape_msgs { Mesh }
-        tf2_msgs { TFMessage }
-        trajectory_msgs { JointTrajectory }
-        visualization_msgs { InteractiveMarkerUpdate, MarkerArray }
+        std_msgs::msg { Empty, String, Header, Bool, ByteMultiArray, Float64MultiArray }
+        geometry_msgs::msg { Twist, PoseWithCovarianceStamped, PolygonStamped }
+        diagnostic_msgs::msg { DiagnosticArray }
+        nav_msgs::msg { OccupancyGrid, Path }
+        sensor_msgs::msg { CameraInfo, Image, JointState, LaserScan, MultiEchoLaserScan, PointCloud2 }
+        shape_msgs::msg { Mesh }
+        tf2_msgs::msg { TFMessage }
+        trajectory_msgs::msg { JointTrajectory }
+        visualization_msgs::msg { InteractiveMarkerUpdate, MarkerArray }
     );
 }

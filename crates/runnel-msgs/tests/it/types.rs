@@ -4,11 +4,11 @@ use runnel_core::schema::{Kind, TypeName};
 use runnel_core::time::{Duration, Time};
 use runnel_core::wire::{Wire, decode, decode_into, decode_view, encode};
 use runnel_core::{Message, Service};
-use runnel_msgs::diagnostic_msgs::{DiagnosticArray, DiagnosticStatus, KeyValue};
-use runnel_msgs::geometry_msgs::{Point, PoseWithCovariance, Twist, Vector3};
-use runnel_msgs::sensor_msgs::{CameraInfo, PointCloud2, PointField};
-use runnel_msgs::std_msgs::Header;
-use runnel_msgs::visualization_msgs::{Marker, MarkerArray};
+use runnel_msgs::diagnostic_msgs::msg::{DiagnosticArray, DiagnosticStatus, KeyValue};
+use runnel_msgs::geometry_msgs::msg::{Point, PoseWithCovariance, Twist, Vector3};
+use runnel_msgs::sensor_msgs::msg::{CameraInfo, PointCloud2, PointField};
+use runnel_msgs::std_msgs::msg::Header;
+use runnel_msgs::visualization_msgs::msg::{Marker, MarkerArray};
 use runnel_msgs::{actionlib_msgs, nav_msgs, rosgraph_msgs, std_msgs, std_srvs, tf2_msgs};
 use std::fmt::Debug;
 
@@ -58,7 +58,7 @@ fn messages_within_messages_go_round() {
     goes_round(&array.clone(), &mut MarkerArray::default());
     goes_round(&MarkerArray::default(), &mut array);
     goes_round(&diagnostics(), &mut DiagnosticArray::default());
-    goes_round(&std_msgs::Empty::default(), &mut std_msgs::Empty {});
+    goes_round(&std_msgs::msg::Empty::default(), &mut std_msgs::msg::Empty {});
 }
 
 #[test]
@@ -121,17 +121,17 @@ fn agrees_with_its_definition<T: Message>() {
 
 #[test]
 fn types_agree_with_their_definitions() {
-    agrees_with_its_definition::<std_msgs::Empty>();
-    agrees_with_its_definition::<std_msgs::String>();
+    agrees_with_its_definition::<std_msgs::msg::Empty>();
+    agrees_with_its_definition::<std_msgs::msg::String>();
     agrees_with_its_definition::<Twist>();
     agrees_with_its_definition::<MarkerArray>();
     agrees_with_its_definition::<CameraInfo>();
-    agrees_with_its_definition::<rosgraph_msgs::Log>();
-    agrees_with_its_definition::<tf2_msgs::LookupTransformActionResult>();
-    agrees_with_its_definition::<actionlib_msgs::GoalStatusArray>();
-    agrees_with_its_definition::<<std_srvs::SetBool as Service>::Response>();
-    assert_eq!(std_srvs::SetBool::MD5, "09fb03525b03e7ea1fd3992bafd87e16");
-    assert_eq!(nav_msgs::GetMap::TYPE, "nav_msgs/GetMap");
+    agrees_with_its_definition::<rosgraph_msgs::msg::Log>();
+    agrees_with_its_definition::<tf2_msgs::action::LookupTransformActionResult>();
+    agrees_with_its_definition::<actionlib_msgs::msg::GoalStatusArray>();
+    agrees_with_its_definition::<<std_srvs::srv::SetBool as Service>::Response>();
+    assert_eq!(std_srvs::srv::SetBool::MD5, "09fb03525b03e7ea1fd3992bafd87e16");
+    assert_eq!(nav_msgs::srv::GetMap::TYPE, "nav_msgs/GetMap");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use runnel_core::qos::QoS;
 use runnel_core::time::Time;
 use runnel_core::wire::{Bytes, DecodeError, GrowingSink, Wire, decode};
 use runnel_io::clock;
-use runnel_msgs::actionlib_msgs::{GoalID, GoalStatusArray};
+use runnel_msgs::actionlib_msgs::msg::{GoalID, GoalStatusArray};
 
 use super::envelope::{read_about, write_goal};
 use super::form::{Form, Type};

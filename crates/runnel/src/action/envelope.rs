@@ -3,8 +3,8 @@
 
 use runnel_core::time::Time;
 use runnel_core::wire::{Bytes, DecodeError, Reader, Sink, Wire};
-use runnel_msgs::actionlib_msgs::{GoalID, GoalStatus as WireStatus};
-use runnel_msgs::std_msgs::Header;
+use runnel_msgs::actionlib_msgs::msg::{GoalID, GoalStatus as WireStatus};
+use runnel_msgs::std_msgs::msg::Header;
 
 use crate::goal_status::{GoalId, GoalStatus};
 
@@ -65,7 +65,9 @@ pub(super) fn wire_status(id: &GoalId, stamp: Time, status: GoalStatus, text: &s
 mod tests {
     use super::*;
     use runnel_core::wire::{decode, encode};
-    use runnel_msgs::actionlib::{TwoIntsActionGoal, TwoIntsActionResult, TwoIntsGoal, TwoIntsResult};
+    use runnel_msgs::actionlib::action::{
+        TwoIntsActionGoal, TwoIntsActionResult, TwoIntsGoal, TwoIntsResult,
+    };
 
     #[test]
     fn what_is_sent_is_what_the_generated_messages_are() {

@@ -3,7 +3,7 @@
 use runnel_core::Message;
 use runnel_core::message::Action;
 use runnel_core::schema::ActionSchema;
-use runnel_msgs::actionlib_msgs::{GoalID, GoalStatusArray};
+use runnel_msgs::actionlib_msgs::msg::{GoalID, GoalStatusArray};
 
 use crate::announced::{Ros1Type, Topic};
 use crate::error::Error;

@@ -10,7 +10,7 @@ use runnel_core::qos::QoS;
 use runnel_core::time::Time;
 use runnel_core::wire::{Bytes, DecodeError, Wire, decode};
 use runnel_io::clock;
-use runnel_msgs::actionlib_msgs::{GoalID, GoalStatusArray};
+use runnel_msgs::actionlib_msgs::msg::{GoalID, GoalStatusArray};
 
 use super::MAX_GOALS;
 use super::envelope::{header, read_goal, wire_status, write_about};

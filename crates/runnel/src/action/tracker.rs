@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use runnel_core::time::Instant;
 use runnel_core::wire::Bytes;
-use runnel_msgs::actionlib_msgs::{GoalStatus as WireStatus, GoalStatusArray};
+use runnel_msgs::actionlib_msgs::msg::{GoalStatus as WireStatus, GoalStatusArray};
 
 use super::MAX_GOALS;
 use super::conversation::Heard;

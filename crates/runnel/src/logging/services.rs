@@ -7,7 +7,8 @@ use std::sync::Arc;
 use runnel_core::message::Service;
 use runnel_core::names;
 use runnel_msgs::roscpp::{
-    self, GetLoggers, GetLoggersResponse, SetLoggerLevel, SetLoggerLevelRequest, SetLoggerLevelResponse,
+    self,
+    srv::{GetLoggers, GetLoggersResponse, SetLoggerLevel, SetLoggerLevelRequest, SetLoggerLevelResponse},
 };
 
 use crate::data::{ServiceCore, ServiceTypes};
@@ -46,7 +47,7 @@ impl NodeLog {
 
     fn tell_loggers(&self) -> GetLoggersResponse {
         let row =
-            |(name, level): (String, Level)| roscpp::Logger { name, level: level.name().to_lowercase() };
+            |(name, level): (String, Level)| roscpp::msg::Logger { name, level: level.name().to_lowercase() };
         GetLoggersResponse { loggers: self.loggers.all().into_iter().map(row).collect() }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use runnel_core::qos::QoS;
 use runnel_io::Reactor;
-use runnel_msgs::std_msgs::Header;
+use runnel_msgs::std_msgs::msg::Header;
 use runnel_msgs::{rcl_interfaces, rosgraph_msgs};
 
 use crate::announced::{Ros1Type, Ros2Type, Topic};
@@ -55,12 +55,12 @@ impl Graphs {
     fn topic(self) -> Topic {
         let name = ROSOUT.to_owned();
         match self {
-            Self::Ros1 => Topic::of_ros1(name, Ros1Type::of::<rosgraph_msgs::Log>()),
-            Self::Ros2 => Topic::of::<rcl_interfaces::Log>(name),
+            Self::Ros1 => Topic::of_ros1(name, Ros1Type::of::<rosgraph_msgs::msg::Log>()),
+            Self::Ros2 => Topic::of::<rcl_interfaces::msg::Log>(name),
             Self::Both => Topic {
                 name,
-                ros1: Some(Ros1Type::of::<rosgraph_msgs::Log>()),
-                ros2: Some(Ros2Type::of::<rcl_interfaces::Log>()),
+                ros1: Some(Ros1Type::of::<rosgraph_msgs::msg::Log>()),
+                ros2: Some(Ros2Type::of::<rcl_interfaces::msg::Log>()),
                 exactly: None,
                 udpros: false,
             },
@@ -75,8 +75,8 @@ impl Graphs {
     }
 }
 
-fn in_ros1(line: &Line<'_>, topics: &[String]) -> rosgraph_msgs::Log {
-    rosgraph_msgs::Log {
+fn in_ros1(line: &Line<'_>, topics: &[String]) -> rosgraph_msgs::msg::Log {
+    rosgraph_msgs::msg::Log {
         header: Header { stamp: line.simulated.unwrap_or(line.wall), ..Header::default() },
         level: line.level as u8 as _,
         name: line.node.to_owned(),
@@ -88,8 +88,8 @@ fn in_ros1(line: &Line<'_>, topics: &[String]) -> rosgraph_msgs::Log {
     }
 }
 
-fn in_ros2(line: &Line<'_>) -> rcl_interfaces::Log {
-    rcl_interfaces::Log {
+fn in_ros2(line: &Line<'_>) -> rcl_interfaces::msg::Log {
+    rcl_interfaces::msg::Log {
         stamp: line.simulated.unwrap_or(line.wall),
         level: number_in_ros2(line.level),
         name: name_in_ros2(line.node, line.logger),
@@ -102,11 +102,11 @@ fn in_ros2(line: &Line<'_>) -> rcl_interfaces::Log {
 
 fn number_in_ros2(level: Level) -> u8 {
     match level {
-        Level::Debug => rcl_interfaces::Log::DEBUG,
-        Level::Info => rcl_interfaces::Log::INFO,
-        Level::Warn => rcl_interfaces::Log::WARN,
-        Level::Error => rcl_interfaces::Log::ERROR,
-        Level::Fatal => rcl_interfaces::Log::FATAL,
+        Level::Debug => rcl_interfaces::msg::Log::DEBUG,
+        Level::Info => rcl_interfaces::msg::Log::INFO,
+        Level::Warn => rcl_interfaces::msg::Log::WARN,
+        Level::Error => rcl_interfaces::msg::Log::ERROR,
+        Level::Fatal => rcl_interfaces::msg::Log::FATAL,
     }
 }
 

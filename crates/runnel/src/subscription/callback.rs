@@ -9,7 +9,7 @@ use crate::message_info::MessageInfo;
 ///
 /// ```no_run
 /// use runnel::MessageInfo;
-/// use runnel::msgs::sensor_msgs::Imu;
+/// use runnel::msgs::sensor_msgs::msg::Imu;
 ///
 /// # fn on_node(node: &runnel::Node) -> Result<(), runnel::Error> {
 /// let _plain = node.create_subscription("imu", 10, |imu: &Imu| println!("{}", imu.linear_acceleration.x))?;

@@ -15,7 +15,7 @@ use crate::logged::{is_logged, wait_logged};
 use crate::process::{alone, descriptors, resident};
 use crate::raw::{Ports, framed_text, read_frame, send, subscribe, subscriber_header};
 use runnel::core::Message;
-use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
+use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Publisher, QoS, Subscription};

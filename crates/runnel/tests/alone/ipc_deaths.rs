@@ -17,7 +17,7 @@ use crate::played::{THEIRS, context, play_if_asked, say, start, talk};
 use crate::process::{alone, resident};
 use runnel::core::wire::Bytes;
 use runnel::io::host;
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel_testkit::process::{Peer, Signal, within};
 
 const ENTRY: &str = "ipc_deaths::a_part_is_played_where_another_test_asks_for_it";

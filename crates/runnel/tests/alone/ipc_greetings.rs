@@ -17,7 +17,7 @@ use crate::process::{alone, descriptors, resident};
 use crate::raw::read_frame;
 use runnel::io::Packets;
 use runnel::io::memory::SharedWords;
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
 /// Processes that may have a session with one at a time, or be about to.

@@ -17,7 +17,7 @@ use crate::writer_scene::{Scene, Writer, in_slot};
 use runnel::Subscription;
 use runnel::core::Message;
 use runnel::io::segment::Segment;
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 
 /// A fake talker with two links to one listener: that by channel 1 is late, that by channel 2 is not.
 struct Two {

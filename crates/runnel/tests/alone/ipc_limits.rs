@@ -11,7 +11,7 @@ use crate::group::Group;
 use crate::ipc_scene::{Scene, number_in, numbered};
 use crate::played::{context, play_if_asked, say, start};
 use crate::process::{alone, descriptors};
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Borrowed, Context, ContextOptions};
 use runnel_testkit::process::{Peer, within};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

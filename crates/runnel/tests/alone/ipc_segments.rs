@@ -10,7 +10,7 @@ use crate::ipc_scene::{Reader, Scene, go_over, numbered, subscribe, subscribe_to
 use crate::process::alone;
 use crate::raw::Ports;
 use runnel::Publisher;
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 
 /// Slots that are lent to this reader now; each is given back at once. Whether a segment is to be forgotten, and which.
 fn read(reader: &mut Reader) -> (usize, Option<u64>) {

@@ -13,8 +13,8 @@ use crate::writer_scene::Writer;
 use runnel::core::Message;
 use runnel::core::wire::encode;
 use runnel::io::memory::SharedWords;
-use runnel::msgs::sensor_msgs::{Image, ImageView, JointState, JointStateView};
-use runnel::msgs::std_msgs::Header;
+use runnel::msgs::sensor_msgs::msg::{Image, ImageView, JointState, JointStateView};
+use runnel::msgs::std_msgs::msg::Header;
 use runnel::{Borrowed, Subscription};
 
 /// Bytes of the slot.

@@ -18,7 +18,7 @@ use crate::raw::framed_text;
 use crate::writer_scene::{Scene, Writer, in_slot};
 use runnel::core::Message;
 use runnel::io::segment::Segment;
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, Subscription};
 
 /// A fake talker does something; the session ends for the reason that is given, and its link goes on over the network

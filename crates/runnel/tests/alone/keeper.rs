@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::common::{Graph, LONG, spin_until};
 use crate::process::alone;
 use runnel::io::clock;
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::ros1::rpc::Uri;
 use runnel::{Executor, Node};
 

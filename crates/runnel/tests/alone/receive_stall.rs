@@ -10,7 +10,7 @@ use crate::played::{play_if_asked, say, start};
 use crate::process::alone;
 use crate::raw::framed_text;
 use runnel::core::Message;
-use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
+use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::{Context, ContextOptions};
 use runnel_testkit::process::{Signal, within};
 

@@ -33,10 +33,10 @@ fn a_node_that_has_nothing_to_do_sleeps_until_it_has() {
     let (idle, other) = (context(), context());
     let node = idle.create_node("idle").unwrap();
     let publisher =
-        node.create_publisher::<runnel::msgs::std_msgs::String>("status", QoS::default()).unwrap();
+        node.create_publisher::<runnel::msgs::std_msgs::msg::String>("status", QoS::default()).unwrap();
     let listening = other.create_node("other").unwrap();
     let _heard = listening
-        .create_subscription("status", QoS::default(), |_: &runnel::msgs::std_msgs::String| {})
+        .create_subscription("status", QoS::default(), |_: &runnel::msgs::std_msgs::msg::String| {})
         .unwrap();
     assert!(publisher.wait_for_subscribers(1, common::LONG).unwrap());
     rest(&idle, Duration::from_millis(500));

@@ -9,7 +9,7 @@ use crate::end_sessions::end_sessions;
 use crate::process::alone;
 use crate::ros2_pair::{Ends, Pair, context, listen, new_domain, number_in, numbered};
 use runnel::QoS;
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel_testkit::process::{Peer, Signal};
 use rustix::process::set_parent_process_death_signal;
 

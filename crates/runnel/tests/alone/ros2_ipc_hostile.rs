@@ -15,7 +15,7 @@ use crate::fake_process::{
 use crate::logged::{count_logged, keep_log};
 use crate::process::alone;
 use crate::ros2_pair::{Heard, context, listen, new_domain, numbered};
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, Publisher, QoS, Subscription};
 
 const NAMED: &str = "another process of this host:";

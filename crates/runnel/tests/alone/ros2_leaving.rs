@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::common::{LONG, wait_until};
 use crate::process::alone;
 use crate::ros2_pair::{Ends, Pair, context, lingering, listen, new_domain, numbered};
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Publisher, QoS};
 
 /// What all threads of this process have had of a CPU so far.

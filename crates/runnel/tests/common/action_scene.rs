@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 
-use runnel::msgs::actionlib::{TestAction, TestGoal, TestResult};
+use runnel::msgs::actionlib::action::{TestAction, TestGoal, TestResult};
 use runnel::{
     ActionClient, ActionServer, Context, Error, Node, ServerGoalHandle, SimpleActionServer, SimpleGoalHandle,
 };

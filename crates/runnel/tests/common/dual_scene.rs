@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::common::LONG;
-use runnel::msgs::std_msgs::UInt32;
+use runnel::msgs::std_msgs::msg::UInt32;
 use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS, Subscription};
 
 pub use super::domains::new_domain as domain;

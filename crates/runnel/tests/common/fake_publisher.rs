@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use runnel::core::Message;
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::http::{RequestParser, RequestStep, response};
 use runnel::ros1::xmlrpc::{Value, encode_response};

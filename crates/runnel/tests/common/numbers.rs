@@ -1,7 +1,7 @@
 //! Messages that carry a number, and show whether they are whole.
 
 use runnel::core::wire::Bytes;
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 
 /// A message of so many bytes of data, four at least.
 pub fn numbered(number: u32, size: usize) -> UInt8MultiArray {

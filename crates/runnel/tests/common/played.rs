@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::Command;
 use std::time::Duration;
 
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, ContextOptions};
 use runnel_testkit::process::Peer;
 use rustix::process::{Signal, set_parent_process_death_signal};

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use runnel::core::Message;
 use runnel::io::segment::{Segment, Slot};
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::ros1::header::ConnectionHeader;
 use runnel::{Context, Publisher, Subscription};
 

@@ -11,10 +11,10 @@ use crate::scene::{Scene, goal, result};
 use runnel::core::schema::TypeName;
 use runnel::core::time::Time;
 use runnel::core::wire::encode;
-use runnel::msgs::actionlib::{
+use runnel::msgs::actionlib::action::{
     TestAction, TestActionFeedback, TestActionGoal, TestActionResult, TestFeedback,
 };
-use runnel::msgs::actionlib_msgs::{GoalID, GoalStatus as WireStatus, GoalStatusArray};
+use runnel::msgs::actionlib_msgs::msg::{GoalID, GoalStatus as WireStatus, GoalStatusArray};
 use runnel::{ActionClient, ActionError, DynamicPublisher, Error, GoalStatus, Node, Publisher, QoS};
 
 /// Too short for anything to come of it.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{Graph, LONG, spin_until};
 use crate::dual_scene::{Listener, Talker, context, domain};
-use runnel::msgs::std_msgs::UInt32;
+use runnel::msgs::std_msgs::msg::UInt32;
 use runnel::{Context, ContextOptions, Graphs, MasterOptions, QoS, Ros2Graph};
 use runnel_testkit::process::free_port;
 

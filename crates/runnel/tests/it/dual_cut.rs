@@ -8,7 +8,7 @@ use crate::common::{Graph, LONG};
 use crate::dual_scene::{Listener, Talker};
 use crate::raw::Ports;
 use runnel::io::clock;
-use runnel::msgs::std_msgs::UInt32;
+use runnel::msgs::std_msgs::msg::UInt32;
 use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Graphs, QoS};

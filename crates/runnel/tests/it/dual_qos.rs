@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{Graph, spin_until};
 use crate::dual_scene::{Talker, domain};
-use runnel::msgs::std_msgs::UInt32;
+use runnel::msgs::std_msgs::msg::UInt32;
 use runnel::{Context, Graphs, Node, Publisher, QoS, Subscription};
 
 /// So many messages come after both graphs have joined what they join.

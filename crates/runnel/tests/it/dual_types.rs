@@ -7,7 +7,7 @@ use crate::dual_scene::{Listener, Talker, context, domain};
 use runnel::core::Message;
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Schema, TypeName};
-use runnel::msgs::std_msgs::UInt32;
+use runnel::msgs::std_msgs::msg::UInt32;
 use runnel::{Context, Graphs, QoS, Subscription, SubscriptionOptions};
 
 const MANY: QoS = QoS::keep_last(10_000);

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use crate::common::{Graph, LONG, spin_until};
-use runnel::msgs::std_msgs::{Int32, String as Text, UInt8MultiArray};
-use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse};
+use runnel::msgs::std_msgs::msg::{Int32, String as Text, UInt8MultiArray};
+use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Context, Publisher, QoS, Subscription};
 
 type Heard = Arc<Mutex<Vec<i32>>>;

@@ -13,7 +13,7 @@ use crate::ipc_scene::{go_over, subscribe_to};
 use crate::raw;
 use crate::raw::{Ports, framed_text, read_frame};
 use runnel::core::message::Service;
-use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
+use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::common::{Graph, LONG, spin_until, wait_until};
 use runnel::io::clock;
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, ContextOptions, Error, Executor, MasterOptions, PollingPolicy, Rate};
 use runnel_testkit::process::free_port;

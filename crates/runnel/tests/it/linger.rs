@@ -5,7 +5,7 @@ use std::process::{Command, exit};
 use std::time::Duration;
 
 use crate::common::{Graph, LONG};
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, ContextOptions, Graphs, Publisher, QoS};
 use runnel_testkit::hosts::Host;
 use runnel_testkit::process::{Peer, within};

@@ -13,8 +13,8 @@ use runnel::core::Message;
 use runnel::core::message::{len_with_tail, write_with_tail};
 use runnel::core::schema::{Schema, TypeName};
 use runnel::core::wire::{Encoding, encode};
-use runnel::msgs::sensor_msgs::{Image, PointCloud2, PointField};
-use runnel::msgs::std_msgs::{
+use runnel::msgs::sensor_msgs::msg::{Image, PointCloud2, PointField};
+use runnel::msgs::std_msgs::msg::{
     Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout, String as Text, UInt8MultiArray,
 };
 use runnel::{Borrowed, Context, Error, Publisher, QoS, Subscription};

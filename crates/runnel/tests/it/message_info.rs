@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::{Graph, spin_until};
 use crate::ros2_pair::{Pair, context, new_domain, numbered};
 use runnel::io::clock;
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::wait::WaitSet;
 use runnel::{Borrowed, Context, Gid, MessageInfo, Node, QoS, RawMessage, Subscription};
 

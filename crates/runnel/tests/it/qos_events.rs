@@ -9,7 +9,7 @@ use crate::common;
 use crate::common::LONG;
 use crate::domains::new_domain;
 use runnel::core::qos::{Liveliness, Policy};
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{
     Context, ContextOptions, DeadlineMissed, Error, Graphs, IncompatibleQoS, LivelinessChanged,
     LivelinessLost, Matched, Node, Publisher, PublisherOptions, QoS, Subscription, SubscriptionOptions,

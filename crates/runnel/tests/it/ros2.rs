@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::common::LONG;
 use crate::domains::new_domain;
-use runnel::msgs::sensor_msgs::Image;
-use runnel::msgs::std_msgs::{Header, String as Text};
+use runnel::msgs::sensor_msgs::msg::Image;
+use runnel::msgs::std_msgs::msg::{Header, String as Text};
 use runnel::{Context, ContextOptions, Error, Graphs, Node, QoS};
 
 /// Two contexts of a domain of their own.

@@ -8,9 +8,9 @@ use runnel::core::Message;
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Kind, Library, Schema, TypeName};
 use runnel::core::wire::{Encoding, cdr};
-use runnel::msgs::geometry_msgs::Point;
-use runnel::msgs::sensor_msgs::CameraInfo;
-use runnel::msgs::visualization_msgs::{Marker, MarkerArray};
+use runnel::msgs::geometry_msgs::msg::Point;
+use runnel::msgs::sensor_msgs::msg::CameraInfo;
+use runnel::msgs::visualization_msgs::msg::{Marker, MarkerArray};
 use runnel::{Error, QoS, Time};
 
 fn schema<M: Message>(generation: Generation) -> Arc<Schema> {

@@ -7,8 +7,8 @@ use crate::common::LONG;
 use crate::embedded::Board;
 use runnel::core::Message;
 use runnel::core::wire::{Encoding, cdr};
-use runnel::msgs::geometry_msgs::Twist;
-use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
+use runnel::msgs::geometry_msgs::msg::Twist;
+use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS};
 use runnel_testkit::hosts::Host;
 

@@ -3,7 +3,7 @@
 use crate::common::LONG;
 use crate::domains::new_domain;
 use runnel::core::names::DdsTopic;
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, ContextOptions, EndpointInfo, EndpointType, Error, Graphs, QoS, Ros2Graph};
 use std::sync::mpsc::channel;
 use std::time::Duration;

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crate::common::LONG;
 use crate::ros2_pair::{Ends, Pair, context, listen, new_domain, numbered};
 use runnel::QoS;
-use runnel::msgs::sensor_msgs::Image;
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::sensor_msgs::msg::Image;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 
 #[test]
 fn a_pair_of_one_host_leaves_the_network_by_itself() {

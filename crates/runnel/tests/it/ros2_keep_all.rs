@@ -2,7 +2,7 @@
 
 use crate::common::{LONG, wait_until};
 use crate::ros2_pair::{context, lingering, listen, new_domain, numbered};
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, Publisher, QoS, Subscription};
 
 /// More than wait for a callback and on the way to it.

@@ -7,7 +7,7 @@ use crate::two_graphs::{Heard, TwoGraphs};
 use runnel::core::Message;
 use runnel::core::schema::{Generation, Schema, TypeName};
 use runnel::core::wire::{Encoding, cdr};
-use runnel::msgs::sensor_msgs::{Image, PointCloud2};
+use runnel::msgs::sensor_msgs::msg::{Image, PointCloud2};
 use runnel::{Loan, Publisher, QoS};
 
 /// More than fits into one datagram.

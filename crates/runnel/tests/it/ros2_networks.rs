@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::LONG;
 use crate::logged::{count_logged, keep_log};
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, ContextOptions, Graphs, QoS};
 use runnel_testkit::hosts::Host;
 use runnel_testkit::process::{Peer, within};

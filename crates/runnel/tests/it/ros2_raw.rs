@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::common::{LONG, spin_until};
 use crate::domains::new_domain;
 use runnel::core::schema::{Generation, TypeName};
-use runnel::msgs::geometry_msgs::{Point, PoseStamped};
-use runnel::msgs::std_msgs::{Int32, String as Text};
+use runnel::msgs::geometry_msgs::msg::{Point, PoseStamped};
+use runnel::msgs::std_msgs::msg::{Int32, String as Text};
 use runnel::{Context, ContextOptions, Error, Graphs, Node, QoS, Subscription, SubscriptionOptions};
 
 /// Contexts of a domain of their own, which meet as processes of one host do.
@@ -192,7 +192,7 @@ fn types_beyond_the_limit_are_not_heard_and_stand_in_nobodys_way() {
         ($node:expr, $($name:ident),*) => {
             ($({
                 let node = $node.create_node(&stringify!($name).to_lowercase()).unwrap();
-                node.create_publisher::<runnel::msgs::std_msgs::$name>("many", 10).unwrap()
+                node.create_publisher::<runnel::msgs::std_msgs::msg::$name>("many", 10).unwrap()
             }),*)
         };
     }

@@ -13,7 +13,7 @@ use crate::logged::{keep_log, wait_logged};
 use runnel::core::dynamic::{DynamicMessage, ValueRef};
 use runnel::core::message::Service;
 use runnel::core::schema::{Kind, Library, TypeName};
-use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse, Trigger, TriggerRequest};
+use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse, Trigger, TriggerRequest};
 use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::node::ServiceFailure;
 use runnel::ros1::rpc::Uri;
@@ -134,7 +134,7 @@ fn a_callback_may_call_services_and_one_that_calls_itself_is_told() {
         let busy = itself.call_timeout(&TriggerRequest::default(), Duration::from_millis(50));
         *into.lock().unwrap() = busy.err();
         let SetBoolResponse { success, message } = onward.call(&ask(true))?;
-        Ok::<_, Error>(runnel::msgs::std_srvs::TriggerResponse { success, message })
+        Ok::<_, Error>(runnel::msgs::std_srvs::srv::TriggerResponse { success, message })
     });
     let _relay = relay.unwrap();
     let client = scene.far.create_node("client").unwrap().create_client::<Trigger>("relay").unwrap();

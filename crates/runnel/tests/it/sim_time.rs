@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::common::{Graph, spin_until, wait_until};
 use runnel::core::time::Time;
 use runnel::io::clock;
-use runnel::msgs::rosgraph_msgs::Clock;
-use runnel::msgs::std_srvs::SetBool;
+use runnel::msgs::rosgraph_msgs::msg::Clock;
+use runnel::msgs::std_srvs::srv::SetBool;
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Publisher, Rate};
 

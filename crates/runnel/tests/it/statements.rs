@@ -15,7 +15,7 @@ use crate::logged::{keep_log, wait_logged};
 use crate::raw::{Ports, framed_text};
 use crate::writer_scene::{Scene, Writer};
 use runnel::core::Message;
-use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
+use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::{Context, Graphs, Publisher};
 use runnel_rtps::wire::EntityId;
 use rustix::net::sockopt::set_socket_recv_buffer_size;

@@ -8,7 +8,7 @@ use crate::common::{Graph, LONG, spin_until, wait_until};
 use crate::datagram_relay::Relay;
 use crate::logged::{keep_log, wait_logged};
 use runnel::core::Message;
-use runnel::msgs::std_msgs::{Empty, String as Text, UInt8MultiArray};
+use runnel::msgs::std_msgs::msg::{Empty, String as Text, UInt8MultiArray};
 use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;

@@ -9,8 +9,8 @@ use crate::common::{Graph, LONG, spin_until, wait_until};
 use crate::ros2_pair::{Ends, context as ros2_context, new_domain};
 use runnel::core::Message;
 use runnel::core::wire::Wire;
-use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
-use runnel::msgs::std_srvs::{SetBool, SetBoolRequest, SetBoolResponse};
+use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
+use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::wait::{GuardCondition, QosEvent, QosEventKind, WaitSet};
 use runnel::{Context, Error, Publisher, QoS, ServiceError, Subscription};
 

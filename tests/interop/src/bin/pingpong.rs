@@ -8,7 +8,7 @@ use std::env;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, ContextOptions, Graphs, Node, Publisher, QoS, SubscriptionOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {

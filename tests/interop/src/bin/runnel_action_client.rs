@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use interop::messages::{Options, log_to_standard_error};
 use interop::{PATIENCE as LONG, wait_until};
-use runnel::msgs::actionlib::{TestAction, TestGoal};
+use runnel::msgs::actionlib::action::{TestAction, TestGoal};
 use runnel::{ActionClient, ClientGoalHandle, Context, Error, GoalStatus};
 use runnel_testkit::process::within;
 
@@ -44,7 +44,7 @@ type Sent = (ClientGoalHandle<TestAction>, Receiver<i32>);
 
 fn send(client: &ActionClient<TestAction>, number: i32) -> Result<Sent, Error> {
     let (sender, heard) = channel();
-    let feedback = move |message: &runnel::msgs::actionlib::TestFeedback| {
+    let feedback = move |message: &runnel::msgs::actionlib::action::TestFeedback| {
         // The end of the program is no reason to complain.
         let _ = sender.send(message.feedback);
     };

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use interop::messages::{Options, log_to_standard_error};
-use runnel::msgs::actionlib::{TestAction, TestFeedback, TestResult};
+use runnel::msgs::actionlib::action::{TestAction, TestFeedback, TestResult};
 use runnel::{Context, Error, ServerGoalHandle};
 
 fn main() -> Result<(), Error> {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use interop::messages::{Options, log_to_standard_error};
-use runnel::msgs::std_srvs::{SetBool, SetBoolRequest};
+use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest};
 use runnel::{Client, Context, Error};
 
 /// How long the service may take to come.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use runnel::io::clock;
-use runnel::msgs::std_msgs::UInt64;
+use runnel::msgs::std_msgs::msg::UInt64;
 use runnel::{Context, Error, Node};
 
 /// How often each topic gets a message, and each second what was heard is told.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use interop::ros2_words::{Words, crc, say};
 use runnel::Error;
 use runnel::core::Message;
-use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
+use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 
 /// How often is looked who is there.
 const LOOK: Duration = Duration::from_millis(1);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use interop::ros2_words::say;
 use runnel::core::qos::{History, Liveliness};
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription};
 
 const PROFILES: usize = 72;

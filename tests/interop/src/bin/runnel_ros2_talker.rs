@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use interop::ros2_words::{Words, bytes, crc, say, text};
 use runnel::core::Message;
-use runnel::msgs::std_msgs::{String as Text, UInt8MultiArray};
+use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::{Context, Error, Publisher};
 
 /// How often is looked who is there.

@@ -1,7 +1,7 @@
 //! Provides a service of `std_srvs/SetBool`: true is answered with the number of the call, false fails.
 
 use interop::messages::{Options, log_to_standard_error};
-use runnel::msgs::std_srvs::{SetBool, SetBoolResponse};
+use runnel::msgs::std_srvs::srv::{SetBool, SetBoolResponse};
 use runnel::{Context, Error};
 
 fn main() -> Result<(), Error> {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use interop::messages::{Options, log_to_standard_error};
-use runnel::msgs::actionlib::{TestAction, TestFeedback, TestGoal};
+use runnel::msgs::actionlib::action::{TestAction, TestFeedback, TestGoal};
 use runnel::{ActionClient, ClientGoalHandle, Context, Error};
 
 /// How long the server may take.

@@ -3,7 +3,7 @@
 
 use interop::messages::{Options, log_to_standard_error};
 use interop::{PATIENCE, wait_until};
-use runnel::msgs::actionlib::{TestAction, TestFeedback, TestResult};
+use runnel::msgs::actionlib::action::{TestAction, TestFeedback, TestResult};
 use runnel::{Context, Error, SimpleGoalHandle};
 use runnel_testkit::process::within;
 

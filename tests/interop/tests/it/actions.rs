@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use interop::{Master, Origin, Outcome, PATIENCE, Ros1Graph, Server, outcome, ready, wait_until};
-use runnel::msgs::actionlib::{TestAction, TestGoal};
+use runnel::msgs::actionlib::action::{TestAction, TestGoal};
 use runnel::{ClientGoalHandle, Context, ContextOptions, GoalStatus};
 use runnel_testkit::process::{Peer, Signal, within};
 

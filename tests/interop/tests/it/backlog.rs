@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use interop::doctor::finds;
 use interop::sockets::{connections_to, syn_retransmissions};
 use interop::{Master, PATIENCE, Server, Side, ready, wait_until};
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, ContextOptions};
 use runnel_testkit::process::{Signal, within};
 

@@ -22,7 +22,7 @@ const PATIENCE: u64 = 600;
 /// What excerpts may use without making it.
 const EXCERPT: &str = "\
 #![allow(dead_code, unused)]
-use runnel::{Borrowed, Context, Node, msgs::sensor_msgs::Image};
+use runnel::{Borrowed, Context, Node, msgs::sensor_msgs::msg::Image};
 fn main() {}
 fn capture<T>(_pixels: &mut T) {}
 type Excerpt = Result<(), Box<dyn std::error::Error>>;

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use interop::PATIENCE;
 use interop::fakes::{LEASE, PORT, address, announcement, announcement_for, everybody};
 use interop::ros2::{Origin, Ros2Graph};
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, QoS, Subscription};
 use runnel_testkit::process::{Peer, within};
 

@@ -10,7 +10,7 @@ use interop::PATIENCE;
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::ros2_words::{crc, text};
 use runnel::QoS;
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel_testkit::packets::{connected_packet_sockets, shut_down};
 use runnel_testkit::process::{Peer, within};
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{PATIENCE, ready};
-use runnel::msgs::rcl_interfaces::Log;
+use runnel::msgs::rcl_interfaces::msg::Log;
 use runnel::{Context, QoS};
 use runnel_testkit::process::within;
 

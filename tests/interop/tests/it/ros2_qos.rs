@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{PATIENCE, ready};
 use runnel::core::qos::Liveliness;
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{
     Context, DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, Node,
     PublisherOptions, QoS, SubscriptionOptions,

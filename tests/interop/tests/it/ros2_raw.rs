@@ -10,10 +10,10 @@ use interop::{PATIENCE, ready, told};
 use runnel::core::dynamic::DynamicMessage;
 use runnel::core::schema::{Generation, Library, Schema, TypeName};
 use runnel::core::wire::{Encoding, cdr};
-use runnel::msgs::geometry_msgs::{Point, Pose};
-use runnel::msgs::sensor_msgs::Image;
-use runnel::msgs::std_msgs::UInt8MultiArray;
-use runnel::msgs::visualization_msgs::{Marker, MarkerArray};
+use runnel::msgs::geometry_msgs::msg::{Point, Pose};
+use runnel::msgs::sensor_msgs::msg::Image;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
+use runnel::msgs::visualization_msgs::msg::{Marker, MarkerArray};
 use runnel::{Context, QoS};
 use runnel_testkit::process::{Peer, within};
 

@@ -5,7 +5,7 @@ use interop::capture::Capture;
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::ros2_talks::{BYTES, Pair, says, understands};
 use interop::{Master, PATIENCE, Server, ready};
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, Graphs};
 use runnel_testkit::process::{Signal, within};
 

@@ -104,8 +104,8 @@ fn all_hashes(distro: Distro) -> BTreeMap<String, String> {
 #[test]
 fn every_generated_type_has_the_hash_of_the_original() {
     macro_rules! each {
-        ($($module:ident :: $name:ident,)*) => {
-            [$((runnel_msgs::$module::$name::ROS2_TYPE, runnel_msgs::$module::$name::RIHS01),)*]
+        ($($module:ident :: $kind:ident :: $name:ident,)*) => {
+            [$((runnel_msgs::$module::$kind::$name::ROS2_TYPE, runnel_msgs::$module::$kind::$name::RIHS01),)*]
         };
     }
     let generated = runnel_msgs::each_message!(each);
@@ -243,8 +243,8 @@ fn answers(distro: Distro, asked: &[Asked]) -> Vec<Option<Json>> {
 #[test]
 fn every_message_is_written_and_read_as_by_the_original() {
     macro_rules! each {
-        ($($module:ident :: $name:ident,)*) => {
-            vec![$(Asked::of_type::<runnel_msgs::$module::$name>(),)*]
+        ($($module:ident :: $kind:ident :: $name:ident,)*) => {
+            vec![$(Asked::of_type::<runnel_msgs::$module::$kind::$name>(),)*]
         };
     }
     let asked = runnel_msgs::each_message!(each);

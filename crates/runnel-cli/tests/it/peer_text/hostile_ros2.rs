@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use runnel::core::Message;
 use runnel::core::wire::{Encoding, cdr};
-use runnel::msgs::rmw_dds_common::{Gid, NodeEntitiesInfo, ParticipantEntitiesInfo};
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::rmw_dds_common::msg::{Gid, NodeEntitiesInfo, ParticipantEntitiesInfo};
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel_testkit::loopback_participant::LoopbackParticipant;
 
 /// The byte of its GUID prefix.

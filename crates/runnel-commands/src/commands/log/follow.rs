@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 
 use runnel::QoS;
 use runnel::logging::Level;
-use runnel::msgs::rosgraph_msgs::Log;
+use runnel::msgs::rosgraph_msgs::msg::Log;
 use serde_json::{Value as Json, json};
 
 use crate::completion;

@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use clap::Subcommand;
 use runnel::Node;
-use runnel::msgs::roscpp::{GetLoggers, GetLoggersRequest, Logger};
+use runnel::msgs::roscpp::{
+    msg::Logger,
+    srv::{GetLoggers, GetLoggersRequest},
+};
 
 use crate::error::CliError;
 use crate::session::Session;

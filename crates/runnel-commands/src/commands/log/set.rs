@@ -1,7 +1,7 @@
 //! `runnel log set`
 
 use runnel::logging::Level;
-use runnel::msgs::roscpp::{SetLoggerLevel, SetLoggerLevelRequest};
+use runnel::msgs::roscpp::srv::{SetLoggerLevel, SetLoggerLevelRequest};
 
 use super::PATIENCE;
 use crate::completion;

@@ -2,11 +2,13 @@
 
 runnel::include_interfaces!();
 
-use my_msgs::{Ask, AskRequest, Both, CountAction, CountActionGoal, Everything, EverythingView, Inner, Nothing, OnlyNew};
+use my_msgs::action::{CountAction, CountActionGoal};
+use my_msgs::msg::{Both, Everything, EverythingView, Inner, Nothing, OnlyNew};
+use my_msgs::srv::{Ask, AskRequest};
 use runnel::core::message::{Tail, write_with_tail};
 use runnel::core::wire::{Encoding, Wire, cdr, decode, decode_view, encode};
 use runnel::core::{Action, Message, Service};
-use runnel::msgs::geometry_msgs::Point;
+use runnel::msgs::geometry_msgs::msg::Point;
 
 fn defaults_are_those_of_the_file() {
     let value = Everything::default();
@@ -27,7 +29,7 @@ fn values_round_trip() {
     let value = Everything {
         inners: vec![inner.clone(), Inner::default()],
         two: [Inner::default(), inner],
-        plain: other_msgs::Plain { a: 1, b: true },
+        plain: other_msgs::msg::Plain { a: 1, b: true },
         points: [Point { x: 1.0, y: 0.0, z: 0.0 }; 3],
         type_: "type".into(),
         self_: "self".into(),
@@ -45,16 +47,16 @@ fn values_round_trip() {
 fn sequences_of_empty_messages_are_bounded() {
     let nothings = vec![Nothing {}; 3];
     assert_eq!(decode::<Vec<Nothing>>(&encode(&nothings)).unwrap(), nothings);
-    assert!(decode::<my_msgs::String>(&[0xff; 4]).is_err());
+    assert!(decode::<my_msgs::msg::String>(&[0xff; 4]).is_err());
 }
 
 fn last_array_is_filled_in_place() {
-    let value = other_msgs::Back::default();
+    let value = other_msgs::msg::Back::default();
     let mut memory = [7; 15];
     let with = write_with_tail(&value, Encoding::Ros1, 3, &mut memory).unwrap();
     assert_eq!((with.elements, with.len), (12..15, 15));
-    assert_eq!(decode::<other_msgs::Back>(&memory).unwrap().text.string.data, [7; 3]);
-    assert_eq!(my_msgs::CountResult::TAIL, Some(Tail { element: 4, behind: 0 }));
+    assert_eq!(decode::<other_msgs::msg::Back>(&memory).unwrap().text.string.data, [7; 3]);
+    assert_eq!(my_msgs::action::CountResult::TAIL, Some(Tail { element: 4, behind: 0 }));
     assert_eq!((Everything::TAIL, Nothing::TAIL, AskRequest::TAIL.is_some()), (None, None, true));
 }
 
@@ -89,7 +91,7 @@ fn services_and_actions_have_their_parts() {
     assert_eq!(<SendGoal as Service>::Request::default().goal_id.uuid, [0; 16]);
     assert_eq!(<CountAction as Action>::FeedbackMessage::ROS2_TYPE, "my_msgs/action/Count_FeedbackMessage");
     assert_eq!((CountAction::ROS2_NAME, CountAction::ROS2_HASH.len()), ("my_msgs/action/Count", 7 + 64));
-    assert_eq!(other_msgs::Back::default().text.string.text, "");
+    assert_eq!(other_msgs::msg::Back::default().text.string.text, "");
 }
 
 fn main() {

@@ -68,7 +68,7 @@ fn service_is_due_again_once_its_requests_were_taken() {
     let (client, _listener) = client(true);
     let (client, ready) =
         (Arc::new(client), Arc::new(ReadyQueue::new(Reactor::new().unwrap().waker().clone())));
-    let types = ServiceTypes::of::<runnel_msgs::std_srvs::SetBool>();
+    let types = ServiceTypes::of::<runnel_msgs::std_srvs::srv::SetBool>();
     let callback: Callback = Box::new(|_| panic!("the request was taken"));
     let service = ServiceCore::new("/test".into(), types, When::Spun(Arc::clone(&ready)), callback);
     for byte in [1, 2] {

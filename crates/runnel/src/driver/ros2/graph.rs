@@ -9,7 +9,7 @@ use std::sync::Arc;
 use runnel_core::Message;
 use runnel_core::qos::QoS;
 use runnel_core::wire::{Encoding, cdr};
-use runnel_msgs::rmw_dds_common::{Gid, NodeEntitiesInfo, ParticipantEntitiesInfo};
+use runnel_msgs::rmw_dds_common::msg::{Gid, NodeEntitiesInfo, ParticipantEntitiesInfo};
 use runnel_rtps::EndpointOptions;
 use runnel_rtps::announce::{Endpoint, Role};
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};

@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use runnel_io::clock;
-use runnel_msgs::std_msgs::Empty;
+use runnel_msgs::std_msgs::msg::Empty;
 use runnel_testkit::namespace::require_private_network;
 
 use crate::driver::Driver;

@@ -7,7 +7,7 @@ use runnel_core::qos::QoS;
 use runnel_core::wire::{Encoding, cdr};
 use runnel_delivery::{Statement, StreamId};
 use runnel_io::clock;
-use runnel_msgs::std_msgs::UInt32;
+use runnel_msgs::std_msgs::msg::UInt32;
 use runnel_rtps::Event;
 use runnel_testkit::namespace::require_private_network;
 

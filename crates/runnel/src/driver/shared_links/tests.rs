@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use runnel_core::qos::QoS;
 use runnel_io::{Interest, Token, clock};
-use runnel_msgs::std_msgs::UInt32MultiArray;
+use runnel_msgs::std_msgs::msg::UInt32MultiArray;
 use runnel_ros1::node::Port;
 use runnel_testkit::namespace::require_private_network;
 

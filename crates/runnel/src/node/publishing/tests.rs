@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use runnel_core::qos::QoS;
-use runnel_msgs::std_msgs::Empty;
+use runnel_msgs::std_msgs::msg::Empty;
 use runnel_testkit::namespace::require_private_network;
 
 use crate::{Context, ContextOptions, Graphs, Node, Publisher, Subscription};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::end_sessions::end_sessions;
 use crate::numbers::{number_in, numbered};
-use runnel::msgs::std_msgs::UInt8MultiArray;
+use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Node, QoS, Subscription};
 
 use super::account::Account;

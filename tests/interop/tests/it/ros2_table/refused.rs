@@ -8,7 +8,7 @@ use std::time::Duration;
 use interop::ros2::{Distro, Origin, Ros2Graph};
 use interop::{PATIENCE, ready, wait_until};
 use runnel::core::qos::{Liveliness, Policy};
-use runnel::msgs::std_msgs::String as Text;
+use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::{Context, IncompatibleQoS, Node, PublisherOptions, QoS, SubscriptionOptions};
 use runnel_testkit::process::{Peer, within};
 

@@ -33,8 +33,8 @@ pub fn attempt((from, to): Way) -> String {
     let share = python(distro).parent().and_then(|bin| bin.parent()).expect("an environment").join("share");
     let is_there = |name: &str| share.join(name).with_extension("msg").is_file();
     macro_rules! each {
-        ($($module:ident :: $name:ident,)*) => {
-            vec![$((runnel_msgs::$module::$name::ROS2_TYPE, Talk::of::<runnel_msgs::$module::$name> as Begin),)*]
+        ($($module:ident :: $kind:ident :: $name:ident,)*) => {
+            vec![$((runnel_msgs::$module::$kind::$name::ROS2_TYPE, Talk::of::<runnel_msgs::$module::$kind::$name> as Begin),)*]
         };
     }
     let all: Vec<(&str, Begin)> = runnel_msgs::each_message!(each);

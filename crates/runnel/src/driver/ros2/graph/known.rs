@@ -1,6 +1,6 @@
 //! What is remembered of the nodes of one participant: no more than a bound, whatever it tells.
 
-use runnel_msgs::rmw_dds_common::NodeEntitiesInfo;
+use runnel_msgs::rmw_dds_common::msg::NodeEntitiesInfo;
 use runnel_rtps::wire::Guid;
 
 use super::widths;
@@ -93,7 +93,7 @@ fn guids(node: &NodeEntitiesInfo) -> impl Iterator<Item = Guid> {
 mod tests {
     use super::*;
     use runnel_core::wire::{Encoding, cdr};
-    use runnel_msgs::rmw_dds_common::{Gid, ParticipantEntitiesInfo};
+    use runnel_msgs::rmw_dds_common::msg::{Gid, ParticipantEntitiesInfo};
 
     /// A message that tells of so many nodes with so many writers each.
     fn telling(nodes: usize, writers: usize) -> Vec<u8> {

@@ -4,7 +4,7 @@
 //! Nothing in a message says which form it has: it has the one in which it ends where it ends. What is read in the other one
 //! goes wrong in the middle, and ends the discovery of some nodes of Humble for good, so that each is sent its own.
 
-use runnel_msgs::rmw_dds_common::{Gid, NodeEntitiesInfo, ParticipantEntitiesInfo};
+use runnel_msgs::rmw_dds_common::msg::{Gid, NodeEntitiesInfo, ParticipantEntitiesInfo};
 
 /// Bytes of the number of an endpoint, from Iron on and before.
 const NEW: usize = 16;

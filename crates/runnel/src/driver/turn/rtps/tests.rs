@@ -9,7 +9,7 @@ use runnel_core::qos::QoS;
 use runnel_core::time::Instant;
 use runnel_core::wire::{Encoding, cdr};
 use runnel_io::clock;
-use runnel_msgs::std_msgs::UInt32;
+use runnel_msgs::std_msgs::msg::UInt32;
 use runnel_rtps::wire::{EntityId, GuidPrefix};
 use runnel_rtps::{Config, Participant};
 use runnel_testkit::loopback_participant::LoopbackParticipant;
