@@ -129,15 +129,15 @@ impl Node {
 
     pub(super) fn owner_answered(&mut self, now: Instant, answer: Result<Value, CallError>) {
         let owner = match answer.map_err(Failure::from).and_then(|value| answer_value(&value)) {
-            Ok(uri) if uri.as_str() == Some(&self.uri()) => NameOwner::ThisNode,
-            Ok(_) => NameOwner::OtherNode,
-            Err(Failure::Refused(_)) => NameOwner::NoNode,
+            Ok(uri) if uri.as_str() == Some(&self.uri()) => NameOwner::Own,
+            Ok(_) => NameOwner::Foreign,
+            Err(Failure::Refused(_)) => NameOwner::Unowned,
             Err(Failure::Silent(why)) => return self.master_silent(now, why),
         };
         if self.registrar.on_owner(now, &owner) {
             self.timers.schedule(Timer::Lists, self.registrar.additive_until());
             self.events.push_back(NodeEvent::MasterReconnected);
-        } else if owner == NameOwner::OtherNode {
+        } else if owner == NameOwner::Foreign {
             let reason = "another node registered with the same name while the master was away".to_owned();
             self.events.push_back(NodeEvent::Stopped { reason });
         }

@@ -86,11 +86,11 @@ pub(super) enum MasterRequest {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NameOwner {
     /// This node.
-    ThisNode,
+    Own,
     /// No node: the master is new.
-    NoNode,
+    Unowned,
     /// Another node.
-    OtherNode,
+    Foreign,
 }
 
 #[derive(Debug)]
@@ -259,13 +259,13 @@ impl Registrar {
         }
         self.is_outage_reported = false;
         match owner {
-            NameOwner::OtherNode => self.master = MasterState::Closed,
-            NameOwner::NoNode if self.master != MasterState::ConfirmingOwner => {
+            NameOwner::Foreign => self.master = MasterState::Closed,
+            NameOwner::Unowned if self.master != MasterState::ConfirmingOwner => {
                 self.master = MasterState::Unconfirmed { at: now + OWNER_CONFIRM_DELAY };
             }
-            NameOwner::NoNode | NameOwner::ThisNode => {
+            NameOwner::Unowned | NameOwner::Own => {
                 self.master = MasterState::Reachable;
-                self.mark_all_unregistered(now, *owner == NameOwner::ThisNode);
+                self.mark_all_unregistered(now, *owner == NameOwner::Own);
                 return true;
             }
         }
@@ -312,14 +312,14 @@ mod tests {
     fn new_master_is_asked_twice_then_gets_everything() {
         let mut registrar = known();
         assert!(registrar.connection_lost());
-        assert!(!registrar.on_owner(NOW, &NameOwner::NoNode), "a newer node may be about to register");
+        assert!(!registrar.on_owner(NOW, &NameOwner::Unowned), "a newer node may be about to register");
         assert_eq!(
             (registrar.next_request(NOW), registrar.poll_timeout()),
             (None, Some(NOW + OWNER_CONFIRM_DELAY))
         );
         let later = NOW + OWNER_CONFIRM_DELAY;
         assert_eq!(registrar.next_request(later), Some(MasterRequest::NameOwner));
-        assert!(registrar.on_owner(later, &NameOwner::NoNode));
+        assert!(registrar.on_owner(later, &NameOwner::Unowned));
         assert_eq!(registrar.next_request(later), register_a());
         assert!(registrar.is_list_additive(later));
         assert!(!registrar.is_list_additive(later + ADDITIVE_PERIOD));
@@ -329,7 +329,7 @@ mod tests {
     fn master_that_knows_node_gets_everything_again() {
         let mut registrar = known();
         assert!(registrar.connection_lost());
-        assert!(registrar.on_owner(NOW, &NameOwner::ThisNode));
+        assert!(registrar.on_owner(NOW, &NameOwner::Own));
         assert_eq!(registrar.next_request(NOW), register_a());
     }
 
@@ -354,10 +354,10 @@ mod tests {
             let mut registrar = known();
             registrar.connection_lost();
             if doubts {
-                registrar.on_owner(NOW, &NameOwner::NoNode);
+                registrar.on_owner(NOW, &NameOwner::Unowned);
                 registrar.next_request(NOW + OWNER_CONFIRM_DELAY);
             }
-            assert!(!registrar.on_owner(NOW, &NameOwner::OtherNode));
+            assert!(!registrar.on_owner(NOW, &NameOwner::Foreign));
             registrar.want(Role::Subscriber, "/b");
             assert_eq!((registrar.next_request(NOW), registrar.end()), (None, Some(Vec::new())));
         }
@@ -381,14 +381,14 @@ mod tests {
         registrar.connection_lost();
         registrar.forget(Role::Publisher, "/a");
         assert_eq!(registrar.next_request(NOW), None);
-        registrar.on_owner(NOW, &NameOwner::ThisNode);
+        registrar.on_owner(NOW, &NameOwner::Own);
         assert_eq!(
             registrar.next_request(NOW),
             Some(MasterRequest::Unregister(Role::Publisher, "/a".into()))
         );
         registrar.on_no_answer(NOW);
         registrar.next_request(NOW + RETRY_INTERVAL);
-        registrar.on_owner(NOW + RETRY_INTERVAL, &NameOwner::ThisNode);
+        registrar.on_owner(NOW + RETRY_INTERVAL, &NameOwner::Own);
         assert_eq!(
             registrar.next_request(NOW + RETRY_INTERVAL),
             Some(MasterRequest::Unregister(Role::Publisher, "/a".into()))
