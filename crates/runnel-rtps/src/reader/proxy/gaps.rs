@@ -51,6 +51,7 @@ impl WriterProxy {
             self.resume_without_heartbeat();
         }
         if self.has_first_heartbeat && from <= self.next {
+            self.received_before = self.received_before.max(to);
             return self.advance_to(to);
         }
         self.add_gap(from, to);

@@ -194,3 +194,20 @@ fn best_effort_reader_recovers_from_far_samples() {
     }
     assert_eq!(first_delivered(&mut proxy, 1000, 100..150), Some(100));
 }
+
+/// While an alternate path delivers, RTPS is quiet. The writer repeats by RTPS what it does not know to be received.
+#[test]
+fn best_effort_sample_of_alternate_path_is_not_repeated() {
+    let mut proxy = WriterProxy::new(WriterSpec { reliable: false, ..spec() });
+    assert_eq!(proxy.arrive(at(0), (number(1), 1), true), Arrival::Deliver);
+    proxy.note_received(number(1), number(6));
+    let mut rematched =
+        WriterProxy::rematched(WriterSpec { reliable: false, ..spec() }, proxy.unmatched_state());
+    for proxy in [&mut proxy, &mut rematched] {
+        assert!(proxy.take_fragments(at(1000), &fragment(5, 1), None).is_none());
+        assert_eq!(proxy.incomplete_bytes(), 0);
+        assert_eq!(proxy.arrive(at(1000), (number(5), 5), true), Arrival::Late);
+        assert_eq!(proxy.arrive(at(1000), (number(6), 6), true), Arrival::Deliver);
+    }
+    assert_eq!(proxy.take_lost(), 0);
+}
