@@ -1,6 +1,7 @@
 //! Non-blocking TCP sockets.
 
 use crate::socket::{FLAGS, open, to_std};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, SocketType, sockopt};
@@ -166,6 +167,14 @@ impl Stream {
         Ok(rustix::io::ioctl_fionread(&self.fd)?)
     }
 
+    /// Returns whether the connection has ended or the peer sends nothing more. Bytes may still wait to be received.
+    #[must_use]
+    pub fn is_ended_by_peer(&self) -> bool {
+        let ends = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
+        let mut watched = [PollFd::new(&self.fd, PollFlags::RDHUP)];
+        poll(&mut watched, Some(&Timespec::default())).is_ok() && watched[0].revents().intersects(ends)
+    }
+
     /// Receives into `buffer`: the number of bytes, `Some(0)` when the peer has ended the stream, `None` when there
     /// is nothing yet.
     ///
@@ -225,6 +234,16 @@ mod tests {
         drop(near);
         wait_for(&reactor, Token(1));
         assert_eq!(far.recv(&mut buffer).unwrap(), Some(0));
+    }
+
+    #[test]
+    fn end_of_connection_is_seen_before_bytes_that_wait() {
+        let (near, far) = pair();
+        assert_eq!(near.send(b"abc").unwrap(), 3);
+        assert!(!far.is_ended_by_peer());
+        near.shutdown().unwrap();
+        assert!(far.is_ended_by_peer());
+        assert_eq!(far.waiting().unwrap(), 3);
     }
 
     #[test]

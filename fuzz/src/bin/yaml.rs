@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use runnel_core::dynamic::DynamicMessage;
 use runnel_core::time::Time;
-use runnel_core::yaml::{EchoOptions, from_json, from_yaml, to_csv, to_json, to_yaml};
+use runnel_core::yaml::{EchoOptions, from_json, from_yaml, parse_documents, to_csv, to_json, to_yaml};
 
 fn print(message: &DynamicMessage, now: Time) {
     let options = EchoOptions::default();
@@ -22,6 +22,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(text) = str::from_utf8(text) else { return };
     let schema = runnel_fuzz::schema(*choice);
     let now = Time::from_nanos(1_234_567_890);
+    drop(parse_documents(text));
     for message in [from_yaml(schema, text, now), from_json(schema, text, now)].into_iter().flatten() {
         print(&message, now);
     }

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use runnel_testkit::namespace::require_private_network;
-use runnel_testkit::process::{Peer, free_port, within};
+use runnel_testkit::process::{Peer, Signal, free_port, within};
 
 /// Seconds that a step may take on a busy host.
 const STEP: u64 = 20;
@@ -137,6 +137,19 @@ fn a_service_that_is_waited_for_says_that_there_is_no_master() {
     let (first, last) = error.split_once('\n').expect("two lines");
     assert!(code == Some(1) && first.starts_with(&format!("waiting for /a: {NO_MASTER}")), "{error}");
     assert!(last.starts_with(&format!("error: {NO_MASTER}")), "{error}");
+}
+
+#[test]
+fn service_that_is_waited_for_can_be_interrupted_where_the_shell_ignores_that() {
+    require_private_network();
+    let mut ignoring = Command::new("sh");
+    let line = format!("trap '' INT; exec {} service call --wait /a", env!("CARGO_BIN_EXE_runnel"));
+    ignoring.args(["-c", &line]).env("ROS_MASTER_URI", "http://127.0.0.1:1/");
+    let mut waits = Peer::spawn("call", ignoring).expect("it starts");
+    waits.wait_for_line(|line| line.starts_with("waiting for /a"), within(STEP)).expect("it waits");
+    waits.signal(Signal::INT).expect("it runs");
+    assert_eq!(waits.wait_exit(within(STEP)).expect("it ends").code(), Some(1));
+    assert!(waits.output().contains("service /a: interrupted while waiting for it"), "{}", waits.output());
 }
 
 /// Lines that find nothing where a master is, with their exit codes.

@@ -12,16 +12,19 @@ const LONGEST_NAME: usize = 128;
 /// The value as a document.
 pub fn dump(value: &XmlRpcValue) -> String {
     let mut text = String::new();
-    node(value, 0, &mut text);
+    node(value, 0, 0, &mut text);
     text
 }
 
-/// A value whose first line goes where the text has come to, and the others behind so many spaces.
-fn node(value: &XmlRpcValue, indent: usize, text: &mut String) {
+/// A value whose first line goes where the text has come to, and the others behind so many spaces. `parent` is the column of
+/// the dash or name that it stands behind.
+fn node(value: &XmlRpcValue, parent: usize, indent: usize, text: &mut String) {
     match value {
-        XmlRpcValue::Array(elements) if !elements.is_empty() => list(elements.iter(), indent, text, node),
+        XmlRpcValue::Array(elements) if !elements.is_empty() => {
+            list(elements.iter(), indent, text, |element, text| node(element, indent, indent + 2, text));
+        }
         XmlRpcValue::Binary(bytes) if !bytes.is_empty() => {
-            list(bytes.iter(), indent, text, |byte, _, text| *text += &format!("{byte}\n"));
+            list(bytes.iter(), indent, text, |byte, text| *text += &format!("{byte}\n"));
         }
         XmlRpcValue::Struct(members) if !members.is_empty() => {
             for (index, (name, member)) in members.iter().enumerate() {
@@ -30,7 +33,7 @@ fn node(value: &XmlRpcValue, indent: usize, text: &mut String) {
                 below(member, indent, text);
             }
         }
-        scalar => *text += &(scalar_text(scalar, indent) + "\n"),
+        scalar => *text += &(scalar_text(scalar, parent) + "\n"),
     }
 }
 
@@ -38,12 +41,12 @@ fn list<T>(
     elements: impl Iterator<Item = T>,
     indent: usize,
     text: &mut String,
-    write: impl Fn(T, usize, &mut String),
+    write: impl Fn(T, &mut String),
 ) {
     for (index, element) in elements.enumerate() {
         begin_line(index, indent, text);
         text.push_str("- ");
-        write(element, indent + 2, text);
+        write(element, text);
     }
 }
 
@@ -59,12 +62,12 @@ fn pad(indent: usize, text: &mut String) {
 }
 
 /// The value behind a name: on the same line, or on lines of its own. A list is not indented.
-fn below(value: &XmlRpcValue, indent: usize, text: &mut String) {
+fn below(value: &XmlRpcValue, parent: usize, text: &mut String) {
     let (lines, indent) = match value {
-        XmlRpcValue::Array(elements) => (!elements.is_empty(), indent),
-        XmlRpcValue::Binary(bytes) => (!bytes.is_empty(), indent),
-        XmlRpcValue::Struct(members) => (!members.is_empty(), indent + 2),
-        _ => (false, indent),
+        XmlRpcValue::Array(elements) => (!elements.is_empty(), parent),
+        XmlRpcValue::Binary(bytes) => (!bytes.is_empty(), parent),
+        XmlRpcValue::Struct(members) => (!members.is_empty(), parent + 2),
+        _ => (false, parent),
     };
     if lines {
         text.push('\n');
@@ -72,7 +75,7 @@ fn below(value: &XmlRpcValue, indent: usize, text: &mut String) {
     } else {
         text.push(' ');
     }
-    node(value, indent, text);
+    node(value, parent, indent, text);
 }
 
 fn name_text(name: &str, indent: usize) -> String {
@@ -80,13 +83,13 @@ fn name_text(name: &str, indent: usize) -> String {
     if name.len() > LONGEST_NAME { format!("? {quoted}\n{:indent$}:", "") } else { quoted + ":" }
 }
 
-fn scalar_text(value: &XmlRpcValue, indent: usize) -> String {
+fn scalar_text(value: &XmlRpcValue, parent: usize) -> String {
     match value {
         XmlRpcValue::Int(number) => number.to_string(),
         XmlRpcValue::Bool(truth) => truth.to_string(),
         XmlRpcValue::Double(number) => float(*number),
         XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) if text.contains('\n') => {
-            lines_text(text, indent)
+            lines_text(text, parent)
         }
         XmlRpcValue::String(text) | XmlRpcValue::DateTime(text) => line_text(text),
         XmlRpcValue::Binary(_) | XmlRpcValue::Array(_) => "[]".to_owned(),
@@ -137,8 +140,9 @@ fn can_be_plain(text: &str) -> bool {
         && ![": ", ":\t", " #", "\t#"].iter().any(|mark| text.contains(mark))
 }
 
-/// Text of several lines as a block, or in quotes if spaces would get lost in it.
-fn lines_text(text: &str, indent: usize) -> String {
+/// Text of several lines as a block, or in quotes if spaces would get lost in it. Its lines are indented by two columns more
+/// than what it stands behind.
+fn lines_text(text: &str, parent: usize) -> String {
     if text.ends_with(' ') || text.contains(" \n") || text.contains('\u{feff}') {
         return double_quoted(text);
     }
@@ -152,7 +156,7 @@ fn lines_text(text: &str, indent: usize) -> String {
     for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
         block.push('\n');
         if !line.is_empty() {
-            pad(indent + 2, &mut block);
+            pad(parent + 2, &mut block);
             block.push_str(line);
         }
     }
@@ -201,6 +205,8 @@ mod tests {
         ]);
         let expected = "a:\n- 1\n- - 2.5\n  - x\n- k: 1\n  l: true\nb:\n  c: {}\n  d: []\ne:\n- 7\n- 8\n";
         assert_eq!(dump(&value), expected);
+        let lines = members([("a", list_of(["x\ny".into()])), ("b", " x\ny".into())]);
+        assert_eq!(dump(&lines), "a:\n- |-\n  x\n  y\nb: |2-\n   x\n  y\n");
     }
 
     #[test]

@@ -5,8 +5,9 @@ use runnel_core::message::{Tail, TailError, len_with_tail, write_with_tail};
 use runnel_core::schema::{Arity, Element, Field, Generation, Kind, Primitive, Schema, TypeName};
 use runnel_core::wire::{Encoding, Sink, SliceSink, cdr, decode, encode};
 use runnel_msgs::{
-    composition_interfaces, diagnostic_msgs, geometry_msgs, map_msgs, nav_msgs, rcl_interfaces, sensor_msgs,
-    shape_msgs, std_msgs, stereo_msgs, tf2_msgs, trajectory_msgs, visualization_msgs,
+    composition_interfaces, diagnostic_msgs, example_interfaces, geometry_msgs, map_msgs, nav_msgs,
+    rcl_interfaces, sensor_msgs, shape_msgs, std_msgs, stereo_msgs, tf2_msgs, trajectory_msgs,
+    visualization_msgs,
 };
 use runnel_testkit::net::Rng;
 use std::sync::Arc;
@@ -178,6 +179,12 @@ macro_rules! each {
 fn the_last_array_of_every_message_that_ends_in_one_is_filled_in_place() {
     let mut checked = each!(fills_in_place:
         composition_interfaces { ListNodesResponse }
+        example_interfaces {
+            FibonacciAction, FibonacciActionFeedback, FibonacciActionResult, FibonacciFeedback, FibonacciFeedbackMessage,
+            FibonacciGetResultResponse,
+            FibonacciResult, ByteMultiArray, Float32MultiArray, Float64MultiArray, Int16MultiArray, Int32MultiArray,
+            Int64MultiArray, Int8MultiArray, UInt16MultiArray, UInt32MultiArray, UInt64MultiArray, UInt8MultiArray
+        }
         map_msgs {
             OccupancyGridUpdate, PointCloud2Update, ProjectedMap, GetMapROIResponse, GetPointMapResponse,
             GetPointMapROIResponse

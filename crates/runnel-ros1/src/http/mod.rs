@@ -5,7 +5,7 @@
 //! passed to `new`. Nothing is allocated for a length before its bytes have arrived. After an error, the parser
 //! cannot be used further and the connection must be closed.
 //!
-//! The writers, [`request`] and [`response`], write heads that roscpp accepts: exactly one space after
+//! The writers, [`request()`] and [`response()`], write heads that roscpp accepts: exactly one space after
 //! `Content-length:`, and `HTTP/1.1 200 OK` in a response.
 
 mod chunked;

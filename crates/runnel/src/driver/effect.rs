@@ -96,6 +96,10 @@ pub(super) enum Effect {
     NodesChanged,
     /// Pairs have ended: what their sessions still bring is to be taken, then the datagrams that came behind.
     PairsEnded,
+    /// RTPS has brought samples of pairs that links serve: links that have ended are to be read to their ends.
+    SamplesRefused,
+    /// That is done: the samples of pairs that no link serves any longer are due, then the datagrams that came behind.
+    EndedLinksRead,
     /// The participant may have events, since it was worked on.
     ParticipantWorked,
     /// A reader has been made.
@@ -137,6 +141,11 @@ impl Effects {
 impl Effect {
     pub(super) fn is_nodes_changed(&self) -> bool {
         matches!(self, Self::NodesChanged)
+    }
+
+    /// Whether a link has ended and RTPS may not know yet which pairs it is to serve.
+    pub(super) fn is_of_ended_link(&self) -> bool {
+        matches!(self, Self::LinkEnded { .. } | Self::LinkUnshared { .. })
     }
 }
 

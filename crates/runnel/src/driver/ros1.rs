@@ -18,7 +18,9 @@ use super::table::{Key, Table};
 use super::throttle::Throttle;
 pub use calls::ServiceInfo;
 pub(crate) use calls::{Asks, Call};
-pub(crate) use engine::{Engine, Notice, Verbs};
+#[cfg(feature = "master")]
+pub(crate) use engine::Verbs;
+pub(crate) use engine::{Engine, Notice};
 
 /// See the module's documentation.
 #[derive(Default)]

@@ -11,6 +11,7 @@ mod neighbours;
 mod parted;
 mod qos;
 mod receiving;
+mod refused;
 mod sight;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -20,8 +21,8 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
-use runnel_rtps::Event;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
+use runnel_rtps::{Event, Sample};
 
 use super::effect::{Effect, Effects};
 use super::nodes::NodeKey;
@@ -64,6 +65,8 @@ pub(crate) struct Ros2 {
     asked: Option<links::Asked>,
     /// The ends of pairs, which the loop is to do, and what happened behind the first of them. RTPS is read no further until then.
     pub(super) ends: VecDeque<Event>,
+    /// Samples of pairs that a link of ROS 1 serves, until the loop has looked at it.
+    refused: Vec<Sample>,
     /// Room for what RTPS brings at once.
     pub(super) brought: Brought,
     /// Datagrams that have been received, and room for them.
@@ -130,6 +133,7 @@ impl Ros2 {
             neighbours: Neighbours::default(),
             asked: None,
             ends: VecDeque::new(),
+            refused: Vec::new(),
             brought,
             inbox: Inbox::default(),
             heard_at: None,

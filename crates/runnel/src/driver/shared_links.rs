@@ -235,21 +235,17 @@ impl Driver {
 
     /// Whether a link carries what RTPS loses of a pair.
     pub(super) fn has_link_for(&self, origin: u64, pair: (EntityId, Guid)) -> bool {
-        self.link_for(origin, pair).is_some()
+        !self.links_for(origin, pair).is_empty()
     }
 
-    fn link_for(&self, origin: u64, (reader, writer): (EntityId, Guid)) -> Option<Key> {
+    pub(super) fn links_for(&self, origin: u64, (reader, writer): (EntityId, Guid)) -> Vec<Key> {
         let pair = pair_id(writer.entity, reader);
-        let keys = self.shared_links(|input| input.from.origin == Some(origin));
-        keys.into_iter().find(|key| match self.sockets.get(*key) {
-            Some(Socket::Input(input)) => input.follows(pair),
-            _ => false,
-        })
+        self.shared_links(|input| input.from.origin == Some(origin) && input.follows(pair))
     }
 
     /// RTPS has lost a pair, which was known to sessions by this key.
     pub(super) fn orphan_pair(&mut self, key: Key, (reader, writer): (EntityId, Guid), from: Arc<LinkInfo>) {
-        let link = from.origin.and_then(|origin| self.link_for(origin, (reader, writer)));
+        let link = from.origin.and_then(|origin| self.links_for(origin, (reader, writer)).first().copied());
         if let Some(link) = link
             && let Some(memory) = self.sessions.memory_input(key)
         {

@@ -19,6 +19,7 @@ mod engines;
 mod joins;
 mod pairs;
 mod records;
+mod refused;
 mod rtps;
 mod waiting;
 
@@ -311,6 +312,12 @@ impl Driver {
             Effect::NodesChanged if self.effects.queue.iter().any(Effect::is_nodes_changed) => {}
             Effect::NodesChanged => self.ros2.tell_of_nodes(&self.nodes),
             Effect::PairsEnded => self.end_pairs(),
+            Effect::SamplesRefused => self.read_ended_links(),
+            // The ends of links that were read come first.
+            Effect::EndedLinksRead if self.effects.queue.iter().any(Effect::is_of_ended_link) => {
+                self.effects.push_back(Effect::EndedLinksRead);
+            }
+            Effect::EndedLinksRead => self.dispatch_refused(),
             Effect::ParticipantWorked => self.take_ros2_events(),
             Effect::ReaderMade { reader } => self.ros2.begin_room(reader, &mut self.effects),
             Effect::PairKnown { local, remote } => self.join_pair(local, remote, None),

@@ -143,9 +143,9 @@ fn greetings_with_other_descriptors_bring_no_session() {
     with(&[page, outbox], lacks);
     with(&[page, unsealed.as_fd(), bell], "lacks the seals");
     with(&[unsealed.as_fd(), outbox, bell], "lacks the seals");
-    with(&[page, short.fd(), bell], "bytes where");
-    with(&[page, long.fd(), bell], "bytes where");
-    with(&[long.fd(), outbox, bell], "bytes where");
+    with(&[page, short.fd(), bell], "are required");
+    with(&[page, long.fd(), bell], "are required");
+    with(&[long.fd(), outbox, bell], "are required");
     with(&[page, file.as_fd(), bell], "the descriptor is not a memfd");
     with(&[pipe.as_fd(), outbox, bell], "the descriptor is not a memfd");
     with(&[page, outbox, writer.as_fd()], "which is not a Unix stream socket");

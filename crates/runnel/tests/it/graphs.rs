@@ -164,7 +164,7 @@ fn files_give_parameters_to_nodes_by_name_and_pattern() {
     std::fs::remove_file(&file).unwrap();
     let arguments = ["--ros-args", "--params-file", "/no/such.yaml"];
     let options = ContextOptions::default().signals(false).arguments(arguments).graphs(Graphs::Ros2);
-    let error = Context::with_options(options).err().expect("there is no such file").to_string();
+    let error = Context::with_options(options).expect_err("there is no such file").to_string();
     assert!(error.starts_with("--params-file: /no/such.yaml: "), "{error}");
 }
 

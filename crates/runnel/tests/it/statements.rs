@@ -290,7 +290,7 @@ fn a_subscriber_that_states_nonsense_loses_its_link_alone() {
         (vec![7; 28], "is no statement"),
         (of_writers(BEGIN, 1, 1), "a statement of a kind that is the publisher's"),
         (of_writers(REACHED, 9, 1), "epoch 9"),
-        (asks(0..1100).collect(), "more than 1024 readers are asked for"),
+        (asks(0..1100).collect(), "requests more than 1024 unknown readers"),
     ] {
         let mut hostile = subscribe_as_dual(&ports);
         wait_until("it is joined", || publisher.subscription_count() == 2);

@@ -101,7 +101,7 @@ fn a_folder_that_cannot_be_written_is_named() {
 
 #[test]
 fn a_folder_that_is_a_file_is_named() {
-    of_no_use("/mnt/mine", "/mnt/mine/file", "no folder", |hosts| {
+    of_no_use("/mnt/mine", "/mnt/mine/file", "not a folder", |hosts| {
         fs::write(hosts.shared().join("file"), "").unwrap();
     });
 }
@@ -109,7 +109,7 @@ fn a_folder_that_is_a_file_is_named() {
 #[test]
 fn a_folder_whose_path_is_too_long_for_a_socket_is_named() {
     let deep = "a_folder_with_a_long_name/and_another_one_with_a_name_so_long/in_it";
-    of_no_use("/mnt/mine", &format!("/mnt/mine/{deep}"), "bytes where", |hosts| {
+    of_no_use("/mnt/mine", &format!("/mnt/mine/{deep}"), "are allowed", |hosts| {
         fs::create_dir_all(hosts.shared().join(deep)).unwrap();
     });
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use runnel::Error;
 use runnel::core::yaml;
 
 use crate::completion;
@@ -52,12 +51,10 @@ pub fn run(args: &Args, session: &Session) -> Result<(), CliError> {
             session.output.note(&format!("waiting for {service}: {why}"));
         }
         let waited = node.wait_for_service(&service, args.timeout.unwrap_or(FOREVER));
-        waited.map_err(|error| match error {
-            Error::ShuttingDown => {
-                CliError::Failed(format!("service {service}: interrupted while waiting for it"))
-            }
-            error => error.into(),
-        })?;
+        if !context.ok() {
+            return Err(CliError::Failed(format!("service {service}: interrupted while waiting for it")));
+        }
+        waited?;
     }
     let found = probe(&node, &service)?;
     output::note_found();

@@ -1,6 +1,7 @@
 use super::*;
 use crate::dynamic::DynamicErrorKind;
 use crate::yaml::{MAX_BRACKETS, YamlError, YamlErrorKind};
+use proptest::prelude::{ProptestConfig, proptest};
 
 fn plain(text: &str) -> YamlNode {
     YamlNode { tag: None, value: YamlValue::Plain(text.into()) }
@@ -88,5 +89,18 @@ fn broken_texts_are_refused() {
         "a: b: c",
     ] {
         assert!(matches!(refused(text), YamlErrorKind::Syntax(_)), "{text:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Also that it ends: the parser has been in an endless loop over such text before.
+    #[test]
+    fn yaml_like_text_never_panics(
+        text in "([\\[\\]{},:?&*!|>'\"%@#.~ab0 \n\t-]|---|[.]{3}|<<|: |- |\n  ){0,50}"
+    ) {
+        let _ = parse_documents(&text);
+        let _ = indented(&text);
     }
 }

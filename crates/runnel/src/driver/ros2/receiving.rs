@@ -16,11 +16,10 @@ impl Ros2 {
         self.rtps.as_ref().is_some_and(|rtps| rtps.hears_groups(socket))
     }
 
-    /// Receives as many datagrams as one system call gives; false if the end of a pair is still to be done, before which none is
-    /// taken. Of announcements it receives few, however many invented participants there are: user data is waiting in another
+    /// Receives as many datagrams as one system call gives; false if the loop has something to do before which none is taken. Of announcements it receives few, however many invented participants there are: user data is waiting in another
     /// socket.
     pub(in crate::driver) fn receive(&mut self, socket: &Datagrams) -> bool {
-        let Some(rtps) = self.rtps.as_ref().filter(|_| self.ends.is_empty()) else { return false };
+        let Some(rtps) = self.rtps.as_ref().filter(|_| !self.waits_for_loop()) else { return false };
         let most = if rtps.hears_groups(socket) { ANNOUNCEMENTS } else { MANY };
         self.inbox.receive(socket, most);
         true
@@ -38,13 +37,15 @@ impl Ros2 {
             return None;
         }
         let end = self.readers.get_mut(&sample.reader)?;
-        let number = crate::rtps::number(sample.number);
-        // What was written before a link of ROS 1 took over. RTPS has counted its room all the same.
-        if end.links.get(&sample.writer).is_some_and(|from| from.is_served_by_link()) {
-            let length = sample.payload.bytes(datagram).len();
-            self.note_room_taken(sample.reader, length, effects);
+        let is_of_pair = |of: &Sample| (of.reader, of.writer) == (sample.reader, sample.writer);
+        // Behind one that waits, all of its pair wait.
+        if end.links.get(&sample.writer).is_some_and(|from| from.is_served_by_link())
+            || self.refused.iter().any(is_of_pair)
+        {
+            self.refuse(sample, datagram, effects);
             return None;
         }
+        let number = crate::rtps::number(sample.number);
         if let Some(pair) = end.receiver_of(sample.writer) {
             let bytes = match sample.payload {
                 SamplePayload::Owned(bytes) => bytes,

@@ -1,7 +1,9 @@
 //! Messages that a node of both graphs was sent by ROS 1, and that lie unread in its socket when RTPS could bring others.
 
 mod blackout;
+mod ended;
 mod forged;
+mod joining;
 mod killed;
 mod late;
 

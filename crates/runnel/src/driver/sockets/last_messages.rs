@@ -25,6 +25,15 @@ impl Sockets {
         }
     }
 
+    /// Reads the rest of a link whose connection has ended.
+    pub(in crate::driver) fn read_if_ended(&mut self, link: Key, effects: &mut Effects) {
+        if let Some(Socket::Input(Input { stream, .. })) = self.get(link)
+            && stream.is_ended_by_peer()
+        {
+            self.read_all(link, effects);
+        }
+    }
+
     /// The most bytes that a publisher may have sent and the driver has not read.
     fn sent_to(&self, link: Key) -> u64 {
         match self.get(link) {

@@ -22,7 +22,7 @@ const MOST_READS: usize = 64;
 
 /// How long a link waits at most until discovery has delivered the readers of its node: a participant may announce readers
 /// without end.
-const MOST_WAIT: Duration = Duration::from_secs(1);
+const MOST_WAIT: Duration = Duration::from_secs(3);
 
 impl Driver {
     /// A link to a publisher stands.

@@ -6,8 +6,8 @@ mod tests;
 use std::sync::Arc;
 
 use runnel_io::{Datagrams, clock};
-use runnel_rtps::Event;
 use runnel_rtps::wire::EntityId;
+use runnel_rtps::{Event, Sample};
 
 use crate::driver::effect::Effect;
 use crate::driver::sockets::Socket;
@@ -33,12 +33,12 @@ impl Driver {
         self.take_datagrams()
     }
 
-    /// Takes the datagrams that have been received, up to one that ends a pair. True if there were any.
+    /// Takes the datagrams that have been received, up to one that the loop has to do something for. True if there were any.
     fn take_datagrams(&mut self) -> bool {
         let Some(rtps) = self.ros2.rtps.clone() else { return false };
         let mut inbox = std::mem::take(&mut self.ros2.inbox);
         let mut any = false;
-        while self.ros2.ends.is_empty()
+        while !self.ros2.waits_for_loop()
             && let Some((datagram, from)) = inbox.next()
         {
             any = true;
@@ -85,12 +85,16 @@ impl Driver {
             }
         }
         for sample in brought.samples.drain(..) {
-            if let Some((pair, number, bytes)) = self.ros2.on_sample(sample, datagram, &mut self.effects) {
-                self.sessions.message_of_rtps(pair, number, bytes);
-                self.deliver_pair(pair);
-            }
+            self.dispatch_sample(sample, datagram);
         }
         self.ros2.brought = brought;
+    }
+
+    pub(super) fn dispatch_sample(&mut self, sample: Sample, datagram: &[u8]) {
+        if let Some((pair, number, bytes)) = self.ros2.on_sample(sample, datagram, &mut self.effects) {
+            self.sessions.message_of_rtps(pair, number, bytes);
+            self.deliver_pair(pair);
+        }
     }
 
     /// Does what was left to the loop, and goes on with the datagrams that came behind it.
@@ -113,7 +117,7 @@ impl Driver {
         }
     }
 
-    /// Receives the user data that has come so far, unless the end of a pair is to be done first.
+    /// Receives the user data that has come so far, unless the loop has something to do first.
     /// True if that is all.
     pub(in crate::driver) fn receive_rtps(&mut self) -> bool {
         for key in self.sockets.keys() {
@@ -127,7 +131,7 @@ impl Driver {
                 batches += 1;
             }
         }
-        self.ros2.ends.is_empty()
+        !self.ros2.waits_for_loop()
     }
 
     /// What has happened in the ROS 2 graph while others worked on the participant.

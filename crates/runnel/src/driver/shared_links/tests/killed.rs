@@ -82,7 +82,7 @@ fn link_ends(loses: Loses) {
     scene.check();
 }
 
-fn all_is_heard(scene: &mut Scene) -> bool {
+pub(super) fn all_is_heard(scene: &mut Scene) -> bool {
     scene.heard.lock().unwrap().len() as u32 >= scene.next
 }
 

@@ -52,7 +52,7 @@ fn given(mut scene: Scene, late: &[u64], is_drained: bool) -> (Vec<u32>, u64) {
 fn carried_by_ros2() -> Scene {
     let mut scene = scene();
     scene.spin_until("ROS 2 carries", is_carried_by_ros2);
-    scene.spin_until("the link stands by", stands_by);
+    scene.spin_until("the link stands by", is_on_standby);
     scene.publish(BEFORE);
     scene
 }
