@@ -2,6 +2,7 @@
 
 mod answer;
 mod arrival;
+mod first_position;
 mod gaps;
 mod jump;
 mod position;
@@ -50,6 +51,8 @@ pub(crate) struct WriterProxy {
     resume_at: Option<SequenceNumber>,
     /// A HEARTBEAT has confirmed that `next` is the next sample.
     has_first_heartbeat: bool,
+    /// When the first datagram arrived that states no position for this reader.
+    unaddressed_since: Option<Instant>,
     /// The last sample that the writer is known to have.
     last: SequenceNumber,
     held: BTreeMap<SequenceNumber, Held>,
@@ -122,6 +125,7 @@ impl WriterProxy {
             next: SequenceNumber::FIRST,
             resume_at: None,
             has_first_heartbeat: !reliable,
+            unaddressed_since: None,
             last: nothing,
             held: BTreeMap::new(),
             held_bytes: 0,
