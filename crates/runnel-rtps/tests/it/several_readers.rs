@@ -1,9 +1,9 @@
 //! Several readers in one process: they share its socket, and datagrams to them are sent once.
 
-use crate::net::{Net, millis, sample, secs};
+use crate::net::{Conditions, Net, millis, number_of, sample, secs};
 use runnel_core::qos::QoS;
 use runnel_rtps::wire::EntityId;
-use runnel_rtps::{Path, Rate};
+use runnel_rtps::{Event, Path, Rate};
 use std::time::Duration;
 
 const TOPIC: &str = "rt/chatter";
@@ -65,4 +65,40 @@ fn several_readers_share_one_fragment_rate() {
     let to_one = took(1);
     assert!(to_one > millis(150));
     assert_eq!((took(2), took(10)), (to_one, to_one));
+}
+
+/// Datagrams to the readers that the writer knows also reach a new one. The writer repeats for the others what was written before
+/// the new one is due anything.
+#[test]
+fn new_reader_has_no_gap_behind_samples_resent_to_others() {
+    for seed in 1..40 {
+        let mut net = Net::new(seed);
+        let (a, b) = (net.add(), net.add());
+        let qos = QoS::keep_all();
+        let writer = net.writer(a, TOPIC, qos);
+        let known = [net.reader(b, TOPIC, qos), net.reader(b, TOPIC, qos)];
+        net.run_until("the endpoints match", secs(2), |net| {
+            net.nodes[a].participant.matched(writer).len() == 2
+                && known.iter().all(|id| net.is_matched(b, *id))
+        });
+        net.conditions = Conditions::bad(30);
+        for number in 0..20 {
+            net.write(a, writer, &sample(number, 50)).unwrap();
+            net.run_for(millis(1));
+        }
+        let new = net.reader(b, TOPIC, qos);
+        for number in 20..200 {
+            net.write(a, writer, &sample(number, 50)).unwrap();
+            net.run_for(millis(1));
+        }
+        net.conditions = Conditions::GOOD;
+        net.run_until("the last sample arrives", secs(20), |net| {
+            net.texts(b, new).last().is_some_and(|bytes| number_of(bytes) == 199)
+        });
+        let received: Vec<u32> = net.texts(b, new).iter().map(|bytes| number_of(bytes)).collect();
+        let first = received[0];
+        assert_eq!(received, (first..200).collect::<Vec<_>>(), "seed {seed}");
+        let is_loss = |event: &Event| matches!(event, Event::SampleLost { .. });
+        assert!(!net.nodes[b].events.iter().any(is_loss), "seed {seed}");
+    }
 }

@@ -72,7 +72,10 @@ impl Retry {
 impl WriterProxy {
     /// Handles a HEARTBEAT.
     pub fn heartbeat(&mut self, now: Instant, heartbeat: &Heartbeat) {
-        if !self.spec.reliable || !self.is_count_accepted(now, heartbeat) {
+        if !self.spec.reliable
+            || !self.is_addressed(now, heartbeat.reader)
+            || !self.is_count_accepted(now, heartbeat)
+        {
             return;
         }
         if !self.has_first_heartbeat {

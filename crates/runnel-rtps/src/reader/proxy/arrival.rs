@@ -120,6 +120,9 @@ impl WriterProxy {
     /// Handles a best-effort sample: omitted ones are lost. A sample far ahead, or far behind after a quiet period,
     /// goes to the user, but the position follows only a run of them.
     fn arrive_once(&mut self, now: Instant, number: SequenceNumber, digest: u32) -> Arrival {
+        if number < self.received_before {
+            return Arrival::Late;
+        }
         let is_first = self.last == SequenceNumber::ZERO && self.next == SequenceNumber::FIRST;
         let is_ahead = number >= self.next;
         if is_first || is_ahead && number.distance_from(self.next) < MAX_AHEAD {
@@ -289,7 +292,7 @@ impl WriterProxy {
             return self.held.contains_key(&number);
         }
         if !self.spec.reliable {
-            return !self.position.is_quiet(now);
+            return number < self.received_before || !self.position.is_quiet(now);
         }
         let is_late = !self.revert_jump(now, number);
         if is_late && self.has_first_heartbeat {

@@ -10,7 +10,7 @@ const MAX_GAPS: usize = 256;
 impl WriterProxy {
     /// Handles a GAP.
     pub fn gap(&mut self, now: Instant, gap: &Gap) {
-        if !self.spec.reliable {
+        if !self.spec.reliable || !self.is_addressed(now, gap.reader) {
             return;
         }
         let begins = !self.has_first_heartbeat && gap.start <= self.next && self.resume_at.is_none();
@@ -51,6 +51,7 @@ impl WriterProxy {
             self.resume_without_heartbeat();
         }
         if self.has_first_heartbeat && from <= self.next {
+            self.received_before = self.received_before.max(to);
             return self.advance_to(to);
         }
         self.add_gap(from, to);

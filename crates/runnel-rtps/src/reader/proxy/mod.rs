@@ -2,6 +2,7 @@
 
 mod answer;
 mod arrival;
+mod first_position;
 mod gaps;
 mod jump;
 mod position;
@@ -50,6 +51,8 @@ pub(crate) struct WriterProxy {
     resume_at: Option<SequenceNumber>,
     /// A HEARTBEAT has confirmed that `next` is the next sample.
     has_first_heartbeat: bool,
+    /// When the first datagram arrived that states no position for this reader.
+    unaddressed_since: Option<Instant>,
     /// The last sample that the writer is known to have.
     last: SequenceNumber,
     held: BTreeMap<SequenceNumber, Held>,
@@ -58,6 +61,8 @@ pub(crate) struct WriterProxy {
     is_full: bool,
     /// An alternate path has delivered samples: the position is ahead of RTPS.
     has_alternate_path: bool,
+    /// The user has received or missed all samples before this one, whatever best-effort samples arrive.
+    received_before: SequenceNumber,
     /// No sample up to here is missing: each is held or irrelevant.
     whole: SequenceNumber,
     /// Irrelevant ranges ahead, from the first to before the last number.
@@ -90,6 +95,8 @@ pub(crate) struct UnmatchedWriter {
     pub writer: Guid,
     /// The next sample to deliver. Discovery is forgotten, and read again.
     next: Option<SequenceNumber>,
+    /// No sample before this one is delivered.
+    received_before: SequenceNumber,
     /// The jump to that position, if it is in doubt.
     jump: Option<Jump>,
     /// Its last HEARTBEAT count.
@@ -103,6 +110,7 @@ impl UnmatchedWriter {
     pub fn note_received(&mut self, from: SequenceNumber, to: SequenceNumber) {
         if self.next.is_some_and(|next| from <= next) {
             self.next = self.next.map(|next| next.max(to));
+            self.received_before = self.received_before.max(to);
             self.jump = None;
         }
     }
@@ -117,11 +125,13 @@ impl WriterProxy {
             next: SequenceNumber::FIRST,
             resume_at: None,
             has_first_heartbeat: !reliable,
+            unaddressed_since: None,
             last: nothing,
             held: BTreeMap::new(),
             held_bytes: 0,
             is_full: false,
             has_alternate_path: false,
+            received_before: SequenceNumber::FIRST,
             whole: nothing,
             gaps: BTreeMap::new(),
             fragments: Fragments::default(),
@@ -139,8 +149,9 @@ impl WriterProxy {
 
     /// Creates the proxy of a writer that is matched again, and may not know that it was unmatched.
     pub fn rematched(spec: WriterSpec, left: UnmatchedWriter) -> Self {
-        let UnmatchedWriter { next, jump, heartbeats, acknowledgements, .. } = left;
-        let mut proxy = Self { resume_at: next, heartbeats, acknowledgements, ..Self::new(spec) };
+        let UnmatchedWriter { next, received_before, jump, heartbeats, acknowledgements, .. } = left;
+        let mut proxy =
+            Self { resume_at: next, received_before, heartbeats, acknowledgements, ..Self::new(spec) };
         proxy.position.resume(jump);
         if proxy.has_unique_guid() && !proxy.spec.reliable {
             proxy.next = proxy.resume_at.unwrap_or(proxy.next);
@@ -179,6 +190,7 @@ impl WriterProxy {
             writer: self.spec.guid,
             // A writer that was silent since it was matched again keeps its former position.
             next: if self.has_first_heartbeat { is_user.then_some(self.next) } else { self.resume_at },
+            received_before: self.received_before,
             jump: self.position.jump_to_resume().filter(|_| is_user),
             heartbeats: self.heartbeats,
             acknowledgements: self.acknowledgements,

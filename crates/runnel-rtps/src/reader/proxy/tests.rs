@@ -194,3 +194,65 @@ fn best_effort_reader_recovers_from_far_samples() {
     }
     assert_eq!(first_delivered(&mut proxy, 1000, 100..150), Some(100));
 }
+
+/// While an alternate path delivers, RTPS is quiet. The writer repeats by RTPS what it does not know to be received.
+#[test]
+fn best_effort_sample_of_alternate_path_is_not_repeated() {
+    let mut proxy = WriterProxy::new(WriterSpec { reliable: false, ..spec() });
+    assert_eq!(proxy.arrive(at(0), (number(1), 1), true), Arrival::Deliver);
+    proxy.note_received(number(1), number(6));
+    let mut rematched =
+        WriterProxy::rematched(WriterSpec { reliable: false, ..spec() }, proxy.unmatched_state());
+    for proxy in [&mut proxy, &mut rematched] {
+        assert!(proxy.take_fragments(at(1000), &fragment(5, 1), None).is_none());
+        assert_eq!(proxy.incomplete_bytes(), 0);
+        assert_eq!(proxy.arrive(at(1000), (number(5), 5), true), Arrival::Late);
+        assert_eq!(proxy.arrive(at(1000), (number(6), 6), true), Arrival::Deliver);
+    }
+    assert_eq!(proxy.take_lost(), 0);
+}
+
+/// A HEARTBEAT to all readers may state what another reader of this participant misses.
+#[test]
+fn reader_begins_with_its_own_heartbeat() {
+    let mut proxy = WriterProxy::new(spec());
+    let of_others = Heartbeat {
+        reader: EntityId::UNKNOWN,
+        writer: WRITER,
+        first: number(3),
+        last: number(4),
+        count: 1,
+        is_final: false,
+        liveliness: false,
+    };
+    proxy.heartbeat(at(0), &of_others);
+    proxy.gap(at(0), &Gap::range(EntityId::UNKNOWN, WRITER, number(1), number(3)));
+    assert_eq!(proxy.due(), None);
+    for sample in [3, 6].map(number) {
+        assert_eq!(proxy.arrive(at(1), (sample, 0), true), Arrival::Early);
+        assert!(proxy.hold(at(1), sample, copy_sample(b"sample", None, false)));
+    }
+    heartbeat(&mut proxy, at(2), 6, 6, 2);
+    assert_eq!(proxy.take_held().map(|(sample, _)| sample), Some(number(6)));
+    assert_eq!((proxy.take_held(), proxy.take_lost()), (None, 0));
+}
+
+/// Version 0.1.0 addresses nothing to a reader that has the same progress as others of its participant.
+#[test]
+fn reader_begins_without_its_own_heartbeat_after_a_while() {
+    let mut proxy = WriterProxy::new(spec());
+    let to_all = |count| Heartbeat {
+        reader: EntityId::UNKNOWN,
+        writer: WRITER,
+        first: number(3),
+        last: number(4),
+        count,
+        is_final: true,
+        liveliness: false,
+    };
+    proxy.heartbeat(at(0), &to_all(1));
+    proxy.heartbeat(at(9_999), &to_all(2));
+    assert_eq!(proxy.due(), None);
+    proxy.heartbeat(at(10_000), &to_all(3));
+    assert_eq!(proxy.due(), Some(number(3)));
+}

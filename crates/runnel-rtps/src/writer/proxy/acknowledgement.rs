@@ -23,6 +23,8 @@ impl ReaderProxy {
         if !self.is_count_accepted(now, ack.count) {
             return self.heartbeat || self.probe_at.is_some();
         }
+        // It has a position, or asks for one.
+        self.awaits_own_heartbeat = self.spec.begins_with_own_heartbeat() && !ack.is_final;
         let base = ack.missing.base.min(self.last_due(history).next());
         self.note_acknowledged(now, base.previous(), ack.missing.is_empty());
         if base > self.next {

@@ -19,7 +19,7 @@ use crate::datagram::Datagram;
 use crate::history::{Change, History};
 use crate::inline_qos;
 use crate::lend::Lend;
-use crate::wire::{EntityId, Guid, Heartbeat, SequenceNumber};
+use crate::wire::{EntityId, Guid, Heartbeat, SequenceNumber, VendorId};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -64,6 +64,14 @@ pub(crate) struct ReaderSpec {
     pub echoes: bool,
 }
 
+impl ReaderSpec {
+    /// Returns whether it ignores heartbeats to all readers until it has received one of its own, as Runnel's do.
+    fn begins_with_own_heartbeat(&self) -> bool {
+        let Guid { prefix, entity } = self.guid;
+        self.reliable && prefix.is_of(VendorId::RUNNEL) && !entity.is_builtin()
+    }
+}
+
 /// Matched reader of a writer.
 #[derive(Clone, Debug)]
 pub(crate) struct ReaderProxy {
@@ -77,6 +85,8 @@ pub(crate) struct ReaderProxy {
     fragment: u32,
     /// It has acknowledged all samples up to here.
     acked: SequenceNumber,
+    /// It begins only with a heartbeat of its own, and is not known to have received one.
+    awaits_own_heartbeat: bool,
     /// It has acknowledged all samples up to here twice.
     confirmed: SequenceNumber,
     /// When to request an acknowledgement, after it contradicted its state.
@@ -127,6 +137,7 @@ impl ReaderProxy {
             next: start,
             fragment: 1,
             acked: start.previous(),
+            awaits_own_heartbeat: spec.begins_with_own_heartbeat(),
             confirmed: start.previous(),
             probe_at: None,
             corrections: 0,
@@ -257,6 +268,8 @@ impl ReaderProxy {
             && (self.acked == other.acked || history.get(self.next).is_some() || self.next > history.last())
             && plain(self)
             && plain(other)
+            && !self.awaits_own_heartbeat
+            && !other.awaits_own_heartbeat
     }
 
     /// Returns its progress after a datagram that also serves other readers of its participant.
@@ -301,6 +314,7 @@ impl ReaderProxy {
 
     /// Matches an unmatched reader again with its former state.
     pub(super) fn rematch(&mut self, spec: ReaderSpec) {
+        self.awaits_own_heartbeat = spec.begins_with_own_heartbeat();
         self.spec = spec;
         self.heartbeat = true;
     }

@@ -8,7 +8,7 @@ pub(crate) struct PairPosition {
     served_by_link: AtomicBool,
     /// The number after the last message that was given.
     next: AtomicU64,
-    /// All before this number has come by the link.
+    /// Nothing before this number is due: it has come by the link, or by memory.
     passed: AtomicU64,
 }
 
@@ -52,6 +52,11 @@ impl PairPosition {
     pub(crate) fn pass(&self, number: u64) {
         self.passed.fetch_max(number, Ordering::Relaxed);
         self.next.fetch_max(number, Ordering::Relaxed);
+    }
+
+    /// Nothing that was given is given again.
+    pub(crate) fn pass_given(&self) {
+        self.pass(self.next());
     }
 
     /// The number after the last message that was given, or that is lost; 0 if there is none.

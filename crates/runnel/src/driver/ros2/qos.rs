@@ -215,7 +215,8 @@ impl Ros2 {
         match end.core.upgrade().and_then(|core| core.starve()) {
             Some(room) => self.fill_room(reader, room, effects),
             None if left > 0 => self.fill_room(reader, 0, effects),
-            None => {}
+            // Memory may have filled it, of which RTPS does not know.
+            None => self.rtps.iter().for_each(|rtps| drop(rtps.set_capacity(reader, 0))),
         }
     }
 

@@ -237,7 +237,10 @@ impl Sessions {
 
     fn end_delivery(&mut self, pair: Key, effects: &mut Effects) {
         let Some(input) = self.sample_input(pair) else { return };
-        input.memory.delivery = None;
+        if input.memory.delivery.take().is_some() {
+            // RTPS may hold samples that memory has brought as well, and gives them next.
+            input.from.position.pass_given();
+        }
         let asks = std::mem::take(&mut input.asks_later);
         self.set_draining(pair, false);
         if asks && let Some(session) = self.session_of(pair) {

@@ -1,5 +1,7 @@
 //! What sessions keep of links that are gone.
 
+mod room;
+
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -7,6 +9,7 @@ use runnel_io::clock;
 use runnel_msgs::std_msgs::msg::Empty;
 use runnel_testkit::namespace::require_private_network;
 
+use super::Entry;
 use crate::driver::Driver;
 use crate::{Context, ContextOptions, Graphs, MasterOptions, Node, Publisher, Subscription};
 
@@ -102,4 +105,30 @@ fn session_whose_peer_has_gone_on_is_not_read_within_itself() {
     assert!(!driver.poll_sessions());
     driver.receive_rtps();
     assert!(!driver.sessions.standing.contains(&session));
+}
+
+/// Once memory has brought what RTPS owed, RTPS gives its own samples directly. It may hold some that memory has brought.
+#[test]
+fn rtps_sample_is_not_given_after_memory_gave_it() {
+    let scene = Scene::of(Graphs::Both);
+    let given = |driver: &Driver| {
+        let inputs = driver.sessions.entries.iter().filter_map(|entry| match entry {
+            Entry::SampleInput(input) if input.memory.has_channel() => Some(input),
+            _ => None,
+        });
+        inputs.map(|input| (input.pair(), input.from.clone())).find(|(_, from)| from.position.next() > 1)
+    };
+    scene.spin_until("memory brings samples", || {
+        scene.publisher.publish(&Empty {}).unwrap();
+        given(&scene.listener.inner.driver()).is_some()
+    });
+    let mut driver = scene.listener.inner.driver();
+    let (_, from) = given(&driver).expect("a pair");
+    let next = from.position.next();
+    assert!(from.position.takes(next - 1), "the receiver knows what is next");
+    for session in driver.sessions.standing.clone() {
+        driver.end_session(session, None);
+    }
+    let next = from.position.next();
+    assert!(!from.position.takes(next - 1) && from.position.takes(next));
 }

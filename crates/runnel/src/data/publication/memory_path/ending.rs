@@ -65,7 +65,11 @@ impl MemoryPath {
         // Whoever holds it longer is not to hold memory that is shared.
         let unsent =
             unsent.map(|message| (message.number, written(message.number), message.message.to_own()));
-        let statements = std::mem::take(&mut self.statements);
+        let mut statements = std::mem::take(&mut self.statements);
+        // A message that the session refused counts as taken. What is stated before it stays before it.
+        while let Some((before, statement)) = statements.pop_front_if(|(before, _)| *before < taken) {
+            unread_statements.push((before.saturating_sub(1), statement));
+        }
         Ended { begin, taken, from, messages: unsent.collect(), unread_statements, statements }
     }
 
@@ -165,6 +169,18 @@ mod tests {
         // The channel's beginning, and that of the message.
         let ended = scene.end_after(2);
         assert_eq!((numbers(&ended), ended.unread_statements), (vec![1, 2], vec![(1, statement)]));
+    }
+
+    #[test]
+    fn statement_stays_before_a_message_that_the_session_refused() {
+        let mut scene = Scene::new();
+        scene.there.receiver.tell_last();
+        let (_, mut unread) = scene.here.sender.finish();
+        let statement = scene.state(1);
+        scene.publish(1, 1);
+        let ended = scene.path.end(&mut unread);
+        assert_eq!((numbers(&ended), ended.unread_statements), (vec![1], vec![(0, statement)]));
+        assert!(ended.statements.is_empty());
     }
 
     #[test]
