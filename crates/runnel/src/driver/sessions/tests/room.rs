@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use runnel_core::qos::QoS;
 use runnel_io::clock;
-use runnel_msgs::std_msgs::UInt32MultiArray;
+use runnel_msgs::std_msgs::msg::UInt32MultiArray;
 use runnel_rtps::wire::{EntityId, Guid};
 use runnel_testkit::namespace::require_private_network;
 
