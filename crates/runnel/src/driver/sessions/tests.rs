@@ -119,7 +119,7 @@ fn rtps_sample_is_not_given_after_memory_gave_it() {
         inputs.map(|input| (input.pair(), input.from.clone())).find(|(_, from)| from.position.next() > 1)
     };
     scene.spin_until("memory brings samples", || {
-        scene.publisher.publish(&Empty {}).unwrap();
+        scene.publisher.publish(Empty {}).unwrap();
         given(&scene.listener.inner.driver()).is_some()
     });
     let mut driver = scene.listener.inner.driver();
