@@ -76,10 +76,6 @@ fn default_and_filled_go_round<M: Message>() -> &'static str
 where
     for<'a> M::View<'a>: Debug,
 {
-    // A wstring has no encoding that all ROS 2 implementations share, and none in ROS 1: it is refused.
-    if M::TYPE == "example_interfaces/WString" {
-        return M::TYPE;
-    }
     for encoding in Encoding::ALL {
         let generation = if encoding.is_ros1() { Generation::Ros1 } else { Generation::Ros2 };
         let schema = schema::<M>(generation);
