@@ -37,6 +37,7 @@ impl Ros1Graph {
     pub fn links(&self) -> PathBuf {
         let folder = self.home().join("links");
         if fs::symlink_metadata(&folder).is_err() {
+            fs::create_dir(&folder).expect("a folder of its own");
             let mut command = self.command(built("runnel"));
             let made = command.args(["ros1", "link"]).arg(&folder).output().expect("it starts");
             assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
