@@ -142,7 +142,7 @@ fn a_variable_that_names_no_address_of_this_host_is_told() {
         graph,
         &["__master:=http://127.0.0.1:9"],
         1,
-        &["error: master: nobody listens", "this process alone"],
+        &["error: master: nobody listens", "looked at this process"],
     );
     finds(graph, &["__master:=http://robot.invalid:9"], 1, &["error: master: the host name robot.invalid"]);
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -207,7 +207,7 @@ fn a_node_at_loopback_of_another_host_is_an_error_and_so_is_our_own() {
     assert!(node.contains(there) && node.contains("1 error, 0 warnings"), "{said}");
     let here = "error: ROS_IP: 127.0.0.1 is this host alone, but the master is on another";
     assert!(ours.contains(here) && ours.contains(there), "{said}");
-    assert!(pulled.contains("error: master: ") && pulled.contains("this process alone"), "{said}");
+    assert!(pulled.contains("error: master: ") && pulled.contains("looked at this process"), "{said}");
 }
 
 #[test]

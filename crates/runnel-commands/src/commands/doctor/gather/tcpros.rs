@@ -151,7 +151,7 @@ mod tests {
             })
         };
         assert!(nonsense(&[255, 255, 255, 255]).contains("too long"));
-        assert!(nonsense(&[4, 0, 0, 0, 9, 0, 0, 0]).contains("claims 9 bytes"));
+        assert!(nonsense(&[4, 0, 0, 0, 9, 0, 0, 0]).contains("announces 9 bytes"));
         assert!(nonsense(&[4, 0, 0]).contains("ended before the header"));
     }
 
