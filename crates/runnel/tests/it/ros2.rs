@@ -143,10 +143,11 @@ fn who_leaves_is_gone_at_once() {
 }
 
 #[test]
-fn what_ros_1_alone_has_is_not_in_ros_2() {
+fn ros2_node_has_its_own_parameters_only() {
     let (a, _) = pair();
     let node = a.create_node("node").unwrap();
-    let refused = node.get_param::<i32>("rate").unwrap_err();
+    assert_eq!(node.get_param::<i32>("rate").unwrap(), None);
+    let refused = node.get_param::<i32>("/other/rate").unwrap_err();
     assert!(matches!(refused, Error::Ros1Only { .. }), "{refused}");
 }
 
