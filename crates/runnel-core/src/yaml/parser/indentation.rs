@@ -11,19 +11,22 @@ use std::borrow::Cow;
 pub(super) const REASON: &str = "invalid indentation in quoted scalar";
 
 /// Limit of the bytes parsed to find all such places of a text: each is found by parsing from the beginning again.
-const MAX_PARSED: usize = 64 << 20;
+const MAX_PARSED: usize = 16 << 20;
 
 /// The text with the lines of quoted text moved to the right where the parser refuses them, which leaves what the text
 /// holds as it is. What is wrong otherwise, or with too many places, stays as it is.
 pub(crate) fn indented(text: &str) -> Cow<'_, str> {
     let mut indented = Cow::Borrowed(text);
-    let mut parsed = 0;
+    let (mut parsed, mut first_unchecked) = (0, 0);
     while let Some((quote, column)) = refused_quote(&indented) {
         parsed += indented.len();
-        match with_indented_quote(&indented, quote, column) {
-            Some(next) if parsed <= MAX_PARSED => indented = Cow::Owned(next),
-            _ => break,
+        // Where the parser refuses the same text again, moving its lines does not help.
+        if quote < first_unchecked || parsed > MAX_PARSED {
+            break;
         }
+        let Some(next) = with_indented_quote(&indented, quote, column) else { break };
+        indented = Cow::Owned(next);
+        first_unchecked = quote + 1;
     }
     indented
 }
@@ -46,6 +49,10 @@ fn with_indented_quote(text: &str, quote: usize, column: usize) -> Option<String
     let (before, quoted) = text.split_at_checked(start)?;
     let end = quoted_len(quoted)?;
     let (quoted, behind) = quoted.split_at_checked(end)?;
+    // A carriage return alone ends a line too, and is not moved.
+    if !quoted.contains('\n') {
+        return None;
+    }
     let len = text.len() + column * quoted.matches('\n').count();
     let moved = || quoted.replace('\n', &format!("\n{:column$}", ""));
     (len <= MAX_TEXT).then(|| format!("{before}{}{behind}", moved()))
@@ -87,6 +94,13 @@ mod tests {
         for text in ["a: \"b\n  c\"\n", "a: |\n  \"x\n  y\"\n", "a: [", "a:\n  b: \"x\n y", ""] {
             assert_eq!(indented(text), text);
         }
+    }
+
+    #[test]
+    fn lone_carriage_returns_are_not_repaired() {
+        let text = "a:\n  b: \"x\\\r\ry\"\n";
+        assert!(refused_quote(text).is_some());
+        assert!(matches!(indented(text), Cow::Borrowed(_)));
     }
 
     #[test]
