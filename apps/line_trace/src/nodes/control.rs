@@ -34,7 +34,7 @@ const TICK: Duration = Duration::from_nanos(16_666_667);
 const SWITCHES_EVERY: u32 = 6;
 /// Ticks between two messages of `odom` and of `tf`.
 const ODOM_EVERY: u32 = 3;
-/// In ROS 2, where no service switches the motors, they lose power when the robot has been told to stand for this long.
+/// In ROS 2, where no service switches the motors, they lose power when the commands have been zero for this long.
 const POWER_OFF: Duration = Duration::from_secs(1);
 
 /// The robot as a node. It lives while the context spins, by the monotonic clock.
