@@ -26,7 +26,10 @@ LATENCY = [
 MEMORY = [
     ("runnel-static", "Runnel node, static", True),
     ("runnel", "Runnel node", True),
+    ("cyclonedds", "Cyclone DDS node", False),
     ("roscpp", "roscpp node", False),
+    ("fastdds", "Fast DDS node", False),
+    ("iceoryx2-event", "iceoryx2 node", False),
 ]
 THEMES = {
     "light": {"text": "#1f2328", "muted": "#59636e", "ours": "#0969da", "other": "#b6bfc9"},

@@ -3,6 +3,7 @@
 //
 //   ends ROLE --size BYTES --count N --warm-up N --depth N [--sent FILE] [--received FILE] [--rate HZ]
 //     [--qos reliable|best-effort|keep-all]
+//   ends idle --size BYTES --depth N
 #include <exception>
 #include <iostream>
 
@@ -10,7 +11,7 @@
 
 static void play(const Options& options) {
   const std::pair<const char*, void (*)(const Options&)> roles[] = {
-      {"ping", ping}, {"pong", pong}, {"source", source}, {"sink", sink}};
+      {"ping", ping}, {"pong", pong}, {"source", source}, {"sink", sink}, {"idle", idle}};
   for (const auto& [name, role] : roles) {
     if (options.role == name) return role(options);
   }

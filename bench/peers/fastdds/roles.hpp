@@ -91,3 +91,14 @@ inline void sink(const Options& options) {
   place.close();
   received.write(options.text("--received"));
 }
+
+// One publisher and one subscription that have nothing to do, until the bench closes standard input.
+inline void idle(const Options& options) {
+  Place place(options);
+  place.outlet("status");
+  const auto commands = place.inlet("commands", [](const Message&) {});
+  Ending ending;
+  ending.comes_with_bench();
+  ending.wait();
+  place.close();
+}

@@ -3,9 +3,11 @@
 //! ```text
 //! runnel-bench-iceoryx2 event|poll ROLE --size BYTES --count N --warm-up N --depth N [--sent FILE] [--received FILE]
 //!   [--rate HZ] [--watermark N] [--sizes B,B,..] [--topics N] [--subscribers N] [--touch none|write|read]
+//! runnel-bench-iceoryx2 event idle --size BYTES --depth N
 //! ```
 
 mod flow;
+mod idle;
 mod options;
 mod pairs;
 mod small;
@@ -41,6 +43,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         "para-in" => small::para_in(options),
         "para-add" => small::para_add(options),
         "add" => small::add(options),
+        "idle" => idle::idle(options),
         role => Err(format!("there is no role '{role}'").into()),
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::compile::{self, Build};
+use super::contestants;
 use super::failure::Failure;
 use super::plan::Amount;
 use super::room::{Place, Room};
@@ -16,8 +17,21 @@ const SETTLING: Duration = Duration::from_secs(3);
 
 /// The programs that are looked at. The nodes have one publisher and one subscription each, but for those of the robot, which
 /// works: 60 times a second.
-pub const PROGRAMS: [&str; 7] =
-    ["runnel", "runnel-static", "dual-static", "robot-static", "topic-echo", "roscpp", "bare-static"];
+pub const PROGRAMS: [&str; 10] = [
+    "runnel",
+    "runnel-static",
+    "dual-static",
+    "robot-static",
+    "topic-echo",
+    "roscpp",
+    "cyclonedds",
+    "fastdds",
+    "iceoryx2-event",
+    "bare-static",
+];
+
+/// Command line of the peers' idle ends, behind the program.
+const IDLE_PEER: [&str; 5] = ["idle", "--size", "10", "--depth", "10"];
 
 /// One program.
 #[derive(Clone, Debug, Serialize)]
@@ -73,7 +87,9 @@ fn look_at(program: &'static str, seconds: u64, room: &mut Room) -> Result<Footp
     process.watch(Duration::from_secs(seconds))?;
     let after = Look::at(&process)?;
     let (resident_bytes, proportional_bytes) = usage::memory(&process)?;
-    let file_bytes = fs::metadata(&command[0]).map_or(0, |file| file.len());
+    // `env` may stand before the program, which is always named by its whole path.
+    let file = command.iter().find(|word| word.starts_with('/'));
+    let file_bytes = file.and_then(|file| fs::metadata(file).ok()).map_or(0, |file| file.len());
     Ok(Footprint {
         program,
         file_bytes,
@@ -85,8 +101,8 @@ fn look_at(program: &'static str, seconds: u64, room: &mut Room) -> Result<Footp
     })
 }
 
-fn command(program: &str, room: &Room) -> Result<Vec<String>, Failure> {
-    let folder = room.folder();
+fn command(program: &str, room: &mut Room) -> Result<Vec<String>, Failure> {
+    let folder = &room.folder().to_owned();
     if matches!(program, "runnel" | "runnel-static" | "dual-static" | "robot-static") {
         room.progress(&format!("building {program} (the first time takes a minute)"));
     }
@@ -98,6 +114,11 @@ fn command(program: &str, room: &Room) -> Result<Vec<String>, Failure> {
         "robot-static" => {
             let robot = compile::robot(folder, Build::Static)?;
             return Ok(vec![robot.display().to_string(), "--simulate".into()]);
+        }
+        "cyclonedds" | "fastdds" | "iceoryx2-event" => {
+            let mut command = contestants::contestant(program, room)?.program;
+            command.extend(IDLE_PEER.map(str::to_owned));
+            return Ok(command);
         }
         "roscpp" => return Ok(vec![compile::roscpp(folder)?.display().to_string(), "idle".into()]),
         _ => {

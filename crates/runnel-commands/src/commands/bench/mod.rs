@@ -62,7 +62,7 @@ pub struct Args {
     quick: bool,
 
     /// Only these contestants
-    #[arg(long, value_name = "NAME", num_args = 1.., value_parser = PossibleValuesParser::new(contestants::names()))]
+    #[arg(long, value_name = "NAME", num_args = 1.., value_parser = PossibleValuesParser::new(names()))]
     only: Vec<String>,
 
     /// Bytes of the messages of `ipc`; several with commas
@@ -115,9 +115,25 @@ fn measure(scenarios: &[Scenario], amount: Amount, sizes: &[usize], room: &mut R
     Ok(())
 }
 
+/// The names that `--only` takes: contestants of exchanges and idle programs, each once.
+fn names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = contestants::names().collect();
+    names.extend(
+        footprint::PROGRAMS.iter().filter(|program| !contestants::names().any(|name| name == **program)),
+    );
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn contestants_and_idle_programs_have_one_name_each() {
+        let names = names();
+        assert!(names.contains(&"runnel") && names.contains(&"roscpp"));
+        assert!(names.iter().all(|name| names.iter().filter(|other| *other == name).count() == 1));
+    }
 
     #[test]
     fn without_names_every_scenario_is_measured_and_each_only_once() {
