@@ -48,15 +48,10 @@ impl PairPosition {
         }
     }
 
-    /// All before this number has come by the link.
+    /// All before this number has come by the link, or by memory.
     pub(crate) fn pass(&self, number: u64) {
         self.passed.fetch_max(number, Ordering::Relaxed);
         self.next.fetch_max(number, Ordering::Relaxed);
-    }
-
-    /// Nothing that was given is given again.
-    pub(crate) fn pass_given(&self) {
-        self.pass(self.next());
     }
 
     /// The number after the last message that was given, or that is lost; 0 if there is none.
