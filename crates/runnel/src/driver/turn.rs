@@ -177,7 +177,7 @@ impl Driver {
             // Sessions are looked at before the next wait.
             Deadline::LateLinks => {}
             // So are these when the turn ends.
-            Deadline::JoiningSubscribers => {}
+            Deadline::JoiningSubscribers => self.sockets.joining.wake(),
             Deadline::EndingSession(session) => self.sessions.ending_due(now, session, &mut self.effects),
             Deadline::Process(process) => self.sessions.meet_again(now, process, &mut self.effects),
             Deadline::Greeting(key) => self.sessions.greeting_due(key, &mut self.effects),
