@@ -100,9 +100,12 @@ impl Driver {
         }
     }
 
-    /// Does what was left to the loop, and goes on with the datagrams that came behind it.
+    /// Does what was left to the loop, and goes on with the datagrams that came behind it. Samples that wait for the ends of links
+    /// come first: the loop comes back here when it has given them.
     pub(in crate::driver) fn end_pairs(&mut self) {
-        while let Some(event) = self.ros2.ends.front().cloned() {
+        while !self.ros2.has_refused()
+            && let Some(event) = self.ros2.ends.front().cloned()
+        {
             self.ros2_event(event);
             // Not before: until then no datagram is taken.
             self.ros2.ends.pop_front();
@@ -134,7 +137,11 @@ impl Driver {
                 batches += 1;
             }
         }
-        !self.ros2.waits_for_loop()
+        let is_all = !self.ros2.waits_for_loop();
+        if is_all {
+            self.ros2.forget_looks();
+        }
+        is_all
     }
 
     /// What has happened in the ROS 2 graph while others worked on the participant.
