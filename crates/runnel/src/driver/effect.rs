@@ -133,6 +133,11 @@ impl Effects {
         self.deadlines.schedule(deadline, at);
     }
 
+    /// Has a deadline met at that time, unless it is to be met earlier.
+    pub(super) fn schedule_if_earlier(&mut self, deadline: Deadline, at: Instant) {
+        self.deadlines.schedule_if_earlier(deadline, at);
+    }
+
     pub(super) fn cancel(&mut self, deadline: Deadline) {
         self.deadlines.cancel(&deadline);
     }
@@ -156,8 +161,6 @@ pub(super) struct JoiningSubscriber {
     pub(super) link: SubscriberLink,
     /// How often RTPS may still be read before it begins.
     pub(super) reads: usize,
-    /// It begins then at the latest.
-    pub(super) until: Instant,
 }
 
 /// The other end of a link.

@@ -21,8 +21,8 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
+use runnel_rtps::Event;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
-use runnel_rtps::{Event, Sample};
 
 use super::effect::{Effect, Effects};
 use super::nodes::NodeKey;
@@ -41,6 +41,7 @@ pub(super) use inbox::ANNOUNCEMENTS;
 use inbox::Inbox;
 use neighbours::Neighbours;
 use parted::PartedWriters;
+use refused::Refused;
 
 /// What is further off than that need not be done to the microsecond: no fragment waits so long for its turn.
 const AT_LEISURE: Duration = Duration::from_millis(3);
@@ -66,7 +67,7 @@ pub(crate) struct Ros2 {
     /// The ends of pairs, which the loop is to do, and what happened behind the first of them. RTPS is read no further until then.
     pub(super) ends: VecDeque<Event>,
     /// Samples of pairs that a link of ROS 1 serves, until the loop has looked at it.
-    refused: Vec<Sample>,
+    refused: Refused,
     /// Room for what RTPS brings at once.
     pub(super) brought: Brought,
     /// Datagrams that have been received, and room for them.
@@ -133,7 +134,7 @@ impl Ros2 {
             neighbours: Neighbours::default(),
             asked: None,
             ends: VecDeque::new(),
-            refused: Vec::new(),
+            refused: Refused::default(),
             brought,
             inbox: Inbox::default(),
             heard_at: None,

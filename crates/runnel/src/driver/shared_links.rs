@@ -95,10 +95,11 @@ impl Driver {
                 return self.sockets.misbehaved(key, why, &mut self.effects);
             }
         }
+        self.resume_pairs(key);
         self.sockets.send_statements(key);
     }
 
-    /// RTPS owes nothing more of a pair that its link has carried.
+    /// RTPS owes nothing of a pair before the number that its link has stated.
     fn note_left(&mut self, far_end: FarEnd, LeftLink { pair, before }: LeftLink) -> Result<(), String> {
         let Some((reader, writer, from)) = self.ros2.pair(far_end, pair) else { return Ok(()) };
         let (pair, position) = ((reader, writer), Arc::clone(&from.position));
@@ -108,7 +109,7 @@ impl Driver {
         }
         let announced = rtps.last_announced(pair);
         if before > announced.saturating_add(MAX_NUMBER_LEAP) {
-            return Err(format!("its messages leave the link at number {before}, of {announced} by RTPS"));
+            return Err(format!("it states number {before} of a pair, of {announced} by RTPS"));
         }
         position.pass(before);
         let mut brought = Brought::default();
@@ -139,15 +140,40 @@ impl Driver {
         }
     }
 
-    /// Of the pairs of a link, those that it serves get nothing by RTPS.
+    /// Of the pairs of a link, those that it serves get nothing by RTPS, which keeps what it has for them.
     fn note_served(&mut self, key: Key) {
         let Self { sockets, ros2, .. } = self;
         let Some(Socket::Input(input)) = sockets.get_mut(key) else { return };
         let (Some(far_end), Some(share)) = (input.far_end(), input.share()) else { return };
         for (pair, accepts_rtps) in share.receiver.pairs() {
-            if let Some((.., from)) = ros2.pair(far_end, pair) {
-                from.set_served_by_link(!accepts_rtps);
+            let Some((reader, writer, from)) = ros2.pair(far_end, pair) else { continue };
+            from.set_served_by_link(!accepts_rtps);
+            if !accepts_rtps
+                && from.position.set_paused(true)
+                && let Some(rtps) = &ros2.rtps
+            {
+                // It brings nothing.
+                drop(rtps.set_paused((reader, writer), true));
             }
+        }
+    }
+
+    /// RTPS brings what it has kept of the pairs that their link does not serve any longer.
+    fn resume_pairs(&mut self, key: Key) {
+        let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
+        let (Some(far_end), Some(share)) = (input.far_end(), input.share()) else { return };
+        let pairs: Vec<PairId> = share.receiver.pairs().map(|(pair, _)| pair).collect();
+        pairs.into_iter().for_each(|pair| self.resume_pair(far_end, pair));
+    }
+
+    fn resume_pair(&mut self, far_end: FarEnd, pair: PairId) {
+        let Some((reader, writer, from)) = self.ros2.pair(far_end, pair) else { return };
+        if !from.is_served_by_link()
+            && from.position.set_paused(false)
+            && let Some(rtps) = self.ros2.rtps.clone()
+        {
+            let brought = rtps.set_paused((reader, writer), false);
+            self.dispatch_rtps(brought, &[]);
         }
     }
 
@@ -231,6 +257,7 @@ impl Driver {
         for key in self.shared_links(|input| input.from.origin == Some(origin)) {
             self.note_served(key);
         }
+        pairs.iter().for_each(|pair| self.resume_pair(FarEnd { origin, address }, *pair));
     }
 
     /// Whether a link carries what RTPS loses of a pair.

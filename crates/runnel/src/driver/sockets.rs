@@ -6,6 +6,7 @@
 mod control;
 mod datagrams;
 mod incomplete;
+mod joining;
 mod last_messages;
 mod link_channel;
 mod link_delivery;
@@ -29,12 +30,13 @@ use runnel_io::{Interest, Listener, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::Port;
 
-use super::effect::{Effect, Effects, JoiningSubscriber};
+use super::effect::{Effect, Effects};
 use super::limits::SCRATCH;
 use super::table::{Key, Table};
 use super::throttle::Throttle;
 use crate::environment::Settings;
 use crate::receive_budget::FrameBudget;
+pub(super) use joining::{DualNode, JoiningSubscribers};
 #[cfg(test)]
 pub(super) use last_messages::MOST_UNDER_WAY;
 #[cfg(test)]
@@ -51,8 +53,7 @@ pub(super) struct Sockets {
     table: Table<Socket>,
     /// The sockets of each engine's connections.
     conns: HashMap<(Key, ConnId), Key>,
-    /// Links that wait to begin until discovery has delivered the readers of their nodes.
-    pub(super) joining: Vec<JoiningSubscriber>,
+    pub(super) joining: JoiningSubscribers,
     lookups: Lookups,
     /// Which addresses of hosts are taken.
     family: Family,
@@ -81,7 +82,7 @@ impl Sockets {
             scratch: Vec::new(),
             table: Table::default(),
             conns: HashMap::new(),
-            joining: Vec::new(),
+            joining: JoiningSubscribers::default(),
             paused: Vec::new(),
             accepting: Throttle::default(),
             frame_budget: FrameBudget::new(settings.receive),

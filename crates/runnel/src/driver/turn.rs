@@ -54,6 +54,7 @@ impl Driver {
         let until = if until == Some(LOOK) { until } else { self.next_deadline(until) };
         let mut events = std::mem::take(&mut self.events);
         let waited = self.wait(&mut events, until);
+        self.ros2.begin_turn();
         let all_ready_at = self.sockets.all_ready_at(&events);
         let mut turned = Turned { served: matches!(waited, Ok(true)), woken: events.woken() };
         // Of what sessions brought.
@@ -177,7 +178,7 @@ impl Driver {
             // Sessions are looked at before the next wait.
             Deadline::LateLinks => {}
             // So are these when the turn ends.
-            Deadline::JoiningSubscribers => {}
+            Deadline::JoiningSubscribers => self.sockets.joining.wake(),
             Deadline::EndingSession(session) => self.sessions.ending_due(now, session, &mut self.effects),
             Deadline::Process(process) => self.sessions.meet_again(now, process, &mut self.effects),
             Deadline::Greeting(key) => self.sessions.greeting_due(key, &mut self.effects),

@@ -50,6 +50,17 @@ impl Rtps {
         });
     }
 
+    /// A link of ROS 1 carries a pair, or no longer does. Meanwhile RTPS keeps reliable samples of it and does not acknowledge
+    /// them. When that is over, they are brought.
+    pub(crate) fn set_paused(&self, pair: (EntityId, Guid), is_paused: bool) -> Brought {
+        self.work(|participant, now| {
+            participant.set_paused(now, pair, is_paused);
+            let mut brought = Brought::default();
+            brought.take(participant);
+            brought
+        })
+    }
+
     /// Whether a reader of ours and its writer are both reliable.
     pub(crate) fn is_reliable_pair(&self, (reader, writer): (EntityId, Guid)) -> bool {
         lock(&self.core).participant.is_reliable_pair(reader, writer)

@@ -239,6 +239,11 @@ impl Rtps {
         })
     }
 
+    /// There is no room for messages of a reader. What RTPS has for others stays there until it is taken.
+    pub(crate) fn withdraw_capacity(&self, reader: EntityId) {
+        self.work(|participant, now| participant.set_capacity(now, reader, 0));
+    }
+
     /// The endpoints that others have on a topic of ROS.
     pub(crate) fn endpoints_on(&self, topic: &str) -> Vec<Endpoint> {
         let core = lock(&self.core);

@@ -51,14 +51,15 @@ impl Rtps {
     }
 
     /// Whether discovery may yet deliver readers of the node of this origin at an address: its participant has not told of all that it
-    /// is known to have, or is read again since an endpoint of it has ended.
+    /// is known to have, or is read again since an endpoint of it has ended. One that has not proved its address may be invented.
     pub(crate) fn awaits_readers_of(&self, origin: u64, address: IpAddr) -> bool {
         let core = lock(&self.core);
         let participant = &core.participant;
         let is_of_node = |endpoint: &Endpoint| origin_in(&endpoint.user_data) == Some(origin);
         participant.peers().any(|peer| {
             let prefix = peer.data.prefix;
-            !participant.is_complete(prefix)
+            peer.is_proved()
+                && !participant.is_complete(prefix)
                 && participant.is_at(prefix, address)
                 && peer.endpoints.values().any(is_of_node)
         })

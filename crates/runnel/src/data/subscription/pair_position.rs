@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub(crate) struct PairPosition {
     served_by_link: AtomicBool,
+    /// RTPS keeps the samples that it has of the pair.
+    is_paused: AtomicBool,
     /// The number after the last message that was given.
     next: AtomicU64,
     /// Nothing before this number is due: it has come by the link, or by memory.
@@ -21,6 +23,11 @@ impl PairPosition {
 
     pub(crate) fn set_served_by_link(&self, is_served: bool) {
         self.served_by_link.store(is_served, Ordering::Relaxed);
+    }
+
+    /// RTPS keeps the samples that it has of the pair, or no longer does. Whether that is news to it.
+    pub(crate) fn set_paused(&self, is_paused: bool) -> bool {
+        self.is_paused.swap(is_paused, Ordering::Relaxed) != is_paused
     }
 
     /// Whether the subscription is to get the message of this number.
@@ -48,15 +55,10 @@ impl PairPosition {
         }
     }
 
-    /// All before this number has come by the link.
+    /// All before this number has come by the link, or by memory.
     pub(crate) fn pass(&self, number: u64) {
         self.passed.fetch_max(number, Ordering::Relaxed);
         self.next.fetch_max(number, Ordering::Relaxed);
-    }
-
-    /// Nothing that was given is given again.
-    pub(crate) fn pass_given(&self) {
-        self.pass(self.next());
     }
 
     /// The number after the last message that was given, or that is lost; 0 if there is none.

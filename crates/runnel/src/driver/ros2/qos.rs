@@ -179,8 +179,7 @@ impl Ros2 {
         let room = if end.any { share(room) } else { room };
         end.room = Some(room);
         if room == 0 {
-            // Nothing is held that could come then.
-            rtps.set_capacity(reader, 0);
+            rtps.withdraw_capacity(reader);
         }
         // Each is the first once, who may take all the room.
         if end.receivers.len() > 1 {
@@ -216,7 +215,7 @@ impl Ros2 {
             Some(room) => self.fill_room(reader, room, effects),
             None if left > 0 => self.fill_room(reader, 0, effects),
             // Memory may have filled it, of which RTPS does not know.
-            None => self.rtps.iter().for_each(|rtps| drop(rtps.set_capacity(reader, 0))),
+            None => self.rtps.iter().for_each(|rtps| rtps.withdraw_capacity(reader)),
         }
     }
 

@@ -16,8 +16,8 @@ impl Ros2 {
         self.rtps.as_ref().is_some_and(|rtps| rtps.hears_groups(socket))
     }
 
-    /// Receives as many datagrams as one system call gives; false if the loop has something to do before which none is taken. Of announcements it receives few, however many invented participants there are: user data is waiting in another
-    /// socket.
+    /// Receives as many datagrams as one system call gives; false if the loop has something to do before which none is taken. Of
+    /// announcements it receives few, however many invented participants there are: user data is waiting in another socket.
     pub(in crate::driver) fn receive(&mut self, socket: &Datagrams) -> bool {
         let Some(rtps) = self.rtps.as_ref().filter(|_| !self.waits_for_loop()) else { return false };
         let most = if rtps.hears_groups(socket) { ANNOUNCEMENTS } else { MANY };
@@ -37,10 +37,9 @@ impl Ros2 {
             return None;
         }
         let end = self.readers.get_mut(&sample.reader)?;
-        let is_of_pair = |of: &Sample| (of.reader, of.writer) == (sample.reader, sample.writer);
         // Behind one that waits, all of its pair wait.
         if end.links.get(&sample.writer).is_some_and(|from| from.is_served_by_link())
-            || self.refused.iter().any(is_of_pair)
+            || self.refused.has((sample.reader, sample.writer))
         {
             self.refuse(sample, datagram, effects);
             return None;

@@ -33,7 +33,7 @@ pub(in crate::driver) struct LinkShare {
     pub(in crate::driver) receiver: SharedLinkReceiver<Name>,
     /// Each waits for the message of the number that is with it.
     waiting: VecDeque<(u64, Statement)>,
-    /// Pairs that have left the link, of which RTPS is still to be told.
+    /// Pairs that have left the link or come back to it, of which RTPS is still to be told: it owes nothing before that number.
     pub(in crate::driver) left: Vec<LeftLink>,
     /// The first message of the link has shown which pairs it serves.
     pub(in crate::driver) is_settled: bool,

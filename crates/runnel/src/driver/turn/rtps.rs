@@ -47,6 +47,9 @@ impl Driver {
             self.dispatch_rtps(brought, datagram);
         }
         self.ros2.inbox = inbox;
+        if any {
+            self.sockets.joining.wake();
+        }
         self.follow_rtps();
         any
     }
@@ -97,9 +100,12 @@ impl Driver {
         }
     }
 
-    /// Does what was left to the loop, and goes on with the datagrams that came behind it.
+    /// Does what was left to the loop, and goes on with the datagrams that came behind it. Samples that wait for the ends of links
+    /// come first: the loop comes back here when it has given them.
     pub(in crate::driver) fn end_pairs(&mut self) {
-        while let Some(event) = self.ros2.ends.front().cloned() {
+        while !self.ros2.has_refused()
+            && let Some(event) = self.ros2.ends.front().cloned()
+        {
             self.ros2_event(event);
             // Not before: until then no datagram is taken.
             self.ros2.ends.pop_front();
@@ -131,7 +137,11 @@ impl Driver {
                 batches += 1;
             }
         }
-        !self.ros2.waits_for_loop()
+        let is_all = !self.ros2.waits_for_loop();
+        if is_all {
+            self.ros2.forget_looks();
+        }
+        is_all
     }
 
     /// What has happened in the ROS 2 graph while others worked on the participant.
@@ -148,6 +158,7 @@ impl Driver {
         let now = self.ros2.heard_at.take().unwrap_or_else(clock::monotonic);
         if rtps.deadline().is_some_and(|at| at <= now) {
             rtps.handle_timeout();
+            self.sockets.joining.wake();
             turned.served = true;
         }
         if rtps.wants_more() {
