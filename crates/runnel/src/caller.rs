@@ -1,4 +1,4 @@
-//! What calls of services have in common, whatever their types.
+//! Service calls, independent of their types.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,25 +19,25 @@ use crate::node::NodeInner;
 use crate::sync::{Class, Mutex, lock};
 use crate::wait_set::WaitSet;
 
-/// How often a service that nobody provides yet is asked for.
+/// How often a service that does not exist yet is looked up.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
-/// How often a callback that another thread runs is looked at.
+/// How often a callback that runs on another thread is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// How long the master may take to say who provides a service that is waited for.
+/// How long to wait for the master's lookup of a service, and for the service itself.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The shortest time that they get, however little is left of a wait: two round trips over a slow radio.
+/// The minimum of that time, even if less of a wait is left: two round trips over a slow radio.
 const SHORTEST: Duration = Duration::from_millis(250);
 
 /// One service as one node calls it.
 pub(crate) struct Caller {
     node: Arc<NodeInner>,
     wanted: WantedService,
-    /// Bytes of every response, if that is fixed.
+    /// Length of every response, if that is fixed.
     response_len: Option<usize>,
-    /// The link of a persistent client, while no call is under way on it.
+    /// The link of a persistent client, while it carries no call.
     link: Mutex<Option<ServiceLinkId>>,
 }
 
@@ -55,10 +55,10 @@ impl Caller {
         error(self.service(), why)
     }
 
-    /// The service, if it is of this process and answers calls where they are made.
+    /// The service, if it is in this process and can be called directly.
     ///
     /// # Errors
-    /// When it is, and of another type.
+    /// If it is in this process, but of another type.
     pub(crate) fn local(&self) -> Result<Option<Arc<ServiceCore>>, Error> {
         let core = self.node.driver().nodes.service(self.service());
         let Some(core) = core.filter(|core| core.has_callback()) else { return Ok(None) };
@@ -73,7 +73,7 @@ impl Caller {
         Err(self.error(ServiceError::NoAnswer(ServiceFailure::Refused { at, why })))
     }
 
-    /// Has a service of this process answer on this thread, once its callback is not under way.
+    /// Calls a service of this process on this thread, as soon as its callback does not run.
     pub(crate) fn call_local(
         &self,
         core: &ServiceCore,
@@ -98,7 +98,7 @@ impl Caller {
         }
     }
 
-    /// Calls the service, that of this process if there is one, with the request that `write` appends, and gives the
+    /// Calls the service with the request that `write` appends, directly if `local` is in this process. Returns the
     /// response's bytes.
     pub(crate) fn call(
         &self,
@@ -117,7 +117,7 @@ impl Caller {
         self.take(&pending).unwrap_or(Err(Error::ShuttingDown))
     }
 
-    /// Sends a request, to which the response is to be [taken](Self::take).
+    /// Sends a request, whose response is [taken](Self::take) later.
     pub(crate) fn send(
         &self,
         write: impl FnOnce(&mut GrowingSink),
@@ -128,7 +128,7 @@ impl Caller {
         Ok(pending)
     }
 
-    /// Takes the response's bytes, once they are there.
+    /// Takes the response's bytes, if it has arrived.
     pub(crate) fn take(&self, pending: &PendingCall) -> Option<Result<Vec<u8>, Error>> {
         let answer = pending.take()?;
         match pending.link() {
@@ -145,7 +145,7 @@ impl Caller {
         }
     }
 
-    /// Calls the service; `callback` gets the response's bytes from whoever spins.
+    /// Calls the service; `callback` gets the response's bytes on a spinning thread.
     pub(crate) fn call_async(
         &self,
         write: impl FnOnce(&mut GrowingSink),
@@ -153,7 +153,7 @@ impl Caller {
         callback: impl FnOnce(Result<Vec<u8>, Error>) + Send + 'static,
     ) -> Result<(), Error> {
         let (request, node, service) = (self.framed(write)?, &self.node, self.service().to_owned());
-        // The node holds the call, so that the call does not hold the node.
+        // The node owns the call, so the call must not own the node.
         let caller = Arc::downgrade(node);
         let pending = PendingCall::with_callback(node.spun(), move |link, answer| {
             let Some(node) = caller.upgrade() else { return };
@@ -166,7 +166,7 @@ impl Caller {
         begun.map(drop).ok_or(Error::ShuttingDown)
     }
 
-    /// Asks who provides the service, and of which type.
+    /// Queries the provider of the service, and its type.
     pub(crate) fn info(&self, until: Option<Instant>) -> Result<ServiceInfo, Error> {
         let wanted = WantedService { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
         let pending = PendingCall::new();
@@ -180,7 +180,7 @@ impl Caller {
         info.ok_or(Error::ShuttingDown)
     }
 
-    /// Whether the master knows of a node that provides the service, and that node answers.
+    /// Whether the master has registered a node with the service, and that node answers.
     pub(crate) fn is_ready(&self) -> Result<bool, Error> {
         self.is_ready_by(clock::monotonic() + 2 * PATIENCE)
     }
@@ -197,7 +197,7 @@ impl Caller {
             Ok(_) | Err(Error::Call(_)) => return Ok(false),
             Err(error) => return Err(error),
         }
-        // One that was killed stays registered.
+        // A killed node stays registered.
         match self.info(Some(clock::monotonic() + patience())) {
             Ok(_) => Ok(true),
             Err(Error::Service { .. }) => Ok(false),
@@ -205,7 +205,7 @@ impl Caller {
         }
     }
 
-    /// Waits until that is so.
+    /// Waits until the service is ready.
     pub(crate) fn wait_until_ready(&self, timeout: Duration) -> Result<bool, Error> {
         let (context, until) = (&self.node.context, clock::monotonic() + timeout);
         loop {
@@ -216,12 +216,12 @@ impl Caller {
             if left.is_zero() || !context.ok() {
                 return Ok(false);
             }
-            // Not by a clock that may stand still.
+            // Not by a simulated clock, which may stand still.
             context.sleep_wall(left.min(ASK_AGAIN))?;
         }
     }
 
-    /// Begins a call: on the link that a persistent client has, if it stands, and otherwise on a new one.
+    /// Begins a call: on the link of a persistent client, if it is established, and otherwise on a new one.
     fn send_framed(&self, request: Vec<u8>, until: Option<Instant>) -> Result<Arc<PendingCall>, Error> {
         let (had, pending) = (lock(&self.link).take(), PendingCall::new());
         let mut driver = self.node.driver();
@@ -236,14 +236,14 @@ impl Caller {
         begun.map(|_| pending).ok_or(Error::ShuttingDown)
     }
 
-    /// Waits for what a call comes to. The link stays.
+    /// Waits for the result of a call. The link stays.
     fn wait(&self, pending: &Arc<PendingCall>) -> Result<(), Error> {
         let mut wait_set = WaitSet::of(&self.node.context.shared);
         wait_set.add(Arc::clone(pending));
         wait_set.wait(None).map(drop).inspect_err(|_| self.end(pending))
     }
 
-    /// Keeps a link for the next call; one that another thread has made meanwhile is ended.
+    /// Keeps a link for the next call. One that another thread has established meanwhile is ended.
     fn keep(&self, link: ServiceLinkId) {
         let other = lock(&self.link).replace(link);
         if let Some(other) = other {

@@ -1,4 +1,4 @@
-//! A type that is known while the program runs, in the form of each generation.
+//! Type mapping: a type known only at run time, with its definition in each generation.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::error::Unfit;
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Forms {
-    /// The form that the user gave.
+    /// The definition that the user gave.
     own: Arc<Schema>,
-    /// That of the other generation, or why there is none.
+    /// The definition of the other generation, or why there is none.
     other: Result<Arc<Schema>, String>,
-    /// Both have the same bytes, apart from how they are encoded.
+    /// Both have the same fields, so that a message needs no conversion.
     alike: bool,
 }
 
@@ -30,21 +30,21 @@ impl Forms {
         Self { own: Arc::clone(schema), other: form, alike }
     }
 
-    /// The form that the user gave.
+    /// The definition that the user gave.
     pub(crate) fn own(&self) -> &Arc<Schema> {
         &self.own
     }
 
-    /// The form of a generation.
+    /// The definition of a generation.
     ///
     /// # Errors
-    /// Why it has none: in ROS 2 that is a `wstring`.
+    /// If there is none: in ROS 2 because of a `wstring`.
     pub(crate) fn in_generation(&self, generation: Generation) -> Result<&Arc<Schema>, String> {
         let form = if self.own.generation == generation { Ok(&self.own) } else { self.other.as_ref() };
         let form = form.map_err(Clone::clone)?;
         match wide_text(form, &mut Vec::new()) {
             Some(field) if generation == Generation::Ros2 => Err(format!(
-                "field {field} is a wstring, of which the programs of ROS 2 send different forms"
+                "field {field} is a wstring, which ROS 2 implementations encode in different ways"
             )),
             _ => Ok(form),
         }
@@ -57,7 +57,7 @@ impl Forms {
         }
     }
 
-    /// Appends a message in an encoding. It is of either form.
+    /// Appends the encoding of a message with either definition.
     pub(crate) fn encode(
         &self,
         message: &DynamicMessage,
@@ -71,7 +71,7 @@ impl Forms {
         Ok(message.to_form(self.form(wanted))?.encode_payload(encoding, out)?)
     }
 
-    /// A message from its bytes, in the form that the user gave.
+    /// Decodes a message to the definition that the user gave.
     pub(crate) fn decode(
         &self,
         bytes: Bytes<'_>,
@@ -86,7 +86,7 @@ impl Forms {
         if form.generation == self.own.generation { Ok(message) } else { message.to_form(&self.own) }
     }
 
-    /// How a message is serialized that the user gives as bytes.
+    /// The encoding of messages that the user gives as bytes.
     pub(crate) fn own_encoding(&self) -> Encoding {
         match self.own.generation {
             Generation::Ros1 => Encoding::Ros1,
@@ -94,7 +94,7 @@ impl Forms {
         }
     }
 
-    /// Appends what the user gave as bytes in an encoding.
+    /// Appends the conversion of a message that the user gave as bytes.
     pub(crate) fn translate(
         &self,
         bytes: &[u8],
@@ -109,7 +109,7 @@ fn generation_of(encoding: Encoding) -> Generation {
     if encoding.is_ros1() { Generation::Ros1 } else { Generation::Ros2 }
 }
 
-/// The path of a field that is a `wstring`.
+/// The path of a `wstring` field.
 fn wide_text<'a>(schema: &'a Schema, seen: &mut Vec<&'a Schema>) -> Option<String> {
     if seen.iter().any(|other| std::ptr::eq(*other, schema)) {
         return None;

@@ -1,4 +1,4 @@
-//! Messages on their way to a publication, in the forms in which users and the library have them.
+//! Outgoing messages in the types in which users and the library have them.
 
 mod publishable;
 
@@ -13,12 +13,12 @@ use crate::data::{Outgoing, SharedMessage};
 use crate::error::Unfit;
 pub use publishable::Publishable;
 
-/// A message of a type that is known, on its way.
+/// A message of a known type.
 pub(crate) fn typed<M: Message>(message: M) -> impl Outgoing {
     Typed::<M, M>::of(message)
 }
 
-/// A message of type `M` on its way.
+/// A message of type `M`.
 pub(crate) struct Typed<M, P> {
     message: P,
     of: PhantomData<M>,
@@ -58,7 +58,7 @@ impl<M: Message, P: Publishable<M>> Outgoing for Typed<M, P> {
     }
 }
 
-/// A message on its way that has another type in ROS 2 than in ROS 1, whose form goes to subscribers of this process.
+/// A message with different types in ROS 1 and ROS 2. Subscriptions of this process get the ROS 1 type.
 pub(crate) fn in_two_forms(ros1: impl Outgoing, ros2: impl Outgoing) -> impl Outgoing {
     TwoForms { ros1, ros2 }
 }
@@ -92,7 +92,7 @@ impl<A: Outgoing, B: Outgoing> Outgoing for TwoForms<A, B> {
     }
 }
 
-/// Reads a message in an encoding and appends it in another one.
+/// Decodes a message from one encoding and appends it in another one.
 pub(crate) fn translate<M: Message>(
     bytes: &[u8],
     from: Encoding,
@@ -107,7 +107,7 @@ pub(crate) fn translate<M: Message>(
     Ok(cdr::encode_into(&message, to, out)?)
 }
 
-/// A message that is known as what writes it in an encoding.
+/// A message given as a function that writes its encoding.
 pub(crate) struct Written<W>(W);
 
 impl<W> Written<W> {
@@ -120,7 +120,7 @@ impl<W: Fn(Encoding, &mut GrowingSink) -> Result<(), Unfit>> Outgoing for Writte
     fn shared_type(&self) -> Option<TypeId> {
         None
     }
-    /// It is not known before it is written: such messages are copied.
+    /// The length is unknown before it is written, so such messages are copied.
     fn wire_len(&self) -> usize {
         0
     }

@@ -26,10 +26,10 @@ use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessLost, Matched
 use crate::turning::Turning;
 pub use dynamic::DynamicPublisher;
 
-/// How long publishing waits at most for a subscriber when all messages are to be kept.
+/// Default of the time for which publishing waits for a subscriber with keep-all history.
 const MAX_BLOCKING: Duration = Duration::from_millis(100);
 
-/// How long subscribers may take to map what is reserved.
+/// How long to wait until subscribers have mapped preallocated memory.
 const MAPPING: Duration = Duration::from_secs(1);
 
 /// Publishes messages of type `M` to a topic, from any thread.
@@ -39,7 +39,7 @@ pub struct Publisher<M> {
     message: PhantomData<fn(M)>,
 }
 
-/// Publishes messages that are known as bytes only.
+/// Publishes messages given as bytes only.
 pub(crate) struct BytesPublisher(PublisherBase);
 
 impl BytesPublisher {
@@ -47,7 +47,7 @@ impl BytesPublisher {
         Self(base)
     }
 
-    /// Publishes the message that `write` appends as ROS 1 has it: the topic is in ROS 1 alone.
+    /// Publishes the message that `write` appends in the ROS 1 encoding. The topic exists only in ROS 1.
     pub(crate) fn publish(&self, write: impl Fn(&mut GrowingSink)) -> Result<(), Error> {
         let write = |_, out: &mut GrowingSink| {
             write(out);
@@ -65,7 +65,8 @@ impl BytesPublisher {
     }
 }
 
-/// What all publishers have, whatever the type of their messages: [`Publisher`] and [`DynamicPublisher`] dereference to it.
+/// The part of publishers that does not depend on the message type: [`Publisher`] and [`DynamicPublisher`] dereference
+/// to it.
 ///
 /// ```no_run
 /// # use runnel::{PublisherBase, msgs::std_msgs::msg::Empty};
@@ -82,7 +83,7 @@ impl BytesPublisher {
 #[derive(Clone)]
 pub struct PublisherBase {
     end: Arc<PublisherEnd>,
-    /// Of the end's, at hand for each message.
+    /// The publication of `end`, which each message uses.
     publication: Arc<Publication>,
     turning: Arc<Turning>,
     offering: Arc<Offering>,
@@ -97,14 +98,14 @@ impl<M: Message> Publisher<M> {
         Self { base, message: PhantomData }
     }
 
-    /// Publishes a message: serialized once, however many subscribers there are.
+    /// Publishes a message: it is serialized once for all subscribers.
     ///
     /// # Errors
-    /// [`Error::Blocked`] when all messages are to be kept and a subscriber took none for too long. With
-    /// [`QoS::keep_last`] the oldest message is dropped for it instead, and counted. [`Error::TooLong`] when the
-    /// message is longer than subscribers accept. [`Error::NoMemory`] when there is no memory for it as it is to be sent, or
-    /// for the copy that subscribers of this process share. [`Error::Encode`] when something in it has no form in ROS 2,
-    /// where somebody listens.
+    /// [`Error::Blocked`] if the history is keep-all and a subscriber accepted no message for too long. With
+    /// [`QoS::keep_last`], the oldest message is dropped and counted instead. [`Error::TooLong`] if the message is
+    /// longer than subscribers accept. [`Error::NoMemory`] if there is no memory to serialize it, or for the copy that
+    /// subscriptions of this process share. [`Error::Encode`] if a ROS 2 subscriber needs the message and a value in
+    /// it has no ROS 2 encoding.
     pub fn publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
         self.base.publish(Typed::of(message), self.base.max_blocking)
     }
@@ -112,27 +113,28 @@ impl<M: Message> Publisher<M> {
     /// Publishes a message without ever waiting.
     ///
     /// # Errors
-    /// [`Error::Blocked`] when all messages are to be kept and a subscriber has no room, and otherwise as
+    /// [`Error::Blocked`] if the history is keep-all and a subscriber's queue is full, and otherwise as
     /// [`Publisher::publish`].
     pub fn try_publish(&self, message: impl Publishable<M>) -> Result<(), Error> {
         self.base.publish(Typed::of(message), Duration::ZERO)
     }
 
-    /// Sets how long publishing waits at most for a subscriber when all messages are to be kept; 100 ms at first. It
-    /// holds for this handle and for clones made of it later.
+    /// Sets how long publishing waits for a subscriber with keep-all history; 100 ms by default. It applies to this
+    /// handle and to later clones of it.
     pub fn set_max_blocking_time(&mut self, time: Duration) {
         self.base.max_blocking = time;
     }
 }
 
 impl Node {
-    /// Publishes messages of type `M` to a topic. With [`QoS::transient_local`](crate::QoS::transient_local) the topic is latched.
+    /// Creates a publisher of messages of type `M` to a topic. With
+    /// [`QoS::transient_local`](crate::QoS::transient_local) the topic is latched.
     ///
-    /// In ROS 1 it returns once the master knows, or with a warning if that cannot be reached: it is told as soon as it can be. In
-    /// ROS 2 nobody is waited for.
+    /// In ROS 1 it returns once the master has registered the publisher. If the master cannot be reached, it logs a
+    /// warning, returns, and registers later. In ROS 2 it does not wait.
     ///
     /// # Errors
-    /// When the name is not valid, the node publishes the topic with another type, or the master of ROS 1 refuses.
+    /// If the name is not valid, the node publishes the topic with another type, or the ROS 1 master refuses.
     pub fn create_publisher<M: Message>(
         &self,
         topic: &str,
@@ -142,7 +144,7 @@ impl Node {
         Ok(Publisher::new(self.publishing(&topic, options)?))
     }
 
-    /// Publishes messages of a type that is known only while the program runs.
+    /// Creates a publisher of messages whose type is known only at run time.
     ///
     /// # Errors
     /// As [`Node::create_publisher`].
@@ -157,7 +159,7 @@ impl Node {
         Ok(DynamicPublisher::new(self.publishing(&topic, options)?, forms))
     }
 
-    /// What a publisher of the user's publishes a topic with.
+    /// Creates a user's publisher.
     pub(crate) fn publishing(
         &self,
         topic: &Topic,
@@ -176,73 +178,73 @@ impl PublisherBase {
         &self.end.topic
     }
 
-    /// Subscribers that are connected.
+    /// Connected subscribers.
     pub fn subscription_count(&self) -> usize {
         self.end.publication.subscriber_count(&self.offering.offer)
     }
 
-    /// The quality of service that is offered, with what was to be the best available settled.
+    /// The offered QoS, with best-available policies resolved.
     pub fn qos(&self) -> QoS {
         self.offering.offer.qos
     }
 
-    /// Says that the publisher lives, as publishing does: needed within each lease when its liveliness is manual, of
-    /// no effect when it is automatic.
+    /// Asserts the publisher's liveliness, as publishing does. Needed within each lease if its liveliness is manual;
+    /// no effect if it is automatic.
     pub fn assert_liveliness(&self) {
         self.offering.offer.assert_liveliness();
     }
 
-    /// Subscriptions that were met so far, and are now.
+    /// Counts of matched subscriptions.
     pub fn matched_status(&self) -> Matched {
         self.offering.events.statuses().matched
     }
 
-    /// Deadlines within which nothing was published.
+    /// Count of deadlines within which nothing was published.
     pub fn deadline_missed_status(&self) -> DeadlineMissed {
         self.offering.events.statuses().deadline
     }
 
-    /// How often the publisher did not show within its lease that it lives.
+    /// Count of expired liveliness leases of the publisher.
     pub fn liveliness_lost_status(&self) -> LivelinessLost {
         self.offering.events.statuses().liveliness_lost
     }
 
-    /// Subscriptions that asked for more than is offered.
+    /// Count of subscriptions that requested more than the publisher offers.
     pub fn incompatible_qos_status(&self) -> IncompatibleQoS {
         self.offering.events.statuses().incompatible_qos
     }
 
-    /// Subscribers of other processes of this host that get messages by shared memory.
+    /// Subscribers in other processes of this host that use shared memory.
     pub fn shared_memory_count(&self) -> usize {
         self.end.publication.shared_memory_count()
     }
 
-    /// Messages published so far.
+    /// Published messages.
     pub fn published(&self) -> u64 {
         self.end.publication.published()
     }
 
-    /// Messages that were dropped because a subscriber was too slow, or that its datagrams could not carry (see
-    /// [`SubscriptionOptions::udpros`](crate::SubscriptionOptions::udpros)), all subscribers together.
+    /// Messages dropped because a subscriber was too slow, or because its datagrams could not carry them (see
+    /// [`SubscriptionOptions::udpros`](crate::SubscriptionOptions::udpros)); sum over all subscribers.
     pub fn dropped(&self) -> u64 {
         self.end.publication.dropped()
     }
 
-    /// Messages that were copied for a subscriber of this host because its process held as much of this one's shared
-    /// memory as it may: what it has not worked on yet, and what it keeps (see [`Borrowed`](crate::Borrowed)). All
-    /// subscribers together.
+    /// Messages copied for a subscriber on this host because its process had reached its quota of this one's shared
+    /// memory: by messages that it has not handled yet, and by those that it keeps (see
+    /// [`Borrowed`](crate::Borrowed)). Sum over all subscribers.
     pub fn copied(&self) -> u64 {
         self.end.publication.copied()
     }
 
-    /// Makes memory ahead for so many messages of up to so many bytes each, as they are serialized, and waits for at
-    /// most a second until subscribers of this host have mapped it; later ones do when they come. Otherwise memory is
-    /// made when messages first need it, at about a millisecond for 4 MB, and the first messages in it are copied. It
-    /// is given back when the topic's publishers end, and comes on top of what
-    /// [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory) allows. Messages below 4 KiB need none.
+    /// Preallocates shared memory for `messages` messages of up to `bytes` serialized bytes each. Waits at most one
+    /// second until subscribers on this host have mapped it; later subscribers map it when they connect. Without it,
+    /// memory is allocated for the first messages, at about a millisecond for 4 MB, and the first messages are copied.
+    /// The memory is freed when the topic's publishers end, and comes on top of
+    /// [`ContextOptions::shared_memory`](crate::ContextOptions::shared_memory). Messages below 4 KiB need none.
     ///
     /// # Errors
-    /// [`Error::Io`] when there is not so much memory, or the operating system refuses to wait.
+    /// [`Error::Io`] if there is too little memory, or the operating system refuses to wait.
     pub fn reserve(&self, messages: usize, bytes: usize) -> Result<(), Error> {
         let context = &self.end.node.context.shared;
         if context.settings.ipc.is_none() {
@@ -255,12 +257,12 @@ impl PublisherBase {
         Ok(())
     }
 
-    /// Waits at most `timeout` for so many subscribers that hear what is published from now on; false if they did not
-    /// come. One of ROS 2 counts once its process has acknowledged that it knows the publisher: before, it may miss
-    /// what is not delivered reliably, though [`subscription_count`](Self::subscription_count) counts it already.
+    /// Waits at most `timeout` until `count` subscribers get everything published from now on. False if there are
+    /// fewer. A ROS 2 subscriber counts once its process has confirmed the match. Before that, a best-effort one may
+    /// miss messages, although [`subscription_count`](Self::subscription_count) already counts it.
     ///
     /// # Errors
-    /// When the operating system refuses to wait.
+    /// If the operating system refuses to wait.
     pub fn wait_for_subscribers(&self, count: usize, timeout: Duration) -> Result<bool, Error> {
         let shared = &self.end.node.context.shared;
         let (publication, offer) = (&self.end.publication, &self.offering.offer);
@@ -296,12 +298,12 @@ impl PublisherBase {
         Self { end, publication, turning, offering, max_blocking: MAX_BLOCKING }
     }
 
-    /// Whether nobody but subscribers in the ROS 2 graph is to get messages.
+    /// Whether only ROS 2 subscribers are to get messages.
     pub(crate) fn is_for_ros2_alone(&self) -> bool {
         self.publication.is_for_ros2_alone(&self.offering.offer)
     }
 
-    /// Memory for a message of so many bytes in an encoding.
+    /// Memory for a message of `bytes` bytes in an encoding.
     pub(crate) fn blank(&self, bytes: usize, encoding: Encoding) -> Result<Blank, Error> {
         let blank = self.publication.blank(bytes, encoding);
         let topic = || self.end.topic.clone();
@@ -311,14 +313,14 @@ impl PublisherBase {
         })
     }
 
-    /// Publishes what was written there, as [`PublisherBase::publish`] does.
+    /// Publishes a loaned message like [`PublisherBase::publish`].
     pub(crate) fn publish_filled(&self, filled: Filled<'_>) -> Result<(), Error> {
         self.attending(filled, self.max_blocking, |publication, filled| {
             publication.publish_filled(filled, &self.offering.offer)
         })
     }
 
-    /// Publishes a message; if all are to be kept, waits until nobody loses one for it, at most so long.
+    /// Publishes a message. With keep-all history, waits until no queue would drop a message, at most for `timeout`.
     fn publish(&self, message: impl Outgoing, patience: Duration) -> Result<(), Error> {
         let offer = &*self.offering.offer;
         self.attending(message, patience, |publication, message| publication.publish(message, offer))

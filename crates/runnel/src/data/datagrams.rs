@@ -1,5 +1,5 @@
-//! The sending side of a link of UDPROS. There is no flow control: what the kernel does not take at once is dropped, with
-//! the rest of its message.
+//! Sending side of a UDPROS link. There is no flow control: if the kernel does not accept a datagram at once, the rest
+//! of the message is dropped.
 
 use std::io::IoSlice;
 use std::net::IpAddr;
@@ -14,17 +14,17 @@ use runnel_ros1::peer_text::sanitize;
 use runnel_ros1::udpros::Fragmenter;
 use runnel_rtps::wire::EntityId;
 
-/// Refusals in a row after which a subscriber counts as gone, and how long after the first of them that is at the
-/// soonest: one that is started again may take the same port.
+/// A subscriber counts as gone after this many refusals in a row, and not earlier than this time after the first of
+/// them: a restarted subscriber may use the same port.
 const REFUSALS: u32 = 3;
 const REFUSED_FOR: Duration = Duration::from_secs(1);
 
-/// Refusals are in a row unless so many messages were sent, and so much time has passed, without one: a host tells of
-/// one a second at most, however many messages it refuses.
+/// Refusals are in a row unless this many messages were sent, and this time has passed, without one. A host reports at
+/// most one refusal per second, however many messages it refuses.
 const UNREFUSED: u32 = 10;
 const UNREFUSED_FOR: Duration = Duration::from_secs(10);
 
-/// A link to a subscriber.
+/// A UDPROS link to a subscriber.
 pub(super) struct DatagramLink {
     pub(super) conn: ConnId,
     pub(super) token: Token,
@@ -33,33 +33,33 @@ pub(super) struct DatagramLink {
     pub(super) stats: Arc<LinkStats>,
     pub(super) topic: String,
     pub(super) subscriber: String,
-    /// By what the subscriber's node is known in both graphs, if it is in both, and where it is.
+    /// The id of the subscriber's node, if that is a dual node, and its address.
     pub(super) origin: Option<u64>,
     pub(super) address: Option<IpAddr>,
-    /// Writers that served the subscriber's node by RTPS before the link stood, and do so still.
+    /// Writers that served the subscriber's node by RTPS before the link was established, and still do.
     pub(super) standby: Vec<EntityId>,
-    /// The subscriber is gone; the driver is about to learn of it.
+    /// The subscriber is gone; the driver is about to be notified.
     pub(super) refused: bool,
     pub(super) refusals: Refusals,
     /// Messages that were too long.
     pub(super) too_long: u64,
 }
 
-/// What became of a message.
+/// What happened to a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Offered {
-    /// The kernel has it.
+    /// The kernel has accepted it.
     Sent,
-    /// It is dropped, or its rest is.
+    /// It was dropped, at least in part.
     Dropped,
-    /// It is too long for datagrams, of which users should know: with the line to log.
+    /// It is too long for datagrams. Has the line to log, if one is due.
     TooLong(String),
-    /// Dropped, and the subscriber is gone.
+    /// It was dropped, and the subscriber is gone.
     Refused,
 }
 
 impl DatagramLink {
-    /// Whether it carries what this writer, if there is one, writes in ROS 2.
+    /// Whether it carries the messages of this ROS 2 writer, if there is one.
     pub(super) fn carries(&self, writer: Option<EntityId>) -> bool {
         writer.is_none_or(|writer| !self.standby.contains(&writer))
     }
@@ -71,7 +71,7 @@ impl DatagramLink {
             Err(error) => {
                 self.too_long += 1;
                 let (topic, subscriber, too_long) = (&self.topic, sanitize(&self.subscriber), self.too_long);
-                // Each time twice as many have come, since a publisher may send nothing else.
+                // Only powers of two are logged, since a publisher may send nothing else.
                 if !too_long.is_power_of_two() {
                     return Offered::Dropped;
                 }
@@ -92,25 +92,25 @@ impl DatagramLink {
     }
 }
 
-/// What a subscriber's host has said of nobody taking its datagrams. One such word is no proof: a subscriber may begin to
-/// read after the first of them came.
+/// ICMP port-unreachable reports of a subscriber's host. One report is no proof: a subscriber may begin to read after
+/// the first datagram came.
 #[derive(Default)]
 pub(super) struct Refusals {
     count: u32,
-    /// When the first of the row and the last came.
+    /// Times of the first and the last report of the row.
     since: Instant,
     last: Instant,
-    /// Messages sent after the last.
+    /// Messages sent after the last report.
     sent: u32,
 }
 
 impl Refusals {
-    /// A message was sent.
+    /// Counts a sent message.
     fn sent(&mut self) {
         self.sent = self.sent.saturating_add(1);
     }
 
-    /// One came; whether the subscriber counts as gone.
+    /// Counts a refusal. True if the subscriber counts as gone.
     pub(super) fn refused(&mut self, now: Instant) -> bool {
         let over = self.sent >= UNREFUSED && now.since(self.last) >= UNREFUSED_FOR;
         if over || self.count == 0 {

@@ -1,4 +1,4 @@
-//! A callback of the user's that hears of one event after the other.
+//! Queue of events for a user's callback, which runs for one event at a time.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use crate::callback_group::{Entered, Turn};
 use crate::ready::{Listeners, Runnable, Waitable, When};
 use crate::sync::{Class, Mutex, MutexGuard, TryMutex, lock};
 
-/// Something that a callback hears of.
+/// An event that a callback handles.
 pub(crate) trait Event: Send + 'static {
-    /// Bytes that it holds.
+    /// Its size in bytes.
     fn bytes(&self) -> usize;
 
-    /// True if nothing follows it. It is never dropped, and the callback goes when it has heard of it.
+    /// True if no event follows. It is never dropped, and the callback is dropped after it.
     fn is_last(&self) -> bool {
         false
     }
 }
 
-/// How much waits for a callback at most: the oldest is dropped for newer. One event always has room, however long.
+/// Limit of waiting events: the oldest is dropped for newer ones. An empty queue accepts any event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Most {
     pub(crate) count: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Most {
 
 type Callback<E> = Box<dyn FnMut(E) + Send>;
 
-/// What is to be heard, in order and once at a time.
+/// Events for one callback, in order and one at a time.
 pub(crate) struct Events<E> {
     waiting: Mutex<Waiting<E>>,
     callback: TryMutex<Option<Callback<E>>>,
@@ -40,7 +40,7 @@ pub(crate) struct Events<E> {
 struct Waiting<E> {
     events: VecDeque<E>,
     bytes: usize,
-    /// It stands in the ready queue, waits for its group, or its callback runs.
+    /// It is in the ready queue, waits for its group, or its callback runs.
     scheduled: bool,
 }
 
@@ -56,12 +56,12 @@ impl<E: Event> Events<E> {
         })
     }
 
-    /// Events that were dropped because the callback was slower than what it hears of.
+    /// Events dropped because the callback was too slow.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// One more is to be heard.
+    /// Queues an event.
     pub(crate) fn push(&self, event: E) {
         let mut waiting = lock(&self.waiting);
         while waiting.is_full(&event, self.most) {
@@ -73,7 +73,7 @@ impl<E: Event> Events<E> {
         self.schedule(waiting);
     }
 
-    /// Takes the event that has waited longest, in place of the callback.
+    /// Takes the oldest event in place of the callback.
     pub(crate) fn take(&self) -> Option<E> {
         let mut waiting = lock(&self.waiting);
         let event = waiting.pop();
@@ -83,14 +83,14 @@ impl<E: Event> Events<E> {
         event
     }
 
-    /// Has the callback hear here and now of all that waits, unless another thread is about to.
+    /// Runs the callback now for all waiting events, unless another thread is about to.
     pub(crate) fn run_due(&self) {
         while self.is_ready() && self.turn.take_back() {
             self.run();
         }
     }
 
-    /// What waits is not heard any more.
+    /// Drops all waiting events.
     pub(crate) fn forget(&self) {
         let waiting = {
             let mut waiting = lock(&self.waiting);
@@ -98,7 +98,7 @@ impl<E: Event> Events<E> {
             std::mem::take(&mut waiting.events)
         };
         self.turn.take_back();
-        // Not under the lock: what they hold may be anything.
+        // The events can own anything, so they are dropped without the lock.
         drop(waiting);
     }
 
@@ -112,7 +112,7 @@ impl<E: Event> Events<E> {
 }
 
 impl<E: Event> Waiting<E> {
-    /// Something must go before this has room.
+    /// True if the oldest event must be dropped for this one.
     fn is_full(&self, event: &E, most: Most) -> bool {
         let too_much = self.events.len() >= most.count || self.bytes + event.bytes() > most.bytes;
         too_much && !self.events.is_empty() && !event.is_last()
@@ -145,16 +145,16 @@ impl<E: Event> Runnable for Events<E> {
     }
 }
 
-/// The callback under way. When it ends by a panic, the next event gets its turn all the same.
+/// A running callback. When it ends by a panic, it is scheduled again for the next event.
 struct Running<'a, E: Event> {
     events: &'a Events<E>,
-    /// Nothing waits any more.
+    /// No event waits any more.
     is_over: bool,
     _entered: Entered<'a>,
 }
 
 impl<E: Event> Running<'_, E> {
-    /// The next event. If there is none, one that comes is to stand in line again.
+    /// The next event. If there is none, the next one schedules the callback again.
     fn next(&mut self) -> Option<E> {
         let mut waiting = lock(&self.events.waiting);
         let next = waiting.pop();
@@ -165,12 +165,12 @@ impl<E: Event> Running<'_, E> {
 
     fn hear(&self, event: E) {
         let is_last = event.is_last();
-        // Only a thread that is in the group uses it.
+        // Only a thread in the group uses it.
         let Some(mut callback) = self.events.callback.try_lock() else { return };
         if let Some(hear) = callback.as_mut() {
             hear(event);
         }
-        // What it holds is the user's, and may be anything: it goes when the lock is free.
+        // The callback can own anything of the user's, so it is dropped without the lock.
         let over = if is_last { callback.take() } else { None };
         drop(callback);
         drop(over);
@@ -211,7 +211,7 @@ mod tests {
         Arc::new(ReadyQueue::new(reactor.waker().clone()))
     }
 
-    /// What is heard of events of these lengths, and how many were dropped.
+    /// Handles events of these lengths. Returns those that the callback got, and how many were dropped.
     fn heard(lengths: &[usize]) -> (Vec<usize>, u64) {
         let (heard, told) = channel();
         let events = Events::new(MOST, When::Spun(queue()), move |event| heard.send(event).unwrap());

@@ -1,31 +1,31 @@
-//! Frames whose memory is used again, shared by all links that have not sent them yet.
+//! Pool of frames, which all links that have not sent a frame share.
 
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// Most frames that are kept for use again.
+/// Limit of frames in a pool.
 const KEPT: usize = 8;
 
-/// A frame longer than this is not kept once the messages have become shorter.
+/// A frame longer than this shrinks once the messages have become shorter.
 const LONG: usize = 1 << 20;
 
-/// A frame up to so many bytes is one that its thread has at hand.
+/// Frames of up to this length can be their thread's frame.
 pub(super) const SHORT: usize = 1024;
 
 thread_local! {
-    /// For short messages of all topics: its memory is in the cache, however many topics there are.
+    /// A frame for short messages of all topics. It stays in the cache, however many topics there are.
     static AT_HAND: Cell<Option<Arc<Vec<u8>>>> = const { Cell::new(None) };
 }
 
-/// Frames to write messages into.
+/// Frames into which messages are written.
 #[derive(Debug, Default)]
 pub(super) struct FramePool {
     frames: Vec<Arc<Vec<u8>>>,
 }
 
 impl FramePool {
-    /// A frame that `write` has filled; with `short` it may be the one that this thread has at hand. In the steady state
-    /// its memory was used before.
+    /// A frame that `write` fills; with `short` it may be this thread's frame. In the steady state its memory is
+    /// reused.
     pub(super) fn filled(&mut self, short: bool, write: impl FnOnce(&mut Vec<u8>)) -> Arc<Vec<u8>> {
         self.taken(short, |bytes| {
             bytes.clear();
@@ -33,7 +33,7 @@ impl FramePool {
         })
     }
 
-    /// The same, where `write` finds whatever was there.
+    /// Like [`filled`](Self::filled), but `write` gets unspecified content.
     pub(super) fn taken(&mut self, short: bool, write: impl FnOnce(&mut Vec<u8>)) -> Arc<Vec<u8>> {
         let at_hand = if short { take_at_hand() } else { None };
         let mut frame = at_hand.or_else(|| self.free()).unwrap_or_default();
@@ -51,7 +51,7 @@ impl FramePool {
         free.map(|index| self.frames.swap_remove(index))
     }
 
-    /// Has a frame used again: at once if nobody else holds it, or then.
+    /// Puts a frame back. Its memory is reused once it has no other owner.
     pub(super) fn give_back(&mut self, frame: Arc<Vec<u8>>) {
         let at_hand = frame.capacity() <= SHORT && Arc::strong_count(&frame) == 1;
         let over = if at_hand { put_at_hand(frame) } else { Some(frame) };
@@ -61,13 +61,13 @@ impl FramePool {
     }
 }
 
-/// The frame that this thread has at hand, which nobody else holds.
+/// This thread's frame, which has no other owner.
 fn take_at_hand() -> Option<Arc<Vec<u8>>> {
-    // At the end of a thread there is none any more.
+    // Thread-local storage is gone while a thread ends.
     AT_HAND.try_with(Cell::take).ok()?
 }
 
-/// Gives the one that was there.
+/// Makes this the thread's frame, and returns the previous one.
 fn put_at_hand(frame: Arc<Vec<u8>>) -> Option<Arc<Vec<u8>>> {
     AT_HAND.try_with(|place| place.replace(Some(frame))).ok()?
 }

@@ -1,8 +1,8 @@
-//! Publishers that a subscription has met in one graph, in the other or in both: each counts once.
+//! Count of matched publishers of a subscription: a publisher that both graphs have matched counts once.
 
 use super::subscription::LinkInfo;
 
-/// How many links a subscription has to the publishers of each node that is in both graphs.
+/// The number of links of a subscription to the publishers of each dual node.
 #[derive(Debug, Default)]
 pub(super) struct Met(Vec<Node>);
 
@@ -14,14 +14,14 @@ struct Node {
 }
 
 impl Node {
-    /// Of ROS 1 there is one for all publishers of a node, of ROS 2 one for each quality of service.
+    /// In ROS 1, all publishers of a node share one link; in ROS 2, there is one per QoS.
     fn publishers(&self) -> i64 {
         if self.ros2 > 0 { self.ros2 } else { self.ros1 }
     }
 }
 
 impl Met {
-    /// So many links to a publisher more: how many publishers more that are.
+    /// Changes the number of links to a publisher. Returns the change in the number of publishers.
     pub(super) fn change(&mut self, from: &LinkInfo, by: i64) -> i64 {
         let Some(origin) = from.origin else { return by };
         let place = self.0.iter().position(|node| node.origin == origin).unwrap_or_else(|| {

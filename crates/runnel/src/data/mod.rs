@@ -1,5 +1,4 @@
-//! The data plane: what carries messages once a link stands. Nothing here knows of the master, or resolves a
-//! name.
+//! Data plane: carries messages over established links. It knows neither the master nor name resolution.
 
 mod datagrams;
 mod events;

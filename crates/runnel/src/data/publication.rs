@@ -1,5 +1,5 @@
-//! The sending side: one serialization for all subscribers, written straight to their sockets by the thread that
-//! publishes; what a socket does not take waits in that link's bounded queue.
+//! Publications: one serialization for all subscribers, written to their sockets by the publishing thread. Each link
+//! has a bounded queue for what its socket does not accept.
 
 mod blank;
 mod ending;
@@ -46,23 +46,23 @@ pub(crate) use outgoing::{Outgoing, Refused};
 use returned::ToRos1;
 pub(crate) use writer::RtpsWriter;
 
-/// How a topic is published. Several publishers of one node share the most that any of them asks for.
+/// How a topic is published. Publishers of one node share the largest values requested.
 #[derive(Clone, Debug)]
 pub(crate) struct PublicationOptions {
     pub(crate) bound: QueueBound,
-    /// The last message is kept for those who come later.
+    /// The last message is kept for late joiners.
     pub(crate) latching: bool,
-    /// Messages begin with a header whose `seq` is counted up.
+    /// Messages begin with a header whose `seq` the publication increments.
     pub(crate) has_header: bool,
 }
 
-/// One topic as one node publishes it. What each message touches comes first.
+/// One topic as one node publishes it. Fields that each message uses come first.
 #[repr(C)]
 pub(crate) struct Publication {
     published: AtomicU64,
-    /// Links whose subscribers read messages in shared memory.
+    /// ROS 1 links whose subscribers read from shared memory.
     channels: AtomicUsize,
-    /// Subscribers in the ROS 2 graph that do.
+    /// ROS 2 subscribers that read from shared memory.
     memory_channels: AtomicUsize,
     state: Mutex<State>,
     dropped: AtomicU64,
@@ -71,38 +71,38 @@ pub(crate) struct Publication {
     pool: Arc<Pool>,
 }
 
-/// What each message touches comes first.
+/// Fields that each message uses come first.
 #[repr(C)]
 struct State {
     links: Vec<Link>,
     datagram_links: Vec<DatagramLink>,
     locals: Vec<Local>,
-    /// What its publishers offer, each QoS once.
+    /// One per QoS of its publishers.
     offers: Vec<Arc<Offer>>,
-    /// It shows that it lives, as far as it has promised to.
+    /// Whether the publication counts as alive, by the liveliness that it offers.
     lives: bool,
-    /// Subscribers in the ROS 2 graph that get messages in shared memory.
+    /// ROS 2 subscribers that get messages in shared memory.
     memory_links: Vec<MemoryLink>,
-    /// Readers of both graphs whose messages wait until what came by a link has arrived.
+    /// Readers of dual nodes whose messages wait until the subscriber has received everything that the link carried.
     leaving: Vec<Leaving>,
     options: PublicationOptions,
     seq: u32,
-    /// The last message, for those who come later.
+    /// The last message, for late joiners.
     latched: Option<KeptFrame>,
-    /// Those before it, if they get these as well.
+    /// Messages before the last one, if late joiners get these as well.
     earlier: Option<Earlier>,
     pool: FramePool,
     /// The writer of the last message.
     last_writer: Option<EntityId>,
-    /// Readers that are held, and sessions that they are asked for by.
+    /// Held readers, each with the IPC connection that requests it.
     wanted: Vec<(Guid, Arc<ipc::Sender>)>,
-    /// Memory that was made ahead.
+    /// Preallocated memory.
     reserved: Vec<Reservation>,
-    /// Messages that were copied for subscribers that are gone, because they held as much as they may.
+    /// Messages copied for subscribers that have left since, because these had reached their quota.
     copied: u64,
-    /// Somebody waits for what was published to arrive.
+    /// A wait until the published messages have arrived.
     wait: Option<ending::Wait>,
-    /// Has a message in the encoding of ROS 1, if that can be had.
+    /// Converts a message to the ROS 1 encoding, where the type has one.
     to_ros1: Option<ToRos1>,
 }
 
@@ -147,12 +147,12 @@ impl Publication {
         }
     }
 
-    /// The type of the topic, if a publisher of the node's whose type has this sum cannot share it.
+    /// The type name of this topic, if it conflicts with a further publisher whose type has this MD5 sum.
     pub(crate) fn conflict(&self, md5: &str) -> Option<String> {
         (self.info.md5 != md5).then(|| self.info.type_name.clone())
     }
 
-    /// How its messages are translated that are held in the encoding of ROS 2.
+    /// Sets the conversion of messages from the ROS 2 encoding to the ROS 1 encoding.
     pub(crate) fn set_to_ros1(
         &self,
         to_ros1: impl Fn(&[u8], &mut GrowingSink) -> Result<(), Unfit> + Send + Sync + 'static,
@@ -160,7 +160,7 @@ impl Publication {
         lock(&self.state).to_ros1.get_or_insert_with(|| Box::new(to_ros1));
     }
 
-    /// Another publisher of the node's asks for this.
+    /// Applies the options of a further publisher of the node.
     pub(crate) fn widen(&self, wanted: &PublicationOptions) {
         let mut state = lock(&self.state);
         let State { options, links, .. } = &mut *state;
@@ -171,24 +171,24 @@ impl Publication {
         state.set_bound_in_memory(bound);
     }
 
-    /// Messages that were dropped because a subscriber was slower than the publisher, or too long or too many for its
-    /// datagrams; all subscribers together.
+    /// Messages dropped because a subscriber was slower than the publisher, or because its datagrams could not carry
+    /// them; sum over all subscribers.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Messages that were copied because a subscriber's process held as much as it may; all subscribers together.
+    /// Messages copied because a subscriber's process had reached its quota; sum over all subscribers.
     pub(crate) fn copied(&self) -> u64 {
         let state = lock(&self.state);
         state.copied + state.links.iter().map(Link::copied).sum::<u64>() + state.copied_in_memory()
     }
 
-    /// Messages that were published.
+    /// Published messages.
     pub(crate) fn published(&self) -> u64 {
         self.published.load(Ordering::Relaxed)
     }
 
-    /// Subscribers that get what is published with an offer, those of this process included.
+    /// Subscribers that get the messages of a writer group, including subscriptions of this process.
     pub(crate) fn subscriber_count(&self, offer: &Offer) -> usize {
         lock(&self.state).subscriber_count(offer)
     }
@@ -198,26 +198,26 @@ impl Publication {
         self.channels.load(Ordering::Relaxed) + self.memory_channels.load(Ordering::Relaxed)
     }
 
-    /// Whether a subscriber of another process is a node of this name.
+    /// Whether a subscriber in another process belongs to the node of this name.
     pub(crate) fn has_subscriber(&self, node: &str) -> bool {
         let state = lock(&self.state);
         state.links.iter().any(|link| link.subscriber == node)
             || state.datagram_links.iter().any(|link| link.subscriber == node)
     }
 
-    /// Publishes a message: as bytes, and by reference to those subscribers of this process that can take it so. If the
-    /// offer is to keep all, only if no message is dropped for it.
+    /// Publishes a message: as bytes, and by reference to those subscriptions of this process that accept its type. A
+    /// keep-all group publishes only if no queue would drop a message.
     ///
     /// # Errors
-    /// When nobody gets the message.
+    /// When no subscriber gets the message.
     pub(crate) fn publish<O: Outgoing>(&self, message: O, offer: &Offer) -> Result<(), Refused<O>> {
-        // What is dropped may hold anything of the user's, whose end must not happen under the lock. That goes for the
-        // message, too, which may have been dropped by all who had it when they have got it.
+        // Dropped values can own anything of the user's, which must not run its `Drop` under the lock. The message
+        // itself can be among them, if all receivers have already dropped it.
         let shared_message;
         let mut copy = None;
         let mut deferred = Deferred::default();
         let mut complaint = None;
-        // Datagrams are sent without the lock as well.
+        // Datagrams are also sent without the lock.
         let mut unsent = None;
         let lendable = self.lendable(&message);
         let mut state = lock(&self.state);
@@ -239,7 +239,7 @@ impl Publication {
             }
             bytes = Some(frame);
         }
-        // All forms are had before anybody gets one.
+        // All encodings are written before any subscriber gets one.
         let copied = if shared > 0 { message.copy_to_share() } else { Ok(None) };
         let cdr = match copied.and_then(|copied| {
             copy = copied;
@@ -254,7 +254,7 @@ impl Publication {
         if let Some(frame) = cdr {
             unsent = self.send_cdr(&mut state, frame, offer);
         }
-        // A link that stood by until now carries on.
+        // A link that was on standby begins to carry messages.
         if bytes.is_none() && state.has_carrying_link(offer) {
             bytes = state.written(&message, None).ok();
             self.count_dropped(u64::from(bytes.is_none()));
@@ -271,7 +271,7 @@ impl Publication {
             }
         }
         state.note_published(offer);
-        // Written under this lock only.
+        // Only written under this lock.
         self.published.store(self.published() + 1, Ordering::Relaxed);
         drop(state);
         drop(unsent);
@@ -281,7 +281,7 @@ impl Publication {
     }
 
     fn count_dropped(&self, messages: u64) {
-        // An atomic addition costs what a small message does.
+        // An atomic addition costs as much as a small message.
         if messages > 0 {
             self.dropped.fetch_add(messages, Ordering::Relaxed);
         }
@@ -326,7 +326,7 @@ impl Publication {
         complaint
     }
 
-    /// Sends a frame as datagrams, as far as the socket takes it. Gives what is to be logged without the lock.
+    /// Sends a frame as datagrams, if the socket accepts them. Returns a warning to log without the lock.
     fn offer_datagrams(&self, link: &mut DatagramLink, bytes: &[u8]) -> Option<String> {
         if link.refused {
             return None;
@@ -342,7 +342,7 @@ impl Publication {
             Offered::TooLong(line) => return Some(line),
             Offered::Refused => {
                 link.refused = true;
-                // The socket has told its error and has none left for the driver, which asks when it can be written.
+                // The socket has already reported its error to this thread. The driver polls for writability instead.
                 let _ = self.reactor.modify(&*link.socket, link.token, Interest::Both);
             }
             Offered::Sent | Offered::Dropped => {}
@@ -352,7 +352,7 @@ impl Publication {
 }
 
 impl Drop for Publication {
-    /// Memory that only this topic took is given back.
+    /// Frees memory that only this topic used.
     fn drop(&mut self) {
         let state = self.state.get_mut();
         (state.latched, state.earlier, state.links, state.reserved) = (None, None, Vec::new(), Vec::new());
@@ -362,17 +362,17 @@ impl Drop for Publication {
 }
 
 impl State {
-    /// Whether a message is dropped rather than another one for it, which a publisher wants kept.
+    /// Whether a full queue drops a message of this group, so that it never drops those of a keep-all group.
     fn gives_way(&self, offer: &Offer) -> bool {
         self.offers.len() > 1 && !offer.keeps_all() && self.offers.iter().any(|other| other.keeps_all())
     }
 
-    /// Whether a message is wanted as bytes, apart from subscribers of this process.
+    /// Whether the message is needed as bytes, apart from subscriptions of this process.
     fn is_kept_as_bytes(&self, offer: &Offer) -> bool {
         self.options.latching || self.has_carrying_link(offer)
     }
 
-    /// Has the memory of a frame used again.
+    /// Returns the memory of a frame to the pool.
     pub(super) fn give_back(&mut self, frame: Frame) {
         if let Payload::Own(bytes) = frame.into_payload() {
             self.pool.give_back(bytes);
@@ -380,7 +380,7 @@ impl State {
     }
 }
 
-/// Logs a line, without the lock: whoever takes lines may publish them.
+/// Logs a line. The caller holds no lock, since a logger may publish.
 fn complain(complaint: Option<String>) {
     if let Some(line) = complaint {
         console::warning!("{line}");

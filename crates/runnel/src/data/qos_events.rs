@@ -1,6 +1,6 @@
-//! Which events of its quality of service a publisher or a subscription has had, and the callbacks that are told of them.
+//! QoS events of a publisher or a subscription: counts, and the callbacks that report them.
 //!
-//! Events are counted, not queued: a callback that is slow is told once of all that has happened meanwhile.
+//! Events are counted, not queued: a slow callback gets all that happened meanwhile in one call.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Event for Kind {
     }
 }
 
-/// What has happened so far.
+/// The counts of all kinds of events.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Statuses {
     pub(crate) deadline: DeadlineMissed,
@@ -34,13 +34,13 @@ pub(crate) struct Statuses {
     pub(crate) incompatible_qos: IncompatibleQoS,
     pub(crate) message_lost: MessageLost,
     pub(crate) matched: Matched,
-    /// Kinds of which a callback is about to be told, each a bit.
+    /// Kinds whose callback is scheduled, as bits.
     pending: u8,
 }
 
 type Callback<S> = Option<Box<dyn FnMut(S) + Send>>;
 
-/// Those of the user's.
+/// The user's callbacks.
 #[derive(Default)]
 pub(crate) struct Callbacks {
     pub(crate) deadline: Callback<DeadlineMissed>,
@@ -54,15 +54,15 @@ pub(crate) struct Callbacks {
 /// See the module's documentation.
 pub(crate) struct QosEvents {
     statuses: Arc<Mutex<Statuses>>,
-    /// Kinds that have a callback or are taken, each a bit.
+    /// Kinds that have a callback or are taken, as bits.
     heard: u8,
-    /// Kinds of which something has happened since they were last taken.
+    /// Kinds with events since they were last taken.
     events: Option<Arc<Events<Kind>>>,
     met: Mutex<Met>,
 }
 
 impl Default for QosEvents {
-    /// Counts events, of which no callback is told.
+    /// Counts events, without callbacks.
     fn default() -> Self {
         Self::new(Callbacks::default(), When::AtOnce)
     }
@@ -73,7 +73,7 @@ impl QosEvents {
         let heard = callbacks.heard();
         Self::with(heard, |statuses| {
             let call = move |kind| {
-                // The lock is free while the callback runs: it may ask for a status.
+                // The lock is free while the callback runs, since the callback may ask for a status.
                 let event = lock(&statuses).take(kind);
                 callbacks.call(event);
             };
@@ -93,62 +93,62 @@ impl QosEvents {
         Self { statuses, heard, events, met: Mutex::new(Class::PublisherCounts, Met::default()) }
     }
 
-    /// Those that wait for their callbacks, or to be taken; `None` if there are no callbacks.
+    /// The events that wait for their callbacks or to be taken; `None` if there are none of either.
     pub(crate) fn waitable(&self) -> Option<Arc<impl Waitable + use<>>> {
         self.events.clone()
     }
 
-    /// Takes what has happened of the kind that has waited longest, in place of its callback.
+    /// Takes the oldest waiting kind of events, in place of its callback.
     pub(crate) fn take(&self) -> Option<QosEvent> {
         let kind = self.events.as_ref()?.take()?;
         Some(lock(&self.statuses).take(kind))
     }
 
-    /// What has happened so far.
+    /// The counts since creation.
     pub(crate) fn statuses(&self) -> Statuses {
         *lock(&self.statuses)
     }
 
-    /// So many deadlines have passed without a message.
+    /// Counts missed deadlines.
     pub(crate) fn deadline_missed(&self, count: u64) {
         self.note(Kind::Deadline, |statuses| statuses.deadline.add(count));
     }
 
-    /// The publisher did not show that it lives.
+    /// Counts an expired liveliness lease of the publisher.
     pub(crate) fn liveliness_lost(&self) {
         self.note(Kind::LivelinessLost, |statuses| statuses.liveliness_lost.add(1));
     }
 
-    /// So many more publishers live, and so many more do not.
+    /// Records changes in the number of publishers that are alive and not alive.
     pub(crate) fn liveliness_changed(&self, alive: i64, not_alive: i64) {
         self.note(Kind::LivelinessChanged, |statuses| statuses.liveliness_changed.change(alive, not_alive));
     }
 
-    /// Another end is not met because of these. False if no callback is told.
+    /// Counts an endpoint that does not match because of these policies. False if there is no callback for that.
     pub(crate) fn incompatible(&self, policies: &[Policy]) -> bool {
         self.note(Kind::Incompatible, |statuses| statuses.incompatible_qos.add(1, policies.last().copied()));
         self.hears(Kind::Incompatible)
     }
 
-    /// So many messages did not come.
+    /// Counts lost messages.
     pub(crate) fn messages_lost(&self, count: u64) {
         self.note(Kind::MessageLost, |statuses| statuses.message_lost.add(count));
     }
 
-    /// So many other ends more are met.
+    /// Records a change in the number of matched endpoints.
     pub(crate) fn matched(&self, by: i64) {
         if by != 0 {
             self.note(Kind::Matched, |statuses| statuses.matched.change(by));
         }
     }
 
-    /// So many links more to a publisher of another process.
+    /// Records a change in the number of links to a publisher in another process.
     pub(crate) fn linked(&self, from: &LinkInfo, by: i64) {
         let publishers = lock(&self.met).change(from, by);
         self.matched(publishers);
     }
 
-    /// Whom one before it did not meet, this one does not meet either.
+    /// Copies the incompatible endpoints of an earlier publisher in the same writer group.
     pub(crate) fn incompatible_as(&self, former: &Self) {
         let IncompatibleQoS { total_count, last_policy_kind, .. } = former.statuses().incompatible_qos;
         if total_count > 0 {
@@ -174,7 +174,7 @@ impl QosEvents {
         }
     }
 
-    /// Nobody is to be told any more.
+    /// Drops all waiting events.
     pub(crate) fn forget(&self) {
         self.events.iter().for_each(|events| events.forget());
     }
@@ -187,7 +187,7 @@ impl Kind {
 }
 
 impl Statuses {
-    /// What has happened of a kind since it was last taken.
+    /// The events of a kind since it was last taken.
     fn take(&mut self, kind: Kind) -> QosEvent {
         self.pending &= !kind.bit();
         match kind {

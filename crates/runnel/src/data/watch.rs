@@ -1,28 +1,28 @@
-//! What must happen every so often: messages within their deadline, signs of life within their lease.
+//! Periodic checks: messages within their deadline, liveliness within its lease.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use runnel_core::time::Instant;
 
-/// It is not looked at more often than that, whatever is asked: that would take all the time there is.
+/// The shortest time between two checks, in nanoseconds. More frequent ones would use up the processor.
 const SHORTEST: u64 = 1_000_000;
 
-/// Something that the driver looks at from time to time.
+/// Something that the driver checks periodically.
 pub(crate) trait Watched: Send + Sync {
-    /// Looks, and says when to look again; `None` if never.
+    /// Checks, and returns when to check again; `None` if never.
     fn look(&self, now: Instant) -> Option<Instant>;
 }
 
-/// Something that must happen every so often, once it has happened. Whoever it happens to only notes when; whether it did
-/// not is found out when somebody looks.
+/// An event that must occur once per period after its first occurrence. Occurrences are only recorded; missed periods
+/// are found by checks.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
-    /// In nanoseconds; 0 if nothing is asked.
+    /// In nanoseconds; 0 if there is no requirement.
     period: u64,
-    /// When it happened last; 0 if it never did.
+    /// The last occurrence; 0 if there was none.
     last: AtomicU64,
-    /// Up to when it was found not to have happened.
+    /// Until when missed periods have been counted.
     missed: AtomicU64,
 }
 
@@ -32,17 +32,17 @@ impl Pulse {
         Self { period: period.map_or(0, nanos), ..Self::default() }
     }
 
-    /// True if anything is asked.
+    /// True if there is a requirement.
     pub(crate) fn is_asked(&self) -> bool {
         self.period > 0
     }
 
-    /// It has happened.
+    /// Records an occurrence.
     pub(crate) fn beat(&self, now: Instant) {
         self.last.store(now.0.max(1), Ordering::Relaxed);
     }
 
-    /// How many periods have passed without it that were not told of before, and when to look again.
+    /// The periods missed since the last check, and when to check again.
     pub(crate) fn look(&self, now: Instant) -> Option<(u64, Instant)> {
         if !self.is_asked() {
             return None;

@@ -1,5 +1,5 @@
-//! How the bytes of one link of a service leave: by its connection, or, once both ends are known to be of one host, by a channel
-//! of the session between their processes.
+//! Path of a service link's bytes: its TCP connection or, once both ends are known to be on one host, a channel of the
+//! IPC connection between their processes.
 
 use std::io;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use crate::ipc::{Sender, Tally};
 /// See the module's documentation.
 pub(crate) struct Way {
     token: Token,
-    /// The reactor tells when the connection takes more.
+    /// The reactor reports when the connection is writable.
     watched: bool,
-    /// Bytes of our connection header that are still to go; they are not of the link's stream.
+    /// Unsent bytes of our connection header, which are not part of the link's stream.
     header: usize,
     stream: Arc<Stream>,
-    /// The session that the link goes over to once our header is sent.
+    /// The IPC connection to which the link switches once our header is sent.
     wanted: Option<Arc<Sender>>,
-    /// Bytes of the link's stream that went by the connection.
+    /// Bytes of the link's stream that were sent on the connection.
     sent: u64,
     channel: Option<Channel>,
 }
 
-/// A channel, which is closed when it is dropped.
+/// A channel, which closes when dropped.
 pub(super) struct Channel {
     pub(super) sender: Arc<Sender>,
     pub(super) number: u32,
@@ -36,23 +36,23 @@ impl Drop for Channel {
 }
 
 impl Way {
-    /// The way by a connection, on which `header` bytes go before the link's stream.
+    /// The path by a connection, on which `header` bytes go before the link's stream.
     pub(crate) fn new(stream: Arc<Stream>, token: Token, header: usize) -> Self {
         let (channel, wanted) = (None, None);
         Self { stream, token, header, sent: 0, channel, wanted, watched: false }
     }
 
-    /// The same, of which the reactor tells already when it takes more.
+    /// Like [`new`](Self::new), with the current interest of the reactor in writability.
     pub(crate) fn watched(stream: Arc<Stream>, token: Token, header: usize, watched: bool) -> Self {
         Self { watched, ..Self::new(stream, token, header) }
     }
 
-    /// Whether it is a channel.
+    /// Whether the path is a channel.
     pub(crate) fn is_channel(&self) -> bool {
         self.channel.is_some()
     }
 
-    /// Sends what is taken of bytes of the link's stream; how many.
+    /// Sends bytes of the link's stream. Returns how many were accepted.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(Channel { sender, number }) = &self.channel {
             return Ok(sender.send_bytes(*number, bytes));
@@ -73,7 +73,7 @@ impl Way {
         }
     }
 
-    /// Has the driver told when more is taken, or no longer.
+    /// Whether the driver is to be notified when the path is writable.
     pub(crate) fn watch(&mut self, reactor: &Reactor, watch: bool) -> io::Result<()> {
         if let Some(Channel { sender, .. }) = &self.channel {
             if watch {
@@ -89,9 +89,9 @@ impl Way {
         reactor.modify(&*self.stream, self.token, interest)
     }
 
-    /// Goes over to a session, on which the peer knows the link by `token`; false if that cannot be now. The driver is woken
-    /// when it can: by the peer once there is room, or once our header is sent. What is to be sent next of the link's stream
-    /// goes by the session then, wherever in a message that is.
+    /// Switches to an IPC connection, on which `token` identifies the link. Returns false if that is not possible yet.
+    /// The driver is woken when it is: by the peer once the ring has free space, or once our header is sent. The IPC
+    /// connection then carries the rest of the stream, also from within a message.
     pub(crate) fn go_over(&mut self, reactor: &Reactor, sender: &Arc<Sender>, token: u128) -> bool {
         if self.channel.is_some() {
             return true;
@@ -101,13 +101,13 @@ impl Way {
             return false;
         }
         let Some(number) = sender.open(token, self.sent) else { return false };
-        // The connection only tells of its end from now on.
+        // The connection only reports its end from now on.
         let _ = self.watch(reactor, false);
         self.channel = Some(Channel { sender: Arc::clone(sender), number });
         true
     }
 
-    /// The channel, if it is one of this session.
+    /// The channel, if it belongs to this IPC connection.
     pub(crate) fn channel_of(&self, sender: &Arc<Sender>) -> Option<u32> {
         self.channel
             .as_ref()
@@ -115,7 +115,7 @@ impl Way {
             .map(|channel| channel.number)
     }
 
-    /// The session is over: what is sent from now on goes by the connection.
+    /// The IPC connection has ended: the TCP connection carries the rest of the stream.
     pub(crate) fn fall_back(&mut self) {
         self.channel = None;
     }

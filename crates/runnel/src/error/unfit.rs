@@ -1,4 +1,4 @@
-//! Why a message cannot be had in the form of a generation.
+//! Conversion errors between the two generations.
 
 use runnel_core::dynamic::{DynamicError, DynamicErrorKind};
 use runnel_core::wire::{DecodeError, DecodeErrorKind, EncodeError, NoMemory};
@@ -6,11 +6,11 @@ use runnel_core::wire::{DecodeError, DecodeErrorKind, EncodeError, NoMemory};
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) enum Unfit {
-    /// Something in it has no form in ROS 2.
+    /// A value has no ROS 2 encoding.
     Value(EncodeError),
-    /// Its fields do not fit those of the other form, or it was given as bytes that are no message of its type.
+    /// Its fields do not fit the other type, or it was given as bytes that are not a valid message.
     Form(DynamicError),
-    /// There is no memory for it in that form.
+    /// There is no memory for the conversion.
     NoMemory(NoMemory),
 }
 

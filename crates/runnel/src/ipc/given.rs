@@ -1,4 +1,4 @@
-//! The segments that one peer was given.
+//! Segments announced to one peer.
 
 use std::sync::{Arc, Weak};
 
@@ -7,40 +7,40 @@ use runnel_io::segment::{self, Segment};
 
 use super::record::Gift;
 
-/// Segments that one peer is given at most.
+/// Limit of segments announced to one peer.
 const MOST: usize = 1024;
 
 /// See the module's documentation. Each has a number, counted from 0.
 #[derive(Default)]
 pub(super) struct Given {
-    /// How many there ever were.
+    /// Number of segments announced since the beginning.
     count: u32,
-    /// By where they lie, which no other does as long as this is remembered: the number of each.
+    /// Numbers by address. No other segment has the address while it is stored here.
     segments: LiteMap<usize, (u32, Weak<Segment>)>,
-    /// Those that are no more, of which the peer was not told.
+    /// Segments that have ended, which the peer does not know yet.
     gone: Vec<u32>,
-    /// How many of this process had ended when these were looked at last.
+    /// Count of ended segments of this process at the last check.
     ended: u64,
 }
 
 impl Given {
-    /// Which this one is.
+    /// The number of a segment.
     pub(super) fn number_of(&self, segment: &Arc<Segment>) -> Option<u32> {
         self.segments.get(&place(segment)).map(|(number, _)| *number)
     }
 
-    /// True if no more are given.
+    /// True if no more segments are announced.
     pub(super) fn is_full(&self) -> bool {
         self.segments.len() + self.gone.len() >= MOST || self.count == u32::MAX
     }
 
-    /// What gives the peer one more; `None` if no more are given.
+    /// The announcement of one more segment; `None` if the limit is reached.
     pub(super) fn gift(&self, segment: &Segment) -> Option<Gift> {
         let (slot_bytes, slots) = (segment.slot_bytes() as u64, segment.slots() as u64);
         (!self.is_full()).then_some(Gift { segment: self.count.into(), slot_bytes, slots })
     }
 
-    /// One more was given; its number.
+    /// Records an announced segment. Returns its number.
     pub(super) fn add(&mut self, segment: &Arc<Segment>) -> u32 {
         let number = self.count;
         self.segments.insert(place(segment), (number, Arc::downgrade(segment)));
@@ -48,7 +48,7 @@ impl Given {
         number
     }
 
-    /// True if segments of this process, maybe some of these, have ended since this was asked last.
+    /// True if segments of this process, possibly some of these, have ended since the last call.
     pub(super) fn some_ended(&mut self) -> bool {
         let ended = segment::ended();
         if std::mem::replace(&mut self.ended, ended) == ended {
@@ -65,12 +65,12 @@ impl Given {
         true
     }
 
-    /// Those that are no more: whoever takes one tells the peer, or keeps it.
+    /// Takes the segments that have ended. The caller notifies the peer, or puts one back with [`keep`](Self::keep).
     pub(super) fn take_gone(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.gone)
     }
 
-    /// The peer is to be told of one later.
+    /// Puts an ended segment back, of which the peer is notified later.
     pub(super) fn keep(&mut self, gone: u32) {
         self.gone.push(gone);
     }

@@ -1,4 +1,4 @@
-//! Messages that lie in memory of a peer, on the side of whoever reads them.
+//! Borrowed slots: messages in the memory of a peer, on the reader's side.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,20 +14,20 @@ use super::returns::ReturnWriter;
 use crate::frame::MAX_MESSAGE;
 use crate::sync::{Class, Mutex, lock};
 
-/// Segments of one peer that are mapped at a time.
+/// Limit of mapped segments per peer.
 const MOST_SEGMENTS: usize = 1024;
 
-/// Bytes of the segments of one peer that are mapped at a time: mapping takes memory of this process's own, of which a
-/// peer that gives one segment again and again needs none.
+/// Limit of the bytes of mapped segments per peer. Mapping takes memory of this process, while a peer can announce one
+/// segment repeatedly at no cost.
 const MOST_BYTES: u64 = 16 << 30;
 
 /// The longest segment that is mapped, in bytes.
 const LONGEST_SEGMENT: u64 = 4 << 30;
 
-/// How much longer than its slots a segment may be: what is missing to whole pages, however large its maker has them.
+/// How much longer than its slots a segment may be: it is rounded up to pages, whose size may differ.
 const ROUNDED_UP: u64 = 64 << 10;
 
-/// Gives slots back to the peer that they are of, from whichever thread.
+/// Releases slots to the peer that owns them, from any thread.
 pub(crate) struct Returner {
     outbox: Arc<Outbox>,
     writer: Mutex<ReturnWriter>,
@@ -40,7 +40,7 @@ impl Returner {
     }
 }
 
-/// A message in a slot that is lent to this process. The slot is given back when it is dropped.
+/// A message in a slot that a peer has lent to this process. Dropping it releases the slot.
 pub(crate) struct Lent {
     segment: Arc<Mapped>,
     start: usize,
@@ -49,12 +49,12 @@ pub(crate) struct Lent {
     returner: Arc<Returner>,
 }
 
-/// A segment, which stays mapped as long as anybody reads in it.
+/// A segment, which stays mapped while a slot of it is in use.
 struct Mapped {
     memory: ForeignBytes,
     slot_bytes: usize,
     slots: usize,
-    /// The bytes of all that are mapped.
+    /// The bytes of all mapped segments.
     bytes: Arc<AtomicU64>,
 }
 
@@ -80,34 +80,34 @@ impl Drop for Lent {
 impl Lent {
     /// Its bytes, which the peer can alter.
     pub(crate) fn bytes(&self) -> Bytes<'_> {
-        // They were there when the slot was borrowed, and memory does not shrink.
+        // They were there when the slot was borrowed, and the memory does not shrink.
         self.segment.memory.bytes(self.start, self.len).unwrap_or_default()
     }
 }
 
-/// The segments of one peer.
+/// The mapped segments of one peer.
 #[derive(Default)]
 pub(crate) struct Segments {
     mapped: LiteMap<u32, Arc<Mapped>>,
-    /// The bytes of all that are mapped, those among them that the peer has taken back and somebody still reads. Each of
+    /// The bytes of all mapped segments, including those that the peer has withdrawn while a slot is in use. Each of
     /// them refers to this.
     bytes: Arc<AtomicU64>,
-    /// How many were ever given.
+    /// Number of segments announced since the beginning.
     count: u64,
-    /// No more are mapped.
+    /// No more segments are mapped.
     full: bool,
 }
 
 /// Why a segment is not mapped.
 pub(crate) enum NotMapped {
-    /// Its peer does not keep to the agreement.
+    /// The peer violates the protocol.
     Misbehaved(SessionFault),
-    /// This process has no room for it.
+    /// This process has no capacity for it.
     Full(String),
 }
 
 impl Segments {
-    /// Maps a segment that the peer gives; how many it has given. `None` if no more are mapped.
+    /// Maps an announced segment. Returns the number of announced segments; `None` if no more are mapped.
     pub(crate) fn map(&mut self, gift: Gift, fd: std::os::fd::OwnedFd) -> Result<Option<usize>, NotMapped> {
         if self.full {
             return Ok(None);
@@ -135,12 +135,12 @@ impl Segments {
         Ok(Some(self.count as usize))
     }
 
-    /// No more are mapped; false if that was so already.
+    /// Stops mapping segments. False if that was so already.
     pub(crate) fn map_no_more(&mut self) -> bool {
         !std::mem::replace(&mut self.full, true)
     }
 
-    /// The message in a slot that the peer lends, or what is wrong with that.
+    /// Borrows a slot that the peer lends.
     pub(crate) fn borrow(&self, lending: Lending, returner: &Arc<Returner>) -> Result<Lent, SessionFault> {
         let Lending { segment, loan, slot, len } = lending;
         let segment = self.mapped.get(&segment).ok_or(SessionFault::UnknownSegment)?;
@@ -155,7 +155,7 @@ impl Segments {
         Ok(Lent { segment, start, len, loan, returner: Arc::clone(returner) })
     }
 
-    /// A segment is no more.
+    /// Forgets a segment that has ended.
     pub(crate) fn forget(&mut self, segment: u64) {
         self.mapped.retain(|number, _| u64::from(*number) != segment);
     }
@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// Maps the same memory once more, as the segment of that number.
+    /// Maps the same memory again, as the segment of that number.
     fn map(segments: &mut Segments, number: u64, segment: &Segment) -> Result<Option<usize>, NotMapped> {
         let gift = Gift { segment: number, slot_bytes: 64, slots: 1 };
         segments.map(gift, segment.fd().try_clone_to_owned().unwrap())

@@ -1,14 +1,14 @@
-//! Slots that are lent to one peer, in this process's own memory.
+//! Slots lent to one peer, recorded in this process's private memory.
 
 use runnel_io::segment::Slot;
 
 use super::outbox::LOANS;
 
-/// The peer gave back what was not lent to it.
+/// The peer released a slot that was not lent to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NotLent;
 
-/// See the module's documentation. At first nothing is lent. A loan is a number below [`LOANS`], used again once the slot came back.
+/// See the module's documentation. A loan has a number below [`LOANS`], which is reused once the slot was released.
 #[derive(Default)]
 pub(crate) struct Loans {
     places: Vec<Option<Slot>>,
@@ -17,17 +17,17 @@ pub(crate) struct Loans {
 }
 
 impl Loans {
-    /// How many are lent.
+    /// Number of lent slots.
     pub(crate) fn count(&self) -> usize {
         self.places.len() - self.free.len()
     }
 
-    /// Whether the peer may have so many bytes more, and not more than `quota` then.
+    /// Whether the peer may borrow `bytes` more bytes within `quota`.
     pub(crate) fn has_room(&self, bytes: usize, quota: usize) -> bool {
         self.bytes + bytes <= quota && self.count() < LOANS
     }
 
-    /// Lends a slot; `None` if the peer would have more than `quota` bytes then, or has too many.
+    /// Lends a slot; `None` if the peer would exceed `quota` bytes, or has too many slots.
     pub(crate) fn lend(&mut self, slot: &Slot, quota: usize) -> Option<u16> {
         if !self.has_room(slot.len(), quota) {
             return None;
@@ -44,7 +44,7 @@ impl Loans {
         Some(loan)
     }
 
-    /// A slot came back.
+    /// Ends a loan whose slot the peer has released.
     pub(crate) fn give_back(&mut self, loan: u64) -> Result<(), NotLent> {
         let place = usize::try_from(loan).ok().and_then(|index| self.places.get_mut(index)).ok_or(NotLent)?;
         let slot = place.take().ok_or(NotLent)?;
@@ -53,12 +53,12 @@ impl Loans {
         Ok(())
     }
 
-    /// The slot of a loan that is out.
+    /// The slot of a loan.
     pub(crate) fn slot(&self, loan: u64) -> Option<&Slot> {
         self.places.get(usize::try_from(loan).ok()?)?.as_ref()
     }
 
-    /// The slot of a loan that is out, which its peer may read for ever: its segment takes no new messages.
+    /// Gives up the slot of a loan, which the peer may read for ever: its segment takes no new messages.
     pub(crate) fn give_up(&mut self, loan: u64) -> Option<Slot> {
         let slot = self.places.get_mut(usize::try_from(loan).ok()?)?.take()?;
         slot.segment().retire();
@@ -66,7 +66,7 @@ impl Loans {
         Some(slot)
     }
 
-    /// The peer gives nothing back any more: what it has is given up.
+    /// Gives up all loans, since the peer releases nothing any more.
     pub(crate) fn end(&mut self) {
         for slot in self.places.drain(..).flatten() {
             slot.segment().retire();

@@ -1,8 +1,8 @@
-//! The same-host link: how two processes of one host hand each other messages in shared memory.
+//! IPC: how two processes of one host exchange messages in shared memory.
 //!
-//! Every word of it has one writer: a process writes in memory of its own alone and reads that of its peer. So no process
-//! can alter what another wrote, and a position that cannot be was falsified by its own writer. The algorithms are
-//! here, over words wherever they lie ([`cells`]); mapping the memory and waking the peer are done by others.
+//! Every word has one writer: a process only writes its own memory and only reads that of its peer. So no process can
+//! alter what another wrote, and an impossible position was falsified by its own writer. The algorithms are here, over
+//! words at any place ([`cells`]). Mapping the memory and waking the peer are done elsewhere.
 //!
 //! ```text
 //!  Sender (any thread) ─► outbox: ring of records ─► Receiver (the driver) ─► links
@@ -41,12 +41,12 @@ pub(crate) use record::{Hello, NoHello};
 pub(crate) use ring::Record;
 pub(crate) use sender::{Sender, Tally, Unread, UnreadSample};
 
-/// The peer told a position that cannot be: before one that it told earlier, or ahead of what there is.
+/// The peer reported an impossible position: before an earlier one, or ahead of what there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Falsified;
 
 impl fmt::Display for Falsified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("told a position in shared memory that cannot be")
+        f.write_str("reported an impossible position in shared memory")
     }
 }

@@ -1,4 +1,4 @@
-//! The segments of a process: memory for messages that others read where they lie.
+//! Pool of shared memory segments of a process, whose slots hold messages that other processes read in place.
 
 use std::io;
 use std::sync::Arc;
@@ -12,22 +12,22 @@ use crate::sync::{Class, Mutex, lock};
 /// The shortest message that gets a slot, in bytes: below it copying costs less than lending.
 pub(crate) const SHORTEST: usize = 4096;
 
-/// Bytes of a segment that has slots of less than half of it.
+/// Bytes of a segment whose slots are shorter than half of it.
 const SEGMENT: usize = 4 << 20;
 
-/// The same where memory is reserved: there are fewer to be given to each reader.
+/// The same for preallocated memory: fewer segments must be announced to each reader.
 const RESERVED_SEGMENT: usize = 64 << 20;
 
-/// Slots of a segment at least: one is written while another is read.
+/// Minimum of slots per segment: one is written while another is read.
 const FEWEST: usize = 2;
 
-/// Messages that go without a slot after memory could not be had.
+/// Messages that get no slot after an allocation has failed.
 const PAUSE: u32 = 1000;
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    /// Bytes of all segments at most, and those that one other process may hold at a time: but for what is reserved.
+    /// Limit of the bytes of all segments, and quota of one other process, both without preallocated memory.
     limit: usize,
     share: usize,
     reserved: AtomicUsize,
@@ -37,13 +37,13 @@ pub(crate) struct Pool {
 #[derive(Debug, Default)]
 struct State {
     segments: Vec<Arc<Segment>>,
-    /// Bytes of segments that are being made.
+    /// Bytes of segments that are being allocated.
     coming: usize,
-    /// Memory could not be had: so many more messages are to go without before it is asked for again.
+    /// After a failed allocation: how many more messages get no slot before the next attempt.
     without: u32,
 }
 
-/// Memory that was made ahead, for as long as this is.
+/// Preallocated memory, freed when dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     pool: Arc<Pool>,
@@ -52,13 +52,13 @@ pub(crate) struct Reservation {
 }
 
 impl Pool {
-    /// Segments of at most `limit` bytes in all, of which one other process may hold `share`.
+    /// A pool of at most `limit` bytes, of which one other process may hold `share`.
     pub(crate) fn new(limit: usize, share: usize) -> Self {
         let state = Mutex::new(Class::IpcPool, State::default());
         Self { limit, share, reserved: AtomicUsize::new(0), state }
     }
 
-    /// Bytes that one other process may hold at a time.
+    /// Quota of one other process in bytes.
     pub(crate) fn share(&self) -> usize {
         self.share.saturating_add(self.reserved.load(Ordering::Relaxed))
     }
@@ -67,7 +67,7 @@ impl Pool {
         self.limit.saturating_add(self.reserved.load(Ordering::Relaxed))
     }
 
-    /// A slot for a message of so many bytes, whose contents are whatever they were; `None` if there is no memory for it.
+    /// A slot for a message of `bytes` bytes, with unspecified content; `None` if there is no memory for it.
     pub(crate) fn take(&self, bytes: usize) -> Option<SlotMut> {
         let slot_bytes = class(bytes)?;
         let slots = (SEGMENT / slot_bytes).max(FEWEST);
@@ -88,7 +88,8 @@ impl Pool {
         }
     }
 
-    /// A segment for which there is room. It is made without the lock: that takes a millisecond for some MB.
+    /// Allocates a segment whose bytes are within the limit. The caller holds no lock, since that takes a millisecond
+    /// for a few MB.
     fn made(&self, slot_bytes: usize, slots: usize) -> io::Result<Arc<Segment>> {
         let made = Segment::new(slot_bytes, slots);
         let mut state = lock(&self.state);
@@ -97,10 +98,10 @@ impl Pool {
         made
     }
 
-    /// Makes memory for so many messages of up to so many bytes, beyond the limit and beyond what other processes may hold.
+    /// Preallocates memory for `messages` messages of up to `bytes` bytes, beyond the limit and the quota.
     ///
     /// # Errors
-    /// When there is not so much.
+    /// If there is too little memory.
     pub(crate) fn reserve(self: &Arc<Self>, messages: usize, bytes: usize) -> io::Result<Reservation> {
         let slot_bytes = class(bytes).ok_or(io::ErrorKind::OutOfMemory)?;
         check_available(slot_bytes.saturating_mul(messages))?;
@@ -112,7 +113,7 @@ impl Pool {
         Ok(reservation)
     }
 
-    /// Gives memory back that nobody uses.
+    /// Frees unused segments.
     pub(crate) fn trim(&self) {
         let unused = lock(&self.state).take_unused();
         drop(unused);
@@ -129,7 +130,7 @@ impl Reservation {
         Ok(())
     }
 
-    /// The memory, without what a reader has vanished with.
+    /// The segments, without those that a vanished reader still held.
     pub(crate) fn segments(&mut self) -> &[Arc<Segment>] {
         self.segments.retain(|segment| !segment.is_retired());
         &self.segments
@@ -153,8 +154,8 @@ impl State {
             .find_map(Segment::take)
     }
 
-    /// Sees to it that so many bytes may be made; `None` if they may not. What nobody uses gives way if it must: it is to
-    /// be dropped without the lock.
+    /// Checks that `bytes` more bytes are within the limit; `None` if not. Returns unused segments that must be freed
+    /// for that, without the lock.
     fn make_room(&mut self, bytes: usize, limit: usize) -> Option<Vec<Arc<Segment>>> {
         if bytes > limit {
             return None;
@@ -181,13 +182,13 @@ impl State {
         made.saturating_add(self.coming).saturating_add(bytes) <= limit
     }
 
-    /// The segments of which no slot is taken and that nobody has reserved.
+    /// Takes the segments that no slot and no reservation uses.
     fn take_unused(&mut self) -> Vec<Arc<Segment>> {
         self.segments.extract_if(.., |segment| Arc::strong_count(segment) == 1).collect()
     }
 }
 
-/// The bytes of a slot for so many: at most a quarter more, so that there are few kinds. `None` if no slot is so long.
+/// Slot size for a message: at most a quarter more, so that there are few sizes. `None` if no slot can be that long.
 fn class(bytes: usize) -> Option<usize> {
     let step = (bytes.max(SHORTEST).checked_next_power_of_two()? / 8).max(1);
     bytes.max(SHORTEST).checked_next_multiple_of(step)

@@ -1,4 +1,4 @@
-//! The receiving side of a session: what the peer has for this process. The driver reads it.
+//! Receiving side of an IPC connection: the peer's records and packets, which the driver reads.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::ring::{Record, RingReader};
 use super::telling::{Answered, End};
 use crate::log_output::console;
 
-/// Words after which the peer is told how far its ring is read, at the latest.
+/// Words after which the position is reported to the peer, at the latest.
 const TELL: u64 = RING as u64 / 4;
 
 /// See the module's documentation.
@@ -27,17 +27,17 @@ pub(crate) struct Receiver {
     ring: RingReader,
     segments: Segments,
     returner: Arc<Returner>,
-    /// What the peer lends is copied before anybody looks at it: the peer is of another user.
+    /// The peer belongs to another user, so borrowed messages are copied before they are used.
     copies: bool,
-    /// The position that the peer was told last.
+    /// The last reported position.
     told: u64,
-    /// How often the peer had asked to be told of room when it was told last.
+    /// How often the peer had requested a notification of free space when it was last answered.
     answered: Answered,
 }
 
-/// What a record says.
+/// A decoded record.
 pub(crate) enum Heard {
-    /// Something for what its channel carries.
+    /// Data for the channel's content.
     Carried(Carried),
     Ask {
         token: u128,
@@ -46,18 +46,18 @@ pub(crate) enum Heard {
         token: u128,
         before: u64,
     },
-    /// Of a pair.
+    /// For a ROS 1 link or a pair.
     OpenSamples {
         token: u128,
         first_unacknowledged: u64,
         begin: Statement,
     },
-    /// The same of a pair of the ROS 2 graph, and whether its writer is to wait for the reader's user.
+    /// Request for the samples of a ROS 2 pair. `waits_for_user` says whether the writer waits for the reader's user.
     AskSamples {
         token: u128,
         waits_for_user: bool,
     },
-    /// How far the subscriber of a pair is.
+    /// The position of the subscriber of a pair.
     Reached {
         token: u128,
         reached: Statement,
@@ -66,21 +66,21 @@ pub(crate) enum Heard {
     Nothing,
 }
 
-/// What a channel brings.
+/// Data of a channel.
 pub(crate) enum Carried {
-    /// More of a stream, or of a sample that comes in pieces.
+    /// More bytes of a stream, or of a sample sent in pieces.
     Stream(Vec<u8>),
-    /// What does not come of a pair, or what is stated of the subscriptions that share a link.
+    /// A skip within a pair, or a statement about the subscriptions that share a link.
     Skip(Statement),
-    /// A sample.
+    /// A complete sample.
     Sample { number: u64, piece: Piece },
-    /// The first bytes of one of so many.
+    /// The first bytes of a sample of `len` bytes.
     SampleBegin { number: u64, len: u64, bytes: Vec<u8> },
 }
 
-/// A sample.
+/// A complete sample.
 pub(crate) enum Piece {
-    /// Where the peer has it.
+    /// In the peer's memory.
     Lent(Lent),
     Own(Vec<u8>),
 }
@@ -102,7 +102,7 @@ impl Piece {
         }
     }
 
-    /// The same in this process's own memory.
+    /// The sample in this process's own memory.
     pub(crate) fn into_own(self) -> Self {
         match self {
             Self::Lent(lent) => Self::Own(lent.bytes().to_vec()),
@@ -133,13 +133,13 @@ impl Receiver {
         }
     }
 
-    /// The next record, which is to be passed with [`Receiver::pass`] when it is done with.
+    /// The next record. The caller calls [`Receiver::pass`] once it is handled.
     #[inline]
     pub(crate) fn peek(&self) -> Result<Option<Record>, SessionFault> {
         self.ring.peek(&self.inbox.ring()).map_err(SessionFault::Record)
     }
 
-    /// Words of the peer's ring that are done with.
+    /// Words of the peer's ring that are handled.
     #[inline]
     pub(crate) fn position(&self) -> u64 {
         self.ring.position()
@@ -151,21 +151,21 @@ impl Receiver {
         !matches!(self.peek(), Ok(None))
     }
 
-    /// Has a buffer hold what a record carries.
+    /// Copies the payload of a record into a buffer.
     #[inline]
     pub(crate) fn copy(&self, record: &Record, into: &mut Vec<u8>) {
         into.clear();
         self.ring.copy(&self.inbox.ring(), record, into);
     }
 
-    /// The bytes of each record that continues a stream or a sample and has not been passed, with its channel. None of them is
-    /// passed.
+    /// The bytes of each unhandled record that continues a stream or a sample, with its channel. The records stay
+    /// unhandled.
     pub(crate) fn continuations(&self) -> impl Iterator<Item = (u32, Vec<u8>)> {
         let begun = self.ring.position();
         let mut ahead = RingReader::starting_at(RING, begun);
         let records = std::iter::from_fn(move || {
             let ring = self.inbox.ring();
-            // A peer that writes what it must not has records without end.
+            // A peer that violates the protocol can have any number of records.
             let record = ahead.peek(&ring).ok()?.filter(|_| ahead.position() - begun < RING as u64)?;
             let mut bytes = Vec::new();
             if record.is_continuation() {
@@ -178,7 +178,7 @@ impl Receiver {
         continuations.map(|(record, bytes)| (record.channel, bytes))
     }
 
-    /// What a record says.
+    /// Decodes a record.
     pub(crate) fn hear(&mut self, record: &Record) -> Result<Heard, SessionFault> {
         Ok(match record.kind {
             kind::BYTES => Heard::Carried(Carried::Stream(self.copied(record))),
@@ -227,7 +227,7 @@ impl Receiver {
         })
     }
 
-    /// A whole message in a slot that the peer lends.
+    /// A complete message in a slot that the peer lends.
     fn lent_piece(&mut self, words: [u64; 2]) -> Result<Piece, SessionFault> {
         let lent = self.borrow(Lending::from_words(words))?;
         if !self.copies {
@@ -251,7 +251,7 @@ impl Receiver {
         first.map(|[_, len]| len).ok_or(fault)
     }
 
-    /// Has a buffer hold a sample that a record carries, without its number.
+    /// Copies the sample in a record into a buffer, without its number.
     #[inline]
     pub(crate) fn copy_sample(&self, record: &Record, into: &mut Vec<u8>) {
         into.clear();
@@ -269,18 +269,17 @@ impl Receiver {
         words.ok_or(SessionFault::RecordLength { kind: record.kind, len: record.len })
     }
 
-    /// A segment is mapped before it is lent from, and its descriptor was sent before that; but if the peer is to lend
-    /// from it only afterwards, that it was not mapped is the peer's fault.
+    /// The peer may only lend from a segment that has been mapped, so an unmapped segment is its fault.
     fn borrow(&mut self, lending: Lending) -> Result<Lent, SessionFault> {
         self.segments.borrow(lending, &self.returner)
     }
 
-    /// Whether what the peer lends is copied, which takes its time.
+    /// Whether borrowed messages are copied, which takes time.
     pub(crate) fn copies(&self) -> bool {
         self.copies
     }
 
-    /// A record is done with.
+    /// Marks a record as handled.
     #[inline]
     pub(crate) fn pass(&mut self, record: &Record) {
         self.ring.advance(record);
@@ -290,20 +289,20 @@ impl Receiver {
         }
     }
 
-    /// Tells the peer how far its ring is read. True if it waits to hear of room.
+    /// Reports the position to the peer. True if the peer waits for free space.
     pub(crate) fn tell(&mut self) -> bool {
         self.told = self.ring.position();
         let asked = self.outbox.tell(&self.ring, &self.inbox);
         self.answered.should_ring(asked)
     }
 
-    /// Tells the peer how far its ring is read, and that this stays so.
+    /// Reports the position to the peer as the last one.
     pub(crate) fn tell_last(&mut self) {
         self.tell();
         self.outbox.tell_end(End::Read);
     }
 
-    /// Tells the peer that what it reads from now on comes by another way as well.
+    /// Announces to the peer that the network also carries everything that it reads from now on.
     pub(crate) fn tell_gone_on(&self) {
         self.outbox.tell_end(End::GoneOn);
     }
@@ -313,14 +312,15 @@ impl Receiver {
         self.inbox.has_come(End::Read)
     }
 
-    /// True if what the peer has in its ring comes by another way as well.
+    /// True if the network also carries what the peer has in its ring.
     #[inline]
     pub(crate) fn peer_has_gone_on(&self) -> bool {
         self.inbox.has_come(End::GoneOn)
     }
 
-    /// Takes one packet of the peer's; true if it gave a segment, which records may tell of now. A packet that ends the session
-    /// stays in the socket, since nobody is to close what it brings. An error is the end of the session: `None` in good order.
+    /// Reads one packet of the peer. True if it announced a segment, from which records may lend now. A faulty packet
+    /// stays in the socket, since closing its descriptors could block. An error is the end of the IPC connection:
+    /// `None` if the peer closed it.
     pub(crate) fn packet(&mut self) -> Result<bool, Option<SessionFault>> {
         let mut buffer = [0; Gift::LEN];
         match self.packets.peek(&mut buffer) {
@@ -352,7 +352,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// The peer goes on without lending what it gives from now on.
+    /// Makes the peer copy the messages of all further segments.
     fn map_no_more(&mut self, why: &str) {
         if self.segments.map_no_more() {
             console::warning!("memory of another process is not mapped, its messages are copied: {why}");

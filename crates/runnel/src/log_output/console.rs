@@ -1,5 +1,5 @@
-//! Lines on standard error. A node that says nothing when nothing arrives is no help, so what the library has to say
-//! goes there, too, unless the program has a logger for it.
+//! Log lines on standard error. The library's own lines go there too, unless the program has a logger, since a node
+//! that receives nothing should say why.
 
 use std::env;
 use std::fmt;
@@ -14,16 +14,16 @@ use super::Level;
 use super::format::{Line, USUAL};
 use crate::sync::{Class, Mutex, assert_may_lock, lock};
 
-/// The variable that names the least level of the library's own lines where the program has no logger.
+/// The variable with the lowest level of the library's own lines, used without a logger of the program.
 const LIBRARY_LEVEL: &str = "RUNNEL_LOG";
 
-/// The variable that says how lines look.
+/// The variable with the template of lines.
 const FORMAT: &str = "ROSCONSOLE_FORMAT";
 
-/// What the library's own lines have for a target.
+/// The target of the library's own lines.
 pub(crate) const TARGET: &str = "runnel";
 
-/// Standard error, and how many lines it had not taken when that was last said.
+/// Standard error, and the number of dropped lines when it was last reported.
 struct Console {
     output: Output,
     said: u64,
@@ -48,12 +48,12 @@ impl Console {
     }
 }
 
-/// Lines that the console did not take, because whoever reads it is too slow or has stopped.
+/// Lines that the console dropped, because its reader is too slow or has stopped.
 pub fn dropped_lines() -> u64 {
     lock(console()).output.dropped()
 }
 
-/// Writes what is left of a line that the console took in part, as far as it takes that.
+/// Writes the rest of a line that the console accepted in part.
 pub(crate) fn flush() {
     lock(console()).output.flush();
 }
@@ -63,7 +63,7 @@ fn write(line: &str) {
     lock(console()).line(line);
 }
 
-/// A line of a node.
+/// Writes a line of a node.
 pub(crate) fn write_line(line: &Line<'_>) {
     static TEMPLATE: OnceLock<String> = OnceLock::new();
     let template = TEMPLATE.get_or_init(|| env::var(FORMAT).unwrap_or_else(|_| USUAL.to_owned()));
@@ -76,11 +76,11 @@ fn colours() -> bool {
     *COLOURS.get_or_init(|| env::var_os("NO_COLOR").is_none() && io::stderr().is_terminal())
 }
 
-/// Logs a line of the library's own.
+/// Logs a line of the library.
 pub(crate) fn say(level: log::Level, text: fmt::Arguments<'_>) {
-    // A program has a logger from when it sets a level.
+    // A program with a logger sets a level.
     if log::max_level() != LevelFilter::Off {
-        // It may publish what it is given.
+        // The logger may publish the line.
         assert_may_lock(Class::RosoutTopics, "the program's logger");
         if log::log_enabled!(target: TARGET, level) {
             log::log!(target: TARGET, level, "{}", sanitize::log_text(&text.to_string()));
@@ -90,7 +90,7 @@ pub(crate) fn say(level: log::Level, text: fmt::Arguments<'_>) {
     }
 }
 
-/// Writes a line of the library's own, if it is one that is shown.
+/// Writes a line of the library, if its level is shown.
 pub(crate) fn show(level: log::Level, text: fmt::Arguments<'_>) {
     if level <= shown() {
         let line = sanitize::log_text(&format!("[{level}] {text}")).into_owned();
@@ -98,7 +98,7 @@ pub(crate) fn show(level: log::Level, text: fmt::Arguments<'_>) {
     }
 }
 
-/// Warnings and errors, unless the environment asks for more or less.
+/// Warnings and errors, unless the environment sets another level.
 fn shown() -> LevelFilter {
     static SHOWN: OnceLock<LevelFilter> = OnceLock::new();
     *SHOWN.get_or_init(|| {

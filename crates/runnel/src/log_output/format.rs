@@ -1,18 +1,18 @@
-//! How a line of a log looks.
+//! Format of log lines.
 
 use runnel_core::sanitize;
 use runnel_core::time::Time;
 
 use super::{Level, Place};
 
-/// How lines look unless the user says otherwise.
+/// The default template.
 pub(crate) const USUAL: &str = "[${severity}] [${time}] [${node}]: ${message}";
 
 /// One line of a node's log.
 pub(crate) struct Line<'a> {
     pub(crate) level: Level,
     pub(crate) wall: Time,
-    /// The time that `/clock` tells, where that counts.
+    /// The simulated time, if the node uses it.
     pub(crate) simulated: Option<Time>,
     pub(crate) node: &'a str,
     pub(crate) logger: &'a str,
@@ -21,9 +21,9 @@ pub(crate) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// The line as a template has it: `${severity}`, `${time}`, `${node}`, `${logger}`, `${message}`, `${file}`,
-    /// `${line}`, `${function}` and `${thread}` stand for what they say, as in roscpp's `ROSCONSOLE_FORMAT`. What stands for them
-    /// is sanitized, since a program logs what peers say; the template is the user's own and may have colours.
+    /// The line in the format of a template: `${severity}`, `${time}`, `${node}`, `${logger}`, `${message}`,
+    /// `${file}`, `${line}`, `${function}` and `${thread}` are replaced as in roscpp's `ROSCONSOLE_FORMAT`. The values
+    /// are sanitized, since a program logs text of peers. The template is the user's own and may contain colours.
     pub(crate) fn render(&self, template: &str) -> String {
         let mut out = String::with_capacity(template.len() + self.text.len());
         let mut rest = template;
@@ -40,7 +40,7 @@ impl Line<'_> {
         out
     }
 
-    /// What is not known stays as it is.
+    /// Appends the value of a placeholder. Unknown ones stay unchanged.
     fn append(&self, word: &str, out: &mut String) {
         match word {
             "severity" => out.push_str(self.level.name()),

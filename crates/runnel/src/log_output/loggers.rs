@@ -1,4 +1,4 @@
-//! The loggers of a node by name, and their levels.
+//! Loggers of a node by name, and their levels.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,26 +9,26 @@ use litemap::LiteMap;
 use super::Level;
 use crate::sync::{Class, Mutex, lock};
 
-/// The logger of the node itself, named as roscpp's.
+/// The name of a node's root logger, as in roscpp.
 pub(crate) const ROOT: &str = "ros";
 
-/// Names that are kept at most, and bytes of each: a service sets levels of whichever name it is given.
+/// Limits of the number of names and of their length: a service sets the level of any name.
 const MOST: usize = 1000;
 const LONGEST: usize = 256;
 
-/// Every logger of a node.
+/// The loggers of a node.
 pub(crate) struct Loggers {
     by_name: Mutex<LiteMap<Arc<str>, Entry>>,
 }
 
 struct Entry {
-    /// Its own level; `None` has that of the next one above.
+    /// Its own level; `None` inherits that of the parent.
     own: Option<Level>,
-    /// What its handles read.
+    /// The level that its handles read.
     effective: Arc<AtomicU8>,
 }
 
-/// Why a logger is not known and cannot become so.
+/// Why a logger cannot be added.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     TooMany,
@@ -39,7 +39,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooMany => write!(f, "there are {MOST} loggers already"),
-            Self::TooLong => write!(f, "the name of a logger may have {LONGEST} bytes at most"),
+            Self::TooLong => write!(f, "the name of a logger is limited to {LONGEST} bytes"),
         }
     }
 }
@@ -51,7 +51,7 @@ impl Loggers {
         Self { by_name: Mutex::new(Class::LoggerLevels, by_name) }
     }
 
-    /// The level that handles of a logger read. Where there is no room for another name, that of one above it.
+    /// The level that handles of a logger read. Beyond the limit of names, that of an ancestor.
     pub(crate) fn handle(&self, name: &str) -> Arc<AtomicU8> {
         let mut by_name = lock(&self.by_name);
         if refused(&by_name, name).is_some() {
@@ -74,7 +74,7 @@ impl Loggers {
         Ok(())
     }
 
-    /// All names with the level that counts for each.
+    /// All names with their effective levels.
     pub(crate) fn all(&self) -> Vec<(String, Level)> {
         let by_name = lock(&self.by_name);
         by_name.keys().map(|name| (name.to_string(), level_of(&by_name, name))).collect()
@@ -101,7 +101,7 @@ fn level_of(by_name: &LiteMap<Arc<str>, Entry>, name: &str) -> Level {
     upwards(name).find_map(own).or_else(|| own(ROOT)).unwrap_or(Level::Info)
 }
 
-/// A name and those above it: `a.b.c`, `a.b`, `a`.
+/// A name and its ancestors: `a.b.c`, `a.b`, `a`.
 fn upwards(name: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(name), |name| name.rsplit_once('.').map(|(above, _)| above))
 }

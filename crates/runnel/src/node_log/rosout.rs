@@ -1,4 +1,4 @@
-//! What a node says on `/rosout`: in each of its graphs by that graph's topic of this name, whose types are not the same.
+//! Publisher of a node's `/rosout`, which has a different type in each graph.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::log_output::format::Line;
 use crate::log_output::loggers::ROOT;
 use crate::outgoing::{in_two_forms, typed};
 
-/// The topic that nodes log to.
+/// The topic on which nodes publish their log.
 pub(crate) const ROSOUT: &str = "/rosout";
 
-/// Lines that wait for a slow listener at most, where nobody of ROS 2 listens.
+/// Queue limit for a slow subscriber, without ROS 2.
 const WAITING: usize = 100;
 
 /// See the module's documentation.
@@ -31,7 +31,7 @@ pub(crate) struct Rosout {
 }
 
 impl Rosout {
-    /// The topic is latched: what a node said before anybody listened is often all that it says.
+    /// The topic is latched: the lines before the first subscriber are often all that a node logs.
     pub(crate) fn new(graphs: Graphs, node: &str, reactor: Arc<Reactor>, pool: Arc<Pool>) -> Self {
         let (topic, qos) = (graphs.topic(), graphs.qos());
         let publication = topic.publication(reactor, pool, node, qos);
@@ -42,7 +42,7 @@ impl Rosout {
     pub(super) fn publish(&self, line: &Line<'_>, topics: &[String]) {
         let (ros1, ros2) = (|| typed(in_ros1(line, topics)), || typed(in_ros2(line)));
         let (to, offer) = (&self.publication, &self.offer);
-        // Too long to be sent is too long to be read.
+        // A line that is too long to send is dropped.
         match self.graphs {
             Graphs::Ros1 => drop(to.publish(ros1(), offer)),
             Graphs::Ros2 => drop(to.publish(ros2(), offer)),
@@ -110,7 +110,7 @@ fn number_in_ros2(level: Level) -> u8 {
     }
 }
 
-/// Loggers of ROS 2 are named for their node, with points for the slashes: `robot.camera.driver` is that of a part.
+/// The ROS 2 name of a logger: the node's name with points instead of slashes, as in `robot.camera.driver` for a part.
 fn name_in_ros2(node: &str, logger: &str) -> String {
     let part = logger.strip_prefix(ROOT).unwrap_or_default();
     format!("{}{part}", node.trim_start_matches('/').replace('/', "."))

@@ -1,13 +1,13 @@
-//! Parameter values in the parameter server of ROS 1, whose kinds are those of XML-RPC.
+//! Parameter values of the ROS 1 parameter server, as XML-RPC values.
 
 use runnel_ros1::xmlrpc::Value;
 
 use super::ParameterValue;
 
-/// An integer that is beyond the 32 bits of XML-RPC's.
+/// An integer beyond the 32 bits of XML-RPC.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OutOfRange {
-    /// Where in the value it is: `` for the value itself, `/left` for a member, `[3]` for an element.
+    /// Its place in the value: `` for the value itself, `/left` for a member, `[3]` for an element.
     pub(crate) at: String,
     pub(crate) number: i64,
 }
@@ -17,7 +17,7 @@ impl OutOfRange {
         Self { at: String::new(), number }
     }
 
-    /// The same in a value that holds the one it was found in.
+    /// The error with the place of the inner value prepended.
     fn within(self, outer: &str) -> Self {
         Self { at: format!("{outer}{}", self.at), ..self }
     }
@@ -41,7 +41,7 @@ impl From<Value> for ParameterValue {
 }
 
 impl ParameterValue {
-    /// The value as the parameter server of ROS 1 holds it.
+    /// The value as the ROS 1 parameter server holds it.
     pub(crate) fn into_ros1(self) -> Result<Value, OutOfRange> {
         Ok(match self {
             Self::Bool(truth) => Value::Bool(truth),

@@ -1,4 +1,4 @@
-//! What is kept, through full disks, damaged files and links.
+//! Tests of persistent parameters with full disks, damaged files and links.
 
 use std::process::Command;
 
@@ -34,7 +34,7 @@ fn start(folder: &Folder) -> PersistentMaster {
     PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &folder.file()).expect("a master")
 }
 
-/// Asks a master for a change as a node does: the status of its answer, and the text.
+/// Requests a change from a master as a node does. Returns the status and the text of the answer.
 fn ask(master: &mut PersistentMaster, change: &ParamChange) -> (i32, String) {
     let (node, key) = (Value::from("/node"), Value::from(change.key.as_str()));
     let body = match &change.value {
@@ -110,7 +110,7 @@ fn a_change_that_was_cut_off_is_passed_over_and_what_was_before_it_counts() {
         let Some(Value::Struct(params)) = master.master.params() else { panic!("parameters") };
         assert_eq!(params.keys().collect::<Vec<_>>(), ["whole"], "{length}");
         let [warning, kept] = &warnings(&mut master)[..] else { panic!("two warnings at {length}") };
-        assert!(warning.contains(&format!("behind byte {}", whole.len())), "{warning}");
+        assert!(warning.contains(&format!("from byte {} on", whole.len())), "{warning}");
         let aside = kept.trim_end_matches(", in place of an older one").split(" is kept as ").last();
         let aside = fs::read(aside.expect("a name")).expect("kept aside");
         assert_eq!(aside, text[..length], "{kept}");
@@ -124,7 +124,7 @@ fn what_is_not_restored_is_kept_aside_and_never_in_place_of_an_older_one_unsaid(
     let mut last = String::new();
     for number in 1..=DAMAGED + 1 {
         let mut text = TITLE.to_vec();
-        // The root can be nothing but a struct.
+        // The root can only be a struct.
         text.extend(record("/", Some(&(number as i32).into())).expect("a record"));
         fs::write(folder.file(), text).expect("written");
         let told = warnings(&mut start(&folder));
@@ -162,12 +162,12 @@ fn what_is_no_regular_file_is_left_alone() {
     assert!(made.success());
     let master = PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &folder.file());
     let error = master.err().expect("refused").to_string();
-    assert!(error.contains("no regular file"), "{error}");
+    assert!(error.contains("not a regular file"), "{error}");
     assert!(!fs::metadata(folder.file()).expect("there").is_file());
 }
 
-/// Runs a test again in a process whose files cannot become longer than some kilobytes: a write that passes this
-/// stops in the middle, as on a full disk. Tells whether this is that process.
+/// Runs a test again in a process whose files are limited to a few kilobytes: a write beyond that stops in the middle,
+/// as on a full disk. True in that process.
 fn with_little_room(test: &str) -> bool {
     if std::env::var_os("RUNNEL_LITTLE_ROOM").is_some() {
         return true;
@@ -200,7 +200,7 @@ fn change_that_is_not_stored_is_refused() {
         assert!(
             told.contains("/big is not changed for /node") && told.contains(&format!("({count} refused"))
         );
-        // What the master answers, what it knows and what the file holds are the same.
+        // The answer of the master, its state and the file agree.
         assert_eq!((value(&master, "big"), master.master.unstored_params()), (None, count));
         assert_eq!(fs::read(folder.file()).expect("readable"), before, "no half of /big stands there");
     }
@@ -219,7 +219,7 @@ fn deletion_that_is_not_stored_is_refused() {
     }
     let folder = Folder::new("deletion");
     let mut master = start(&folder);
-    // Names of their own, so that the journal has nothing that is out of date.
+    // Distinct names, so that compaction frees nothing.
     let mut full = 0;
     while ask(&mut master, &set(&format!("/p{full}"), "x".repeat(100))).0 == 1 {
         full += 1;
@@ -254,7 +254,7 @@ fn full_journal_gives_way_to_present_values() {
     assert_eq!(value(&master, "again"), Some(format!("39 {long}").into()));
 }
 
-/// A journal of 6000 bytes or more cannot be written anew while that is beside it: so it is on a full disk.
+/// A journal of 6000 bytes or more cannot be compacted, since a copy does not fit beside it, as on a full disk.
 #[test]
 fn master_starts_from_torn_journal_on_full_disk() {
     let name = "master_starts_from_torn_journal_on_full_disk";
@@ -273,7 +273,7 @@ fn master_starts_from_torn_journal_on_full_disk() {
         let output = again.env("RUNNEL_LITTLE_ROOM", folder.file()).output().expect("run");
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && text.contains("1 passed"), "{text}");
-        // With space again, all is as ever.
+        // With free space everything works again.
         let mut master = start(&folder);
         assert_eq!(ask(&mut master, &set("/next", 1)).0, 1);
         drop(master);
@@ -287,7 +287,7 @@ fn master_starts_from_torn_journal_on_full_disk() {
     assert_eq!(value(&master, "whole"), Some("x".repeat(9000).into()));
     let told = warnings(&mut master);
     assert!(
-        told[0].contains("is no change: passed over") && told[1].contains("cannot be written anew"),
+        told[0].contains("is ignored") && told[1].contains("cannot be compacted"),
         "{told:?}"
     );
     let (status, text) = ask(&mut master, &set("/next", 1));
@@ -316,7 +316,7 @@ fn two_masters_do_not_share_a_file() {
     let _first = start(&folder);
     let second = PersistentMaster::new(MasterConfig::new("http://h:2/", 2), &folder.file());
     let error = second.err().expect("refused").to_string();
-    assert!(error.contains("another master keeps its parameters there"), "{error}");
+    assert!(error.contains("another master stores its parameters there"), "{error}");
 }
 
 #[test]
@@ -325,6 +325,6 @@ fn what_is_no_journal_is_left_alone() {
     fs::write(folder.file(), "speed: 3\n").expect("written");
     let master = PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &folder.file());
     let error = master.err().expect("refused").to_string();
-    assert!(error.contains("it holds something else"), "{error}");
+    assert!(error.contains("it is not a journal"), "{error}");
     assert_eq!(fs::read(folder.file()).expect("readable"), b"speed: 3\n");
 }

@@ -1,4 +1,5 @@
-//! Nodes that are in both graphs tell in each who they are, so that a message goes to one of them by one graph only.
+//! Ids of dual nodes: such a node announces its id in both graphs, so that each message reaches it over one graph
+//! only.
 
 use std::io;
 use std::net::IpAddr;
@@ -10,24 +11,24 @@ use runnel_rtps::wire::{EntityId, Guid};
 use super::Rtps;
 use crate::sync::lock;
 
-/// Of letters alone: the originals take all of the user data, with the hash of the type, for garbled if any key has another
-/// character than letters and digits.
+/// Key in the user data, of letters only: Fast DDS and Cyclone DDS reject all user data, with the type hash, if a key
+/// has other characters than letters and digits.
 const KEY: &str = "runnelorigin=";
 
-/// A number for a node by which it is known in both graphs.
+/// A random id for a dual node.
 ///
 /// # Errors
-/// When the operating system gives no random bytes.
+/// If the operating system has no random bytes.
 pub(crate) fn random() -> io::Result<u64> {
     host::random()
 }
 
-/// The word of an endpoint's user data that tells of its node's origin.
+/// The entry with the node's id in an endpoint's user data.
 pub(super) fn word(origin: u64) -> String {
     format!("{KEY}{origin:016x}")
 }
 
-/// The origin that an endpoint's user data tells of.
+/// The node's id in an endpoint's user data.
 pub(super) fn origin_in(user_data: &[u8]) -> Option<u64> {
     let mut words = user_data.split(|byte| *byte == b';');
     let digits = words.find_map(|word| word.strip_prefix(KEY.as_bytes()))?;
@@ -36,13 +37,13 @@ pub(super) fn origin_in(user_data: &[u8]) -> Option<u64> {
 }
 
 impl Rtps {
-    /// The origin of the node that an endpoint is of, if that is in both graphs.
+    /// The id of an endpoint's node, if that is a dual node.
     pub(crate) fn origin_of(&self, endpoint: Guid) -> Option<u64> {
         let core = lock(&self.core);
         origin_in(&core.participant.endpoint(endpoint)?.user_data)
     }
 
-    /// The readers that the node of this origin has on a topic of ROS.
+    /// The readers of a dual node on a ROS topic.
     pub(crate) fn readers_on(&self, topic: &str, origin: u64) -> Vec<Guid> {
         let of_node = |endpoint: &Endpoint| {
             endpoint.role() == Role::Reader && origin_in(&endpoint.user_data) == Some(origin)
@@ -50,8 +51,8 @@ impl Rtps {
         self.endpoints_on(topic).into_iter().filter(of_node).map(|endpoint| endpoint.guid).collect()
     }
 
-    /// Whether discovery may yet deliver readers of the node of this origin at an address: its participant has not told of all that it
-    /// is known to have, or is read again since an endpoint of it has ended.
+    /// Whether discovery may yet deliver readers of a dual node at an address: its participant has not announced all
+    /// endpoints that it is known to have, or is read again since an endpoint of it has ended.
     pub(crate) fn awaits_readers_of(&self, origin: u64, address: IpAddr) -> bool {
         let core = lock(&self.core);
         let participant = &core.participant;
@@ -64,14 +65,14 @@ impl Rtps {
         })
     }
 
-    /// The topic of an endpoint of this process, as DDS knows it.
+    /// The DDS topic of an endpoint of this process.
     pub(crate) fn topic_of(&self, endpoint: EntityId) -> Option<String> {
         let core = lock(&self.core);
         let guid = core.participant.prefix().with(endpoint);
         core.participant.endpoint(guid).map(|endpoint| endpoint.topic.clone())
     }
 
-    /// How often state of others was corrected that an endpoint of this process had been led to.
+    /// How often wrong state of other endpoints was corrected that concerned an endpoint of this process.
     pub(crate) fn corrections_of(&self, endpoint: EntityId) -> u64 {
         lock(&self.core).participant.corrections(endpoint)
     }

@@ -1,4 +1,4 @@
-//! Two participants, whose sockets the tests look at themselves.
+//! Two participants in one process, whose sockets the tests read themselves.
 
 pub(crate) mod sending;
 mod sleeping;
@@ -17,7 +17,7 @@ use crate::environment::Ipv6;
 use crate::frame::Frame;
 
 const LONG: Duration = Duration::from_secs(20);
-/// How long a participant that is not heard stays known.
+/// Lease of a participant.
 const LEASE: Duration = Duration::from_secs(20);
 
 pub(crate) fn waker() -> Waker {
@@ -33,18 +33,18 @@ pub(crate) fn chatter(qos: QoS) -> EndpointOptions {
     endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos, None)
 }
 
-/// A reader of the node of this origin.
+/// A reader of a dual node.
 pub(crate) fn node_reader(rtps: &Rtps, qos: QoS, origin: u64) -> EntityId {
     rtps.create_reader(endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos, Some(origin)))
 }
 
-/// The numbers that have come, each as the body of a message.
+/// Receives numbers, each the body of a message.
 pub(crate) fn heard_numbers(rtps: &Rtps) -> Vec<u32> {
     let number = |bytes: &[u8]| u32::from_le_bytes(bytes[4..8].try_into().unwrap());
     turn(rtps).iter().map(|(_, bytes)| number(bytes)).collect()
 }
 
-/// Hears what has come, and does what is due: the bytes of samples, and from where they were sent.
+/// Reads all sockets and handles timeouts. Returns the bytes of samples with their source addresses.
 pub(crate) fn turn(rtps: &Rtps) -> Vec<(SocketAddr, Vec<u8>)> {
     let (mut buffer, mut heard) = (vec![0; 65536], Vec::new());
     for socket in rtps.receivers() {
@@ -65,14 +65,14 @@ fn frame(text: &str) -> Frame {
     Frame::new(Encoding::Xcdr1, [&[0, 1, 0, 0], text.as_bytes()].concat())
 }
 
-/// Tries that one is heard by the other, and tells from where.
+/// Checks that the second participant receives from the first. Returns the source address.
 fn talk(a: &Rtps, b: &Rtps) -> SocketAddr {
     let writer = a.create_writer(chatter(QoS::keep_last(10)));
     b.create_reader(chatter(QoS::keep_last(10)));
     hears(a, &writer, b)
 }
 
-/// Sends until the other has heard it; from where.
+/// Publishes until the reader receives. Returns the source address.
 fn hears(from: &Rtps, writer: &Writer, to: &Rtps) -> SocketAddr {
     let until = StdInstant::now() + LONG;
     loop {
@@ -104,7 +104,7 @@ fn who_has_no_ipv6_sockets_meets_by_ipv4() {
     assert!(talk(&a, &b).is_ipv4());
 }
 
-/// Two hosts with a cable between them that carries no multicast, as WireGuard's do not.
+/// Two hosts with a cable between them that carries no multicast, like WireGuard.
 fn hosts_without_multicast() -> [Host; 2] {
     let [near, far] = [Host::new(), Host::new()];
     near.join(&far, "cable");
@@ -148,8 +148,8 @@ fn a_process_whose_only_address_changes_stays_known_and_is_heard_from_the_new_on
     assert!(begun.elapsed() < LEASE, "not before the lease was over");
 }
 
-/// A participant that hears no group and calls nobody, as one of another vendor in LOCALHOST range between two of its
-/// announcements: on the port of the fourth participant of a host.
+/// A participant without multicast that sends no announcements, like one of another vendor in LOCALHOST range between
+/// two announcements: on the port of the fourth participant of a host.
 struct Quiet {
     participant: Participant,
     socket: std::net::UdpSocket,
@@ -179,7 +179,7 @@ impl Quiet {
     }
 }
 
-/// A host with Linux's own loopback, which does not say that it carries multicast and has no route for it.
+/// A host with Linux's default loopback, whose flags lack multicast and which has no route for it.
 fn stock_loopback() -> Host {
     Host::new()
 }

@@ -1,4 +1,4 @@
-//! What publishers of other processes tell of a topic.
+//! Publishers in other processes, as discovery describes them.
 
 use runnel_core::qos::QoS;
 use runnel_core::wire::Encoding;
@@ -8,10 +8,10 @@ use runnel_rtps::wire::Guid;
 use super::Rtps;
 use crate::sync::lock;
 
-/// The most bytes of a type hash that is believed to be one.
+/// The longest type hash that is accepted, in bytes.
 const MOST_HASH: usize = 128;
 
-/// A publisher of another process, as it tells of itself.
+/// A discovered publisher in another process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) writer: Guid,
@@ -19,7 +19,7 @@ pub(crate) struct Told {
     pub(crate) topic: String,
     /// Such as `std_msgs::msg::dds_::String_`.
     pub(crate) dds_type: String,
-    /// Such as `RIHS01_...`; empty if it does not tell.
+    /// Such as `RIHS01_...`; empty if it is not announced.
     pub(crate) type_hash: String,
     /// How its messages are serialized.
     pub(crate) encoding: Encoding,
@@ -44,7 +44,7 @@ impl Told {
 }
 
 impl Rtps {
-    /// A publisher of another process, if it is there and is one.
+    /// A publisher in another process, if the endpoint is known and is a publisher.
     pub(crate) fn publisher(&self, writer: Guid) -> Option<Told> {
         Told::of(lock(&self.core).participant.endpoint(writer)?)
     }
@@ -64,7 +64,7 @@ fn type_hash(user_data: &[u8]) -> &str {
     if hash.len() <= MOST_HASH { hash } else { "" }
 }
 
-/// A type as ROS 2 spells it, such as `std_msgs/msg/String`, of its name in DDS; what is no name of ROS stays as it is.
+/// The ROS 2 spelling of a DDS type name, such as `std_msgs/msg/String`. A name that is not from ROS stays unchanged.
 pub(crate) fn ros2_name(dds_type: &str) -> String {
     let parts =
         dds_type.split_once("::dds_::").and_then(|(folder, name)| Some((folder, name.strip_suffix('_')?)));

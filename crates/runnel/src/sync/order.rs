@@ -1,4 +1,4 @@
-//! The order of all locks of this crate.
+//! Lock order: the classes of all locks of this crate.
 
 macro_rules! in_order {
     ($($(#[$what:meta])+ $class:ident,)+) => {
@@ -10,7 +10,7 @@ macro_rules! in_order {
         }
 
         impl Class {
-            /// All, in order.
+            /// All classes, in order.
             #[cfg(any(debug_assertions, test))]
             pub(super) const ALL: &[Self] = &[$(Self::$class),+];
         }

@@ -1,4 +1,4 @@
-//! Messages that are written in place: their memory is had first, and published once it is filled.
+//! Loaned messages: the publisher gets the memory first, writes into it, and publishes it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,16 +12,16 @@ use crate::error::Unfit;
 use crate::frame::{Frame, LengthBeyondLimit, MAX_MESSAGE};
 use crate::sync::lock;
 
-/// Memory for one message, to be written before it is published.
+/// Memory for one message, written before it is published.
 pub(crate) struct Blank {
     encoding: Encoding,
     memory: Memory,
 }
 
 enum Memory {
-    /// Of this process alone. Nobody else holds it.
+    /// Memory of this process only, with no other owner.
     Own(Arc<Vec<u8>>),
-    /// A slot, of which so many bytes count.
+    /// A slot, with the number of bytes in use.
     Slot(SlotMut, usize),
 }
 
@@ -30,17 +30,17 @@ impl Blank {
         Self { encoding, memory: Memory::Own(bytes) }
     }
 
-    /// A slot, of which so many bytes count.
+    /// A slot, with the number of bytes in use.
     pub(super) fn slot(encoding: Encoding, slot: SlotMut, len: usize) -> Self {
         Self { encoding, memory: Memory::Slot(slot, len) }
     }
 
-    /// In which encoding the message is to be written, or was.
+    /// The encoding in which the message is written.
     pub(crate) fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// The message, as it is so far.
+    /// The bytes of the message.
     pub(crate) fn bytes(&self) -> &[u8] {
         match &self.memory {
             Memory::Own(bytes) => bytes,
@@ -48,7 +48,7 @@ impl Blank {
         }
     }
 
-    /// What was written as a frame, which is written no more.
+    /// The written message as an immutable frame.
     pub(super) fn frozen(self) -> Frame {
         match self.memory {
             Memory::Slot(slot, len) => Frame::new(self.encoding, slot.freeze(len)),
@@ -56,7 +56,7 @@ impl Blank {
         }
     }
 
-    /// The same, to be written.
+    /// The bytes of the message, to be written.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         match &mut self.memory {
             Memory::Own(bytes) => Arc::get_mut(bytes).map_or(&mut [], Vec::as_mut_slice),
@@ -65,13 +65,13 @@ impl Blank {
     }
 }
 
-/// Appends what a message, of which these are the bytes, is in an encoding.
+/// Appends the conversion of a message, given as bytes, to an encoding.
 pub(crate) type Translate<'a> = &'a dyn Fn(&[u8], Encoding, &mut GrowingSink) -> Result<(), Unfit>;
 
-/// A message that was written in place, and what else is to be known to publish it.
+/// A message written in place, with its conversion.
 pub(crate) struct Filled<'a> {
     pub(crate) blank: Blank,
-    /// Has it in another one.
+    /// Converts it to another encoding.
     pub(crate) translate: Translate<'a>,
 }
 
@@ -83,18 +83,18 @@ pub(crate) enum NoBlank {
 }
 
 impl Publication {
-    /// Whether nobody but subscribers in the ROS 2 graph is to get messages: what is written for them in place is sent as
-    /// it is.
+    /// Whether only ROS 2 subscribers are to get messages. A loaned message is then sent in the encoding in which it
+    /// was written.
     pub(crate) fn is_for_ros2_alone(&self, offer: &Offer) -> bool {
         let state = lock(&self.state);
         offer.is_heard_in_ros2() && !state.is_kept_as_bytes(offer) && state.locals.is_empty()
     }
 
-    /// Memory for a message of so many bytes in an encoding: where subscribers of other processes can read it, if any can
-    /// and it is long.
+    /// Memory for a message of `message` bytes in an encoding. A long message goes to shared memory if a subscriber of
+    /// another process reads from it.
     ///
     /// # Errors
-    /// When it is longer than any receiver accepts, or there is no memory for it.
+    /// If the message is longer than any receiver accepts, or there is no memory for it.
     pub(crate) fn blank(&self, message: usize, encoding: Encoding) -> Result<Blank, NoBlank> {
         LengthBeyondLimit::check(message, MAX_MESSAGE).map_err(NoBlank::TooLong)?;
         let slot = if encoding.is_ros1() { self.slot(message) } else { None };
@@ -108,11 +108,11 @@ impl Publication {
         Ok(Blank::own(encoding, bytes))
     }
 
-    /// Publishes what was written in such memory, to subscribers of this process as bytes, too. If the offer is to keep
-    /// all, only if no message is dropped for it.
+    /// Publishes a loaned message. Subscriptions of this process get it as bytes. A keep-all group publishes only if
+    /// no queue would drop a message.
     ///
     /// # Errors
-    /// When nobody gets the message.
+    /// When no subscriber gets the message.
     pub(crate) fn publish_filled<'a>(
         &self,
         filled: Filled<'a>,
@@ -138,7 +138,7 @@ impl Publication {
         if let Some(frame) = cdr {
             unsent = self.send_cdr(&mut state, frame, offer);
         }
-        // A link that stood by until now carries on.
+        // A link that was on standby begins to carry messages.
         if as_bytes || state.has_carrying_link(offer) {
             let ros1 = ros1.or_else(|| state.in_ros1(&sent?, translate));
             if let Some(frame) = ros1 {
@@ -157,15 +157,16 @@ impl Publication {
     }
 }
 
-/// A message in the encodings that somebody is to get it in. If it was written in ROS 1's it is there in any case.
+/// A message in the encodings that subscribers need. One that was written in the ROS 1 encoding is always there in
+/// that one.
 struct Frames {
     ros1: Option<Frame>,
     cdr: Option<Frame>,
 }
 
 impl State {
-    /// What was written, in each encoding that is wanted. The other one is had first, since it may not be to be had. If
-    /// nobody listens, the next message is written into the same memory.
+    /// The written message in each encoding that subscribers need. The conversion comes first, since it can fail.
+    /// Without subscribers, the pool gets the memory back.
     fn frames_of(&mut self, filled: Filled<'_>, as_bytes: bool, offer: &Offer) -> Result<Frames, Unfit> {
         let in_ros2 = offer.is_heard_in_ros2();
         let translate = filled.translate;
@@ -183,16 +184,16 @@ impl State {
         Ok(Frames { ros1, cdr })
     }
 
-    /// What was written in the encoding of ROS 2 in that of ROS 1.
+    /// Converts a message from the ROS 2 encoding to the ROS 1 encoding.
     fn in_ros1(&mut self, cdr: &Frame, translate: Translate<'_>) -> Option<Frame> {
         self.framed(false, |out| translate(cdr.as_ref(), Encoding::Ros1, out)).ok()
     }
 }
 
-/// Makes a frame so long, whatever it holds then.
+/// Resizes a frame to `length` bytes with unspecified content.
 fn try_resize(frame: &mut Vec<u8>, length: usize) -> Result<(), NoMemory> {
     if frame.capacity() < length {
-        // What it holds would be copied for nothing.
+        // A reallocation would copy the old content for nothing.
         *frame = Vec::new();
         try_reserve(frame, length)?;
     }

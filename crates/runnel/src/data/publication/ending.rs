@@ -1,5 +1,5 @@
-//! What was published just before publishers end, and is still to arrive: it is waited for once, however many of them end one
-//! after the other.
+//! Wait for messages that were published just before publishers end. There is one wait, even if many publishers end
+//! one after the other.
 
 use std::time::Duration;
 
@@ -11,37 +11,37 @@ use super::{Publication, State};
 use crate::linger::Unarrived;
 use crate::sync::lock;
 
-/// For so long after a wait is over there is no other for the same messages.
+/// Time after a wait during which the same messages start no other wait.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What had been published when a wait began, and until when it is waited for.
+/// The number of messages published when a wait began, and its deadline.
 pub(super) struct Wait {
     published: u64,
     until: Instant,
 }
 
 impl Publication {
-    /// True if every message went to the kernel, or waits for nobody's connection.
+    /// True if the kernel has every message of every ROS 1 link.
     pub(crate) fn is_sent_by_links(&self) -> bool {
         lock(&self.state).links.iter().all(Link::is_flushed)
     }
 
-    /// True if every message went to the kernel, or is with the subscriber's process where ROS 2 tells.
+    /// True if the kernel has every message of every ROS 1 link, and every ROS 2 subscriber has acknowledged.
     pub(crate) fn is_flushed(&self) -> bool {
         lock(&self.state).is_flushed()
     }
 
-    /// Until when what was published so far is waited for, if a wait for it has begun.
+    /// The deadline of the wait for the messages published until now, if such a wait has begun.
     pub(crate) fn is_waited_for(&self) -> Option<Instant> {
         lock(&self.state).wait_for(self.published(), clock::monotonic())
     }
 
-    /// A wait begins for all that was published and is still to arrive, unless it is waited for already.
+    /// Begins a wait for all messages that have not arrived, unless there is one already.
     pub(crate) fn begin_wait(&self, now: Instant, linger: Duration) {
         let mut state = lock(&self.state);
         let published = self.published();
         if state.is_flushed() {
-            // Who comes after this, and gets what is kept, is waited for as well.
+            // A late joiner that gets the kept messages is waited for as well.
             state.wait = None;
         } else if state.wait_for(published, now).is_none() {
             state.wait = Some(Wait { published, until: now + linger });
@@ -50,14 +50,14 @@ impl Publication {
 }
 
 impl Publication {
-    /// The subscribers that have yet to get messages, and how many.
+    /// The subscribers that lack messages, and how many.
     pub(crate) fn unarrived(&self) -> Vec<Unarrived> {
         let mut unarrived = self.held_by_links();
         unarrived.extend(self.unacknowledged());
         unarrived
     }
 
-    /// The subscribers of ROS 1 whose links hold messages back.
+    /// The ROS 1 subscribers whose links have queued messages.
     pub(crate) fn held_by_links(&self) -> Vec<Unarrived> {
         let state = lock(&self.state);
         let waiting = state.links.iter().filter(|link| !link.is_flushed());
@@ -66,7 +66,7 @@ impl Publication {
         held.collect()
     }
 
-    /// The subscribers of ROS 2 that have yet to acknowledge messages.
+    /// The ROS 2 subscribers that have unacknowledged messages.
     pub(crate) fn unacknowledged(&self) -> Vec<Unarrived> {
         let mut state = lock(&self.state);
         let mut unarrived = state.unarrived_in_memory();
@@ -82,7 +82,7 @@ impl State {
         self.links.iter().all(Link::is_flushed) && self.is_acknowledged()
     }
 
-    /// One that was over a while ago was for the ends of others: somebody may have come since who gets what is kept.
+    /// A wait that ended more than [`GRACE`] ago does not count: a late joiner may lack the kept messages now.
     fn wait_for(&self, published: u64, now: Instant) -> Option<Instant> {
         let is_so = |wait: &&Wait| wait.published == published && now < wait.until + GRACE;
         self.wait.as_ref().filter(is_so).map(|wait| wait.until)

@@ -1,4 +1,4 @@
-//! Messages as frames, with the numbers that ROS 1 gives them.
+//! Serialized messages as frames, with the `seq` numbers of ROS 1 headers.
 
 use runnel_core::wire::{Encoding, GrowingSink, try_write};
 
@@ -17,12 +17,12 @@ impl State {
         if let Some(lendable) = lendable {
             return Ok(self.frozen(lendable));
         }
-        // Of no length are messages whose length is not known beforehand.
+        // A length of 0 stands for an unknown length.
         let short = (1..=SHORT).contains(&message.wire_len());
         self.framed(short, |out| message.write(out))
     }
 
-    /// What is written as a frame. The header that it may begin with gets a `seq` that counts up, as roscpp writes it.
+    /// Serializes a message to a frame. Its header, if it has one, gets the next `seq`, as in roscpp.
     pub(super) fn framed(
         &mut self,
         short: bool,
@@ -32,7 +32,7 @@ impl State {
         self.pooled((Encoding::Ros1, short), write, |out| number(out, seq))
     }
 
-    /// What is written in an encoding as a frame of the pool, which `finish` has the last look at.
+    /// Serializes a message to a frame of the pool. `finish` can change the bytes last.
     pub(super) fn pooled(
         &mut self,
         (encoding, short): (Encoding, bool),
@@ -55,7 +55,7 @@ impl State {
         }
     }
 
-    /// What was written as a frame, which gets its number and is written no more.
+    /// The written message as an immutable frame, with its `seq`.
     pub(super) fn frozen(&mut self, mut filled: Blank) -> Frame {
         number(filled.bytes_mut(), self.next_seq());
         filled.frozen()
@@ -67,7 +67,7 @@ impl State {
     }
 }
 
-/// Writes the number of a message into the header that it begins with.
+/// Writes `seq` into the header at the beginning of the message.
 fn number(frame: &mut [u8], seq: Option<u32>) {
     if let (Some(seq), Some(place)) = (seq, frame.first_chunk_mut()) {
         *place = seq.to_le_bytes();

@@ -1,4 +1,5 @@
-//! Readers that leave a link of ROS 1 for RTPS: their messages wait until the subscriber has all that came by the link.
+//! Readers that leave a ROS 1 link for RTPS: their messages wait until the subscriber has received everything that the
+//! link carried.
 
 use runnel_delivery::{Credit, PairId, QueuePolicy, Sender, SenderOptions};
 use runnel_io::Reactor;
@@ -10,12 +11,12 @@ use crate::frame::{Frame, QueueBound};
 use crate::linger::Unarrived;
 use crate::rtps::{NodeReader, pair_id};
 
-/// See the module's documentation.
+/// One reader that leaves a link.
 pub(super) struct Leaving {
     pub(super) conn: ConnId,
     writer: EntityId,
     reader: Guid,
-    /// Which match of the reader it is.
+    /// Counts the matches of the reader.
     matching: u64,
     /// The number of the first message that the link did not carry for the reader.
     from: u64,
@@ -27,12 +28,12 @@ impl Leaving {
         (self.writer, self.reader) == (writer, reader)
     }
 
-    /// Whether it is of this match of its reader, or of an earlier one.
+    /// Whether it belongs to this match of its reader, or to an earlier one.
     pub(super) fn is_of_match(&self, matching: u64) -> bool {
         self.matching <= matching
     }
 
-    /// What waits, with the numbers.
+    /// The waiting messages with their numbers.
     pub(super) fn into_waiting(self) -> impl Iterator<Item = (u64, Frame)> {
         let waiting = self.waiting.snapshot().messages;
         waiting.into_iter().map(|message| (message.number, message.message))
@@ -43,7 +44,7 @@ impl Leaving {
     }
 }
 
-/// The messages that wait while a pair has no path.
+/// The queue of messages while a pair has no path.
 fn waiting_sender(pair: PairId, first: u64, bound: QueueBound) -> Sender<Frame> {
     Sender::new(SenderOptions {
         id: pair.id(),
@@ -55,15 +56,15 @@ fn waiting_sender(pair: PairId, first: u64, bound: QueueBound) -> Sender<Frame> 
 }
 
 impl State {
-    /// Whether a reader leaves a link; with `conn`, whether it leaves this one.
+    /// Whether a reader leaves a link; with `conn`, whether it leaves that one.
     pub(super) fn is_leaving(&self, (writer, reader): (EntityId, Guid), conn: Option<ConnId>) -> bool {
         let is_meant =
             |leaving: &Leaving| leaving.is_of(writer, reader) && conn.is_none_or(|conn| leaving.conn == conn);
         self.leaving.iter().any(is_meant)
     }
 
-    /// A reader leaves a link: its messages wait from the next one on. One that was about to leave another link of its node leaves
-    /// this one instead, which has carried what came since it stands.
+    /// A reader leaves a link: its messages wait, beginning with the next one. A reader that was leaving another link
+    /// of its node leaves this one instead: this link has carried all messages since it was established.
     pub(super) fn leave_link(
         &mut self,
         reactor: &Reactor,
@@ -81,7 +82,7 @@ impl State {
         self.leaving.push(Leaving { conn, writer: writer.id(), reader, matching, from, waiting });
     }
 
-    /// The subscriber has all of a reader that came by its link: RTPS serves it.
+    /// The subscriber has received all messages that its link carried for a reader: RTPS serves the reader now.
     pub(super) fn left_link(
         &mut self,
         reactor: &Reactor,
@@ -95,15 +96,15 @@ impl State {
         let left: Vec<Leaving> = self.leaving.extract_if(.., is_meant).collect();
         for leaving in left {
             self.release(writer, leaving, from);
-            // Other links of the node carry the pair no longer either.
+            // Other links of the node do not carry the pair either.
             let origin = self.links.iter().find(|link| link.conn == conn).and_then(|link| link.origin);
             let others = self.links.iter_mut().filter(|link| link.origin == origin && link.conn != conn);
             others.for_each(|link| link.declare_on_rtps(reactor, pair));
         }
     }
 
-    /// A link is gone: those that were about to leave it leave another link of their node, or go by RTPS at once. How many messages
-    /// are lost for them.
+    /// A link has ended: its leaving readers leave another link of their node, or RTPS serves them at once. Returns
+    /// the number of lost messages.
     pub(super) fn link_is_gone(&mut self, reactor: &Reactor, conn: ConnId, origin: Option<u64>) -> u64 {
         let gone: Vec<Leaving> = self.leaving.extract_if(.., |leaving| leaving.conn == conn).collect();
         let mut lost = 0;
@@ -119,7 +120,7 @@ impl State {
             } else if self.links.iter().any(is_other)
                 || self.datagram_links.iter().any(|link| of_node(link.origin, link.address))
             {
-                // That link states nothing, and serves the reader.
+                // This link has no statements, and serves the reader.
                 lost += leaving.waiting.queue_len() as u64;
             } else {
                 let from = leaving.from;
@@ -137,13 +138,13 @@ impl State {
         self.wake_wanted(Some(leaving.reader));
     }
 
-    /// How many messages are lost with readers that leave no longer.
+    /// Forgets leaving readers. Returns the number of their lost messages.
     pub(super) fn forget_leaving(&mut self, is_meant: impl Fn(&Leaving) -> bool) -> u64 {
         let gone = self.leaving.extract_if(.., |leaving| is_meant(leaving));
         gone.map(|leaving| leaving.waiting.queue_len() as u64).sum()
     }
 
-    /// A message that a writer has written waits for those that leave a link. How many were dropped for it.
+    /// Queues a message of a writer for the readers that leave a link. Returns the number of dropped messages.
     pub(super) fn wait_for_link(&mut self, writer: &RtpsWriter, frame: &Frame) -> u64 {
         let Some(number) = writer.last_number() else { return 0 };
         let mut dropped = 0;
@@ -160,7 +161,7 @@ impl State {
         leaving.any(|leaving| leaving.waiting.queue_len() > 0)
     }
 
-    /// The reader that leaves a link for which one more message of a writer would push out another.
+    /// A leaving reader whose queue is full, so that the next message of the writer would drop another.
     pub(super) fn full_for_link(&self, writer: EntityId) -> Option<String> {
         let bound = self.options.bound;
         let is_full = |leaving: &&Leaving| {
@@ -172,7 +173,7 @@ impl State {
         self.leaving.iter().find(is_full).map(|leaving| leaving.reader.to_string())
     }
 
-    /// The readers that leave a link and have yet to get messages.
+    /// The leaving readers that lack messages.
     pub(super) fn unarrived_for_link(&self) -> Vec<Unarrived> {
         let waiting = self.leaving.iter().filter(|leaving| leaving.waiting.queue_len() > 0);
         let of = |leaving: &Leaving| Unarrived {

@@ -1,4 +1,4 @@
-//! Memory in which subscribers of other processes read messages where they lie.
+//! Slots of shared memory for messages, which subscribers of other processes read in place.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -12,19 +12,19 @@ use crate::ipc::SHORTEST;
 use crate::sync::lock;
 
 impl Publication {
-    /// The message in memory where subscribers of other processes can read it, if any can and it is long. That is had
-    /// without the lock, since it may have to be made.
+    /// Writes the message into a slot, if it is long and a subscriber of another process reads from shared memory. The
+    /// caller holds no lock, since this may allocate a segment.
     pub(super) fn lendable(&self, message: &impl Outgoing) -> Option<Blank> {
         if self.channels.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let length = message.wire_len();
         let mut slot = self.slot(length)?;
-        // It may not have the length that it said.
+        // The message's `wire_len` may be wrong.
         message.write_slice(&mut slot[..length]).then_some(Blank::slot(Encoding::Ros1, slot, length))
     }
 
-    /// Memory for so many bytes where subscribers of other processes can read them.
+    /// A slot of `length` bytes, if a subscriber of another process reads from shared memory.
     pub(super) fn slot(&self, length: usize) -> Option<SlotMut> {
         if length < SHORTEST || self.channels.load(Ordering::Relaxed) == 0 {
             return None;
@@ -33,10 +33,10 @@ impl Publication {
         self.pool.take(length)
     }
 
-    /// Makes memory for so many messages of up to so many bytes.
+    /// Preallocates shared memory for `messages` messages of up to `message` bytes.
     ///
     /// # Errors
-    /// When there is not so much.
+    /// If there is too little memory.
     pub(crate) fn reserve(&self, messages: usize, message: usize) -> io::Result<()> {
         if message < SHORTEST {
             return Ok(());
@@ -46,7 +46,8 @@ impl Publication {
         Ok(())
     }
 
-    /// Whether subscribers of this host have mapped all that is reserved, which they are given if they were not yet.
+    /// Whether all subscribers of this host have mapped the preallocated segments. Announces the segments to the
+    /// others.
     pub(crate) fn is_reserved_everywhere(&self) -> bool {
         let mut state = lock(&self.state);
         let State { links, reserved, .. } = &mut *state;

@@ -1,18 +1,18 @@
-//! When messages were written that are not worth delivering after a while, for a subscriber that gets them beside the
-//! network: the participant's writer, which sees to that otherwise, does not hold them.
+//! Lifespan of messages that a subscriber gets over an alternate path. The RTPS writer, which otherwise applies the
+//! lifespan, does not hold them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use runnel_core::time::Instant;
 
-/// Messages that may lie in a ring: of no more is the time kept, apart from those that wait for it.
+/// Messages that a ring can hold. Write times are kept for as many, in addition to the queued ones.
 const MOST_SENT: usize = 16 * 1024;
 
-/// See the module's documentation.
+/// Write times of the messages that have not expired.
 pub(super) struct Life {
     span: Duration,
-    /// Numbers and times of the last, of which none was over when that was last looked at.
+    /// Numbers and write times. None had expired at the last check.
     written: VecDeque<(u64, Instant)>,
 }
 
@@ -21,7 +21,7 @@ impl Life {
         Self { span, written: VecDeque::new() }
     }
 
-    /// A message is written while so many wait.
+    /// Records a write time, while `waiting` messages are queued.
     pub(super) fn begin(&mut self, number: u64, now: Instant, waiting: usize) {
         self.pass(now);
         if self.written.len() >= waiting + MOST_SENT {
@@ -30,19 +30,19 @@ impl Life {
         self.written.push_back((number, now));
     }
 
-    /// The number of the first message that is still worth delivering.
+    /// The number of the first message that has not expired.
     pub(super) fn pass(&mut self, now: Instant) -> u64 {
         while self.written.pop_front_if(|(_, written)| *written + self.span <= now).is_some() {}
         self.written.front().map_or(u64::MAX, |(number, _)| *number)
     }
 
-    /// Removes messages that are not worth delivering any more.
+    /// Removes expired messages.
     pub(super) fn retain_alive<T>(&mut self, now: Instant, messages: &mut Vec<(u64, T)>) {
         let first = self.pass(now);
         messages.retain(|(number, _)| *number >= first);
     }
 
-    /// When a message was written that is still worth delivering.
+    /// The write time of a message that has not expired.
     pub(super) fn written(&self, number: u64) -> Option<Instant> {
         let place = self.written.binary_search_by_key(&number, |(number, _)| *number).ok()?;
         self.written.get(place).map(|(_, written)| *written)

@@ -1,4 +1,4 @@
-//! Links of ROS 1: how they begin, go over to memory and come back, and end.
+//! ROS 1 links of a publication: establishment, handover to shared memory and back, end.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::ipc::{Sender, Unread};
 use crate::sync::lock;
 
 impl Publication {
-    /// A link to a subscriber at this address stands: it gets our header, which is unsent, then the message that was kept.
+    /// A subscriber's link is established: it gets the unsent rest of our header, then the latched message.
     pub(crate) fn join(
         &self,
         link: SubscriberLink,
@@ -38,7 +38,7 @@ impl Publication {
         state.tell_count(&before);
     }
 
-    /// A subscriber's link of datagrams stands: it gets the message that was kept.
+    /// A subscriber's UDPROS link is established: it gets the latched message.
     pub(crate) fn join_datagrams(
         &self,
         link: SubscriberLink,
@@ -75,8 +75,8 @@ impl Publication {
         complain(complaint);
     }
 
-    /// The socket of a link of datagrams tells that one of them did not get there; with `refused`, that nobody takes it
-    /// there. Whether the subscriber counts as gone.
+    /// The socket of a UDPROS link reports that a datagram was not delivered; with `refused`, that its port is closed.
+    /// Returns whether the subscriber counts as gone.
     pub(crate) fn undelivered(&self, conn: ConnId, refused: bool, now: Instant) -> bool {
         let mut state = lock(&self.state);
         let Some(link) = state.datagram_links.iter_mut().find(|link| link.conn == conn) else { return false };
@@ -85,13 +85,13 @@ impl Publication {
         refused && link.refusals.refused(now)
     }
 
-    /// Whether the subscriber of a link of datagrams was found to be gone.
+    /// Whether the subscriber of a UDPROS link was found to be gone.
     pub(crate) fn is_refused(&self, conn: ConnId) -> bool {
         lock(&self.state).datagram_links.iter().any(|link| link.conn == conn && link.refused)
     }
 
-    /// A subscriber is of this host: its link goes over to a session, where it is known by `token`. False if that cannot
-    /// be now, also because the subscriber has not mapped yet what is reserved.
+    /// A subscriber is on this host: its link switches to an IPC connection, on which `token` identifies it. Returns
+    /// false if that is not possible yet, also because the subscriber has not mapped the preallocated segments.
     pub(crate) fn go_over(&self, conn: ConnId, sender: &Arc<Sender>, token: u128) -> bool {
         let mut state = lock(&self.state);
         let State { links, reserved, .. } = &mut *state;
@@ -104,8 +104,8 @@ impl Publication {
         gone_over
     }
 
-    /// The session is over: a link that had gone over to it goes back to its connection. `unread` has what the subscriber
-    /// did not read of each channel.
+    /// The IPC connection has ended: a link that used it switches back to its TCP connection. `unread` has the unread
+    /// messages of each channel.
     pub(crate) fn fall_back(&self, conn: ConnId, sender: &Arc<Sender>, unread: &mut Unread) {
         let mut state = lock(&self.state);
         let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) else { return };
@@ -113,17 +113,17 @@ impl Publication {
         self.count_channels(&state);
     }
 
-    /// The subscriber of a link tells how far it is.
+    /// The subscriber of a link reports its position.
     ///
     /// # Errors
-    /// It cannot be there.
+    /// If the position is impossible.
     pub(crate) fn reached_by_link(&self, conn: ConnId, epoch: u32, next: u64) -> Result<(), ReachedError> {
         let mut state = lock(&self.state);
         let link = state.links.iter_mut().find(|link| link.conn == conn);
         link.map_or(Ok(()), |link| link.reached(epoch, next))
     }
 
-    /// The socket of a link takes more, or its channel.
+    /// The socket or the channel of a link is writable.
     pub(crate) fn writable(&self, conn: ConnId) {
         let mut state = lock(&self.state);
         if let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) {
@@ -131,7 +131,7 @@ impl Publication {
         }
     }
 
-    /// A subscriber's link is gone.
+    /// A subscriber's link has ended.
     pub(crate) fn leave(&self, conn: ConnId) {
         let mut state = lock(&self.state);
         let before = state.counts();

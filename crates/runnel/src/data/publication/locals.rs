@@ -1,5 +1,4 @@
-//! Subscriptions of this process, which get messages without a connection, and the messages that are kept for those who
-//! come later.
+//! Subscriptions of this process, which get messages without a connection, and the messages kept for late joiners.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use crate::frame::{Frame, QueueBound};
 use crate::log_output::console;
 use crate::sync::lock;
 
-/// A graph in which a publication and a subscription of this process have met.
+/// A graph in which a publication and a subscription of this process have matched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Met {
@@ -21,24 +20,24 @@ enum Met {
     Ros2 = 2,
 }
 
-/// A subscription of this process. It gets each message once, in however many graphs it has met the publication.
+/// A subscription of this process. It gets each message once, even if both graphs have matched it.
 pub(super) struct Local {
     pub(super) core: Arc<SubscriptionCore>,
     met: u8,
 }
 
 impl Local {
-    /// It has met a publisher in ROS 2, if it has, which lives or does not.
+    /// Reports the liveliness of a publisher that it has just matched in ROS 2.
     fn begin_life(&self, lives: bool) {
         self.tell_life(i64::from(lives), i64::from(!lives));
     }
 
-    /// When a message is for it no longer, which ROS 2 alone knows.
+    /// When a message expires for it. Lifespans exist only in ROS 2.
     pub(super) fn until(&self, until: Option<Instant>) -> Option<Instant> {
         until.filter(|_| self.met & Met::Ros2 as u8 != 0)
     }
 
-    /// So many publishers more live or do not, of those that it has met in ROS 2.
+    /// Reports a change in the number of publishers, matched in ROS 2, that are alive and not alive.
     pub(super) fn tell_life(&self, alive: i64, not_alive: i64) {
         if self.met & Met::Ros2 as u8 != 0 {
             self.core.events().liveliness_changed(alive, not_alive);
@@ -46,7 +45,7 @@ impl Local {
     }
 }
 
-/// A message for those who come later, which is for those of ROS 2 no longer after `until`.
+/// A message for late joiners. For ROS 2 subscriptions it expires at `until`.
 pub(super) struct KeptFrame {
     pub(super) frame: Frame,
     until: Option<Instant>,
@@ -59,14 +58,13 @@ impl KeptFrame {
 }
 
 impl Publication {
-    /// A subscription of this process joins, since the master named this publication to it: it gets the message that was
-    /// kept last.
+    /// The master has named this publication to a subscription of this process: it gets the last kept message.
     pub(crate) fn join_local(&self, subscription: Arc<SubscriptionCore>) {
         self.add_local(subscription, Met::Ros1, 1);
     }
 
-    /// A subscription of this process is matched with this publication, as ROS 2 says: with `late` it gets the messages
-    /// that were kept, as many as it may have waiting. One that has joined by ROS 1 has had what it gets.
+    /// ROS 2 has matched a subscription of this process with this publication. With `late` it gets the kept messages,
+    /// as many as its queue holds. A subscription that ROS 1 has matched before has already got them.
     pub(crate) fn match_local(&self, subscription: Arc<SubscriptionCore>, late: bool) {
         let most = if late { subscription.bound().messages } else { 0 };
         self.add_local(subscription, Met::Ros2, most);
@@ -105,7 +103,7 @@ impl Publication {
         lock(&self.state).local_mut(subscription).is_some()
     }
 
-    /// A subscription of this process leaves, since the master does not name this publication any more.
+    /// The master does not name this publication any more to a subscription of this process.
     pub(crate) fn leave_local(&self, subscription: &Arc<SubscriptionCore>) {
         let mut state = lock(&self.state);
         if let Some(local) = state.local_mut(subscription) {
@@ -114,7 +112,8 @@ impl Publication {
         state.part(|local| local.met == 0);
     }
 
-    /// A subscription of this process asks for more than what is left of what was offered in ROS 2. Whether it had met that.
+    /// The remaining writer groups are incompatible with a subscription of this process. Returns whether ROS 2 had
+    /// matched it.
     pub(crate) fn unmatch_local(&self, subscription: &Arc<SubscriptionCore>) -> bool {
         let mut state = lock(&self.state);
         let lives = state.lives;
@@ -126,18 +125,18 @@ impl Publication {
         had_met
     }
 
-    /// A subscription of this process is gone.
+    /// A subscription of this process has ended.
     pub(crate) fn forget_local(&self, subscription: &Arc<SubscriptionCore>) {
         lock(&self.state).part(|local| Arc::ptr_eq(&local.core, subscription));
     }
 
-    /// Nobody of this process is to be told anything any more.
+    /// Removes all subscriptions of this process.
     pub(crate) fn end(&self) {
         let unheard = lock(&self.state).part(|_| true);
         drop(unheard);
     }
 
-    /// From now on as many messages are kept for those who come later as may wait, if any are: in ROS 1 it is the last.
+    /// Keeps as many messages for late joiners as the queue limit allows. ROS 1 latches only the last one.
     pub(crate) fn keep_earlier(&self) {
         lock(&self.state).earlier.get_or_insert_default();
     }
@@ -148,7 +147,8 @@ impl State {
         self.locals.iter_mut().find(|local| Arc::ptr_eq(&local.core, subscription))
     }
 
-    /// Parts from subscriptions of this process, which are given back: they may hold anything of the user's.
+    /// Removes subscriptions of this process. The caller drops them without the lock: they can own anything of the
+    /// user's.
     fn part(&mut self, from: impl Fn(&Local) -> bool) -> Vec<Local> {
         let (parted, stay): (Vec<Local>, Vec<Local>) =
             std::mem::take(&mut self.locals).into_iter().partition(|local| from(local));
@@ -161,13 +161,13 @@ impl State {
         parted
     }
 
-    /// A subscription of this process that keeps all and has no room.
+    /// A keep-all subscription of this process whose queue is full.
     pub(super) fn full_local(&self) -> Option<String> {
         let full = self.locals.iter().find(|local| local.core.is_full());
         full.map(|local| format!("a subscription of this process to {}", local.core.topic()))
     }
 
-    /// The last of the messages that were kept, and are such, the oldest of them first.
+    /// The last `most` kept messages that satisfy a condition, oldest first.
     pub(super) fn kept(
         &self,
         most: usize,
@@ -178,7 +178,7 @@ impl State {
         frames().filter(move |kept| are_such(kept)).skip(such.saturating_sub(most))
     }
 
-    /// Keeps a message for those who come later.
+    /// Keeps a message for late joiners.
     pub(super) fn keep(&mut self, frame: Frame, until: Option<Instant>) {
         let Some(before) = self.latched.replace(KeptFrame { frame, until }) else { return };
         let Some(earlier) = &mut self.earlier else { return self.give_back(before.frame) };
@@ -190,7 +190,7 @@ impl State {
     }
 }
 
-/// Messages before the last one.
+/// Kept messages before the last one.
 #[derive(Default)]
 pub(super) struct Earlier {
     frames: VecDeque<KeptFrame>,
@@ -200,11 +200,11 @@ pub(super) struct Earlier {
 impl Earlier {
     fn push(&mut self, KeptFrame { frame, until }: KeptFrame) {
         self.bytes += frame.as_ref().len();
-        // What is kept for long is not to take the memory that is lent to other processes.
+        // Messages that are kept for long must not occupy slots of shared memory.
         self.frames.push_back(KeptFrame { frame: frame.to_own(), until });
     }
 
-    /// The oldest, if with the last one there are more than `bound`.
+    /// The oldest message, if together with the last one there are more than `bound`.
     fn beyond(&mut self, bound: QueueBound) -> Option<KeptFrame> {
         if self.frames.len() < bound.messages && self.bytes <= bound.bytes {
             return None;

@@ -1,5 +1,5 @@
-//! The readers that a writer has matched, and who counts as a subscriber: a node in both graphs counts once for each topic,
-//! whether RTPS has matched it, or ROS 1 has linked it, or both.
+//! RTPS readers that a writer has matched, and the count of subscribers. A dual node counts once per topic, whether
+//! RTPS has matched it, a ROS 1 link serves it, or both.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::sync::lock;
 /// The readers that a writer has matched.
 #[derive(Default)]
 pub(super) struct MatchedReaders {
-    /// With the origin of those whose nodes are in both graphs.
+    /// Each with the id of its node, if that is a dual node.
     matched: Vec<(Guid, Option<u64>)>,
 }
 
 impl MatchedReaders {
-    /// Those that are not of nodes of these origins.
+    /// Readers whose nodes are not among these dual nodes.
     fn of_others(&self, origins: &[u64]) -> impl Iterator<Item = &Guid> {
         let is_other = |origin: &Option<u64>| origin.is_none_or(|origin| !origins.contains(&origin));
         self.matched.iter().filter(move |(_, origin)| is_other(origin)).map(|(reader, _)| reader)
@@ -24,7 +24,7 @@ impl MatchedReaders {
 }
 
 impl Offer {
-    /// A subscription has been matched by its writer, of a node of this origin if it is in both graphs.
+    /// The writer has matched a reader. `origin` is the id of its node, if that is a dual node.
     pub(crate) fn met(&self, reader: Guid, origin: Option<u64>) {
         self.recounting(|readers| readers.matched.push((reader, origin)));
         if let (Some(origin), Some(publication)) = (origin, self.publication()) {
@@ -32,9 +32,9 @@ impl Offer {
         }
     }
 
-    /// A subscription that had been matched has left.
+    /// A matched reader has left.
     pub(crate) fn left(&self, reader: Guid) {
-        // Its link carries on before the writer is no longer written to.
+        // Its link carries the messages again before RTPS stops to write to it.
         if let Some(publication) = self.publication() {
             publication.tell_of_left(self);
         }
@@ -59,7 +59,7 @@ impl Offer {
         }
     }
 
-    /// Subscriptions that its writer has matched, but for those of nodes of these origins.
+    /// Matched readers, without those of these dual nodes.
     pub(super) fn matched_of_others(&self, origins: &[u64]) -> usize {
         if origins.is_empty() {
             return self.matched();
@@ -67,7 +67,7 @@ impl Offer {
         lock(&self.readers).of_others(origins).count()
     }
 
-    /// The same of those that are known to have met the writer in turn.
+    /// Matched readers that have confirmed the match, without those of these dual nodes.
     pub(super) fn known_of_others(&self, origins: &[u64]) -> usize {
         let unknowing = self.writer().map_or_else(Vec::new, RtpsWriter::unconfirmed_matches);
         lock(&self.readers).of_others(origins).filter(|reader| !unknowing.contains(reader)).count()
@@ -75,18 +75,18 @@ impl Offer {
 }
 
 impl State {
-    /// The origins of subscribers that have a link of ROS 1.
+    /// The ids of the dual nodes that have a ROS 1 link.
     pub(super) fn linked_origins(&self) -> Vec<u64> {
         let links = self.links.iter().map(|link| link.origin);
         links.chain(self.datagram_links.iter().map(|link| link.origin)).flatten().collect()
     }
 
-    /// How many subscribers get what is published, by offer.
+    /// The number of subscribers of each writer group.
     pub(super) fn counts(&self) -> Vec<(Arc<Offer>, usize)> {
         self.offers.iter().map(|offer| (Arc::clone(offer), self.subscriber_count(offer))).collect()
     }
 
-    /// Tells of subscribers that have come or left since.
+    /// Notifies publishers of subscribers that have come or left since.
     pub(super) fn tell_count(&self, before: &[(Arc<Offer>, usize)]) {
         before.iter().for_each(|(offer, before)| offer.tell_count(*before, self.subscriber_count(offer)));
     }

@@ -1,5 +1,5 @@
-//! The numbers of the messages of a link of ROS 1 whose two ends understand statements. They begin with 1; both ends count.
-//! Statements about subscriptions that share the link have their place among them.
+//! Message numbers of a ROS 1 link whose ends both understand statements. They begin with 1, and both ends count.
+//! Statements about the subscriptions that share the link have their place among the messages.
 
 use std::collections::VecDeque;
 
@@ -8,40 +8,40 @@ use runnel_delivery::{Statement, StreamId};
 
 /// See the module's documentation.
 pub(super) struct Numbers {
-    /// What both ends name the messages by.
+    /// The id of the stream at both ends.
     pub(super) id: StreamId,
-    /// Of the next message.
+    /// The number of the next message.
     pub(super) next: u64,
-    /// Nothing before this number is still to come by the connection, as the subscriber counts.
+    /// By the subscriber's count, no message before this number is still to come on the connection.
     pub(super) stated: u64,
-    /// The subscriber is known to have all before this number.
+    /// The subscriber is known to have all messages before this number.
     pub(super) reached: u64,
-    /// The greatest epoch begun.
+    /// The highest epoch begun.
     pub(super) epoch: u32,
-    /// What is to be stated before the message of the number that is with it.
+    /// Statements that are due before the message of the given number.
     pub(super) statements: VecDeque<(u64, Statement)>,
 }
 
 impl Numbers {
-    /// The first epoch is that of the connection, of which both headers tell.
+    /// The first epoch is that of the connection; both headers agree on it.
     pub(super) fn new(stream: u64) -> Self {
         let id = StreamId { stream, subscription: 0 };
         Self { id, next: 1, stated: 1, reached: 1, epoch: 1, statements: VecDeque::new() }
     }
 
-    /// What is to be stated before the message of this number.
+    /// The encoded statements that are due before the message of this number.
     pub(super) fn due_statements(&mut self, number: u64) -> Vec<u8> {
         let due = std::iter::from_fn(|| self.statements.pop_front_if(|(at, _)| *at <= number));
         due.flat_map(|(_, statement)| statement.encode_frame()).collect()
     }
 
-    /// Gives the next one to a message.
+    /// Assigns the next number to a message.
     pub(super) fn take(&mut self) -> u64 {
         self.next += 1;
         self.next - 1
     }
 
-    /// Appends that none before this number is still to come, unless the subscriber counts so far by itself.
+    /// Appends a skip to this number, unless the subscriber's own count has reached it.
     pub(super) fn append_skip(&mut self, out: &mut Vec<u8>, to: u64) -> Result<(), NoMemory> {
         if self.stated >= to {
             return Ok(());

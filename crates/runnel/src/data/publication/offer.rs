@@ -1,4 +1,4 @@
-//! What publishers of one node to a topic offer with one QoS: in the ROS 2 graph, a writer of its own.
+//! Writer group: the publishers of one node to a topic with one QoS. In the ROS 2 graph it has one RTPS writer.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -20,19 +20,19 @@ use crate::sync::{Class, Mutex, lock};
 pub(crate) struct Offer {
     pub(crate) qos: QoS,
     publication: Weak<Publication>,
-    /// Others of the process have been told of it.
+    /// Whether subscriptions of this process have been matched with it.
     announced: AtomicBool,
-    /// Who serves the subscribers in the ROS 2 graph.
+    /// The RTPS writer for ROS 2 subscribers.
     writer: OnceLock<RtpsWriter>,
     /// What subscriptions of this process know of the writer.
     info: OnceLock<Arc<LinkInfo>>,
-    /// Subscriptions that the writer has met.
+    /// Subscriptions that the writer has matched.
     matched: AtomicUsize,
     pub(super) readers: Mutex<MatchedReaders>,
-    /// What its publishers are told.
+    /// The QoS events of its publishers.
     publishers: Mutex<Vec<Arc<QosEvents>>>,
     deadline: Pulse,
-    /// Signs of life, if they are not given by themselves.
+    /// Liveliness, if its publishers must assert it.
     life: Pulse,
     lapsed: AtomicBool,
 }
@@ -56,17 +56,17 @@ impl Offer {
         }
     }
 
-    /// Others of the process are told of it, each time but the first in vain.
+    /// Marks it as announced to the subscriptions of this process. True for the first call only.
     pub(crate) fn announce(&self) -> bool {
         !self.announced.swap(true, Ordering::Relaxed)
     }
 
-    /// Until when what is published now is for somebody, if not for ever.
+    /// When a message published now expires.
     pub(super) fn lifespan_end(&self) -> Option<Instant> {
         self.qos.lifespan.map(|lifespan| clock::monotonic() + lifespan)
     }
 
-    /// What it is an offer of.
+    /// The publication to which it belongs.
     pub(crate) fn publication(&self) -> Option<Arc<Publication>> {
         self.publication.upgrade()
     }
@@ -75,7 +75,7 @@ impl Offer {
         self.qos.history == History::KeepAll
     }
 
-    /// From now on it has this writer in the ROS 2 graph.
+    /// Sets its RTPS writer.
     pub(crate) fn set_writer(&self, writer: RtpsWriter) {
         drop(self.writer.set(writer));
         if let (Some(publication), Some(writer)) = (self.publication(), self.writer()) {
@@ -83,29 +83,29 @@ impl Offer {
         }
     }
 
-    /// Its writer has this identity.
+    /// Sets the identity of its writer.
     pub(crate) fn set_gid(&self, gid: Gid) {
         if let Some(publication) = self.publication() {
             drop(self.info.set(Arc::new(publication.info.of_endpoint(gid))));
         }
     }
 
-    /// What subscriptions of this process know of it: of its writer if it has one, else of the publication.
+    /// What subscriptions of this process know of its writer, or of the publication if it has no writer.
     pub(super) fn info<'a>(&'a self, publication: &'a Arc<LinkInfo>) -> &'a Arc<LinkInfo> {
         self.info.get().unwrap_or(publication)
     }
 
-    /// Its writer, which may have been ended meanwhile.
+    /// Its writer, which may have ended.
     pub(super) fn writer(&self) -> Option<&RtpsWriter> {
         self.writer.get()
     }
 
-    /// How its writer is known.
+    /// The entity id of its writer.
     pub(crate) fn writer_id(&self) -> Option<EntityId> {
         self.writer.get().map(RtpsWriter::id)
     }
 
-    /// Subscriptions that its writer has met.
+    /// Subscriptions that its writer has matched.
     pub(super) fn matched(&self) -> usize {
         self.matched.load(Ordering::Relaxed)
     }
@@ -114,23 +114,23 @@ impl Offer {
         self.matched.store(count, Ordering::Relaxed);
     }
 
-    /// True if messages are to go to its writer.
+    /// True if messages must go to its writer.
     pub(super) fn is_heard(&self) -> bool {
-        // What has been promised is held to also while nobody listens.
+        // Deadline and liveliness apply even without subscribers.
         self.matched() > 0 || self.qos.is_latching() || self.is_watched()
     }
 
-    /// Does this for what each of its publishers is told.
+    /// Notifies each of its publishers.
     pub(crate) fn tell(&self, tell: impl Fn(&QosEvents)) {
         lock(&self.publishers).iter().for_each(|events| tell(events));
     }
 
-    /// A subscription is not met because of these. False if some publisher is not told by a callback.
+    /// A subscription does not match because of these policies. False if a publisher has no callback for that.
     pub(crate) fn incompatible(&self, policies: &[Policy]) -> bool {
         lock(&self.publishers).iter().fold(true, |told, events| events.incompatible(policies) & told)
     }
 
-    /// One of its publishers is gone.
+    /// Removes one of its publishers.
     pub(crate) fn leave(&self, events: &Arc<QosEvents>) {
         let mut publishers = lock(&self.publishers);
         let place = publishers.iter().position(|other| Arc::ptr_eq(other, events));
@@ -140,12 +140,12 @@ impl Offer {
         drop(gone);
     }
 
-    /// True if it has promised to publish, or to say that it lives, every so often.
+    /// True if its QoS offers a deadline, or manual liveliness with a lease.
     pub(crate) fn is_watched(&self) -> bool {
         self.deadline.is_asked() || self.life.is_asked()
     }
 
-    /// Its user says that it lives.
+    /// The user asserts its liveliness.
     pub(crate) fn assert_liveliness(&self) {
         if !self.life.is_asked() {
             return;
@@ -161,7 +161,7 @@ impl Offer {
         }
     }
 
-    /// What it was looked at for the last time holds no longer: it has not shown that it lives.
+    /// Its liveliness lease has expired.
     fn lapse(&self) {
         if self.lapsed.swap(true, Ordering::Relaxed) {
             return;
@@ -195,7 +195,7 @@ impl Watched for Offer {
 }
 
 impl Publication {
-    /// What a publisher with this QoS offers, which is told of by these events.
+    /// The writer group of a publisher with this QoS, which gets these events.
     pub(crate) fn offer(self: &Arc<Self>, qos: QoS, events: &Arc<QosEvents>) -> Arc<Offer> {
         let mut state = lock(&self.state);
         let offer = state.offers.iter().find(|offer| offer.qos == qos).cloned().unwrap_or_else(|| {
@@ -211,18 +211,18 @@ impl Publication {
         offer
     }
 
-    /// Subscribers that get all that is published with an offer from now on: those in the ROS 2 graph have met its writer.
+    /// Subscribers that get every message of a writer group from now on: ROS 2 subscriptions have confirmed the match.
     pub(crate) fn ready_count(&self, offer: &Offer) -> usize {
         let state = lock(&self.state);
         state.linked_count() + offer.known_of_others(&state.linked_origins())
     }
 
-    /// True if this is all that is offered, or others offer it as well.
+    /// True if this is the only writer group, or if it has other publishers.
     pub(crate) fn is_offered_alone(&self, offer: &Offer) -> bool {
         lock(&self.state).offers.len() < 2 || !lock(&offer.publishers).is_empty()
     }
 
-    /// Takes back what is offered, if nobody offers it any more and there is something else that is offered.
+    /// Removes a writer group without publishers, unless it is the last one.
     pub(crate) fn withdraw(&self, offer: &Arc<Offer>) -> bool {
         let mut state = lock(&self.state);
         let withdrawn = state.offers.len() > 1 && lock(&offer.publishers).is_empty();
@@ -236,29 +236,29 @@ impl Publication {
         withdrawn
     }
 
-    /// All that is offered.
+    /// All writer groups.
     pub(crate) fn offers(&self) -> Vec<Arc<Offer>> {
         lock(&self.state).offers.clone()
     }
 }
 
 impl State {
-    /// Subscribers that get what is published with an offer.
+    /// Subscribers that get the messages of a writer group.
     pub(super) fn subscriber_count(&self, offer: &Offer) -> usize {
         self.linked_count() + offer.matched_of_others(&self.linked_origins())
     }
 
-    /// Those of them that have a link of ROS 1, or are of this process.
+    /// Subscribers with a ROS 1 link, and subscriptions of this process.
     fn linked_count(&self) -> usize {
         self.links.len() + self.datagram_links.len() + self.locals.len()
     }
 
-    /// So many subscribers more, whatever is offered.
+    /// Reports a change in the number of subscribers to the publishers of all writer groups.
     pub(super) fn tell_matched(&self, by: i64) {
         self.offers.iter().for_each(|offer| offer.tell(|events| events.matched(by)));
     }
 
-    /// A message is published, which is a sign of life.
+    /// Records a publication, which meets the deadline and asserts liveliness.
     pub(super) fn note_published(&mut self, offer: &Offer) {
         if !offer.is_watched() {
             return;
@@ -271,8 +271,8 @@ impl State {
         }
     }
 
-    /// Tells subscriptions of this process whether the publisher lives, if that has changed: it does as long as anything
-    /// does that it offers.
+    /// Notifies subscriptions of this process if the liveliness of the publication has changed. It is alive while any
+    /// of its writer groups is.
     fn tell_life(&mut self) {
         let lapsed = |offer: &Arc<Offer>| offer.lapsed.load(Ordering::Relaxed);
         let lives = self.offers.is_empty() || !self.offers.iter().all(lapsed);

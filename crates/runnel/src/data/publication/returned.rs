@@ -1,8 +1,8 @@
-//! Messages that RTPS, or memory in its place, is not known to have delivered to a reader that a link of ROS 1 serves from here on:
-//! the link brings them first, for that reader alone.
+//! Messages that RTPS, or shared memory in its place, is not known to have delivered to a reader that a ROS 1 link
+//! serves next. The link delivers them first, to that reader only.
 //!
-//! They are held as ROS 2 has them, and are translated for the link. What was sent again is never dropped for what waits on the
-//! link already: while it waits there, the link holds so much more.
+//! They are held in the ROS 2 encoding and converted for the link. The link's queue limit is raised for them, so that
+//! resent messages and queued messages do not drop each other.
 
 use std::collections::BTreeMap;
 
@@ -18,19 +18,19 @@ use crate::error::Unfit;
 use crate::frame::{Frame, QueueBound};
 use crate::rtps::pair_id;
 
-/// So many times what it may hold a link holds at most of what is sent again. A subscriber may have it sent again and again
+/// How many times its queue limit a link holds at most for resent messages. A subscriber may request them repeatedly
 /// without reading.
 const MOST_WIDENED: usize = 8;
 
-/// Appends what a message in the encoding of ROS 2 is in that of ROS 1.
+/// Appends the conversion of a message from the ROS 2 encoding to the ROS 1 encoding.
 pub(crate) type ToRos1 = Box<dyn Fn(&[u8], &mut GrowingSink) -> Result<(), Unfit> + Send + Sync>;
 
-/// Messages by their numbers in RTPS.
+/// Messages by their RTPS sequence numbers.
 pub(super) type Returned = BTreeMap<u64, Frame>;
 
 impl State {
-    /// What a reader is not known to have of what RTPS or memory carries for it, of which that is the end. `unacknowledged` has
-    /// what the writer gave of it.
+    /// The messages that a reader is not known to have received over RTPS or shared memory, whose service ends here.
+    /// `unacknowledged` has those of the RTPS writer.
     pub(super) fn take_returned(
         &mut self,
         pair: (EntityId, Guid),
@@ -45,8 +45,8 @@ impl State {
         returned
     }
 
-    /// The links to the node of this origin serve a reader of it from the message `from` on, and bring before what it is not
-    /// known to have. How many messages are lost.
+    /// The links to the dual node `origin` serve one of its readers, beginning with the message `from`. Before that
+    /// they resend the messages that it may lack. Returns the number of lost messages.
     pub(super) fn serve_by_links(
         &mut self,
         reactor: &Reactor,
@@ -83,7 +83,7 @@ impl State {
 }
 
 impl Link {
-    /// Sends messages that are for one pair alone. How many were dropped for them.
+    /// Sends messages that are for one pair only. Returns the number of dropped messages.
     fn resend(&mut self, reactor: &Reactor, pair: PairId, messages: &[(u64, Frame)]) -> u64 {
         if messages.is_empty() || !self.has_statements() {
             return 0;
@@ -104,10 +104,10 @@ impl Link {
         dropped
     }
 
-    /// Has it hold these messages beside what waits.
+    /// Raises the queue limit for these messages.
     fn widen(&mut self, messages: &[(u64, Frame)]) {
         let bound = self.bound();
-        // With a length before each, and a statement.
+        // Includes a length prefix and a statement for each message.
         let bytes: usize = messages.iter().map(|(_, frame)| frame.as_ref().len() + 64).sum();
         let most = |usual: usize, wanted: usize| wanted.min(usual.saturating_mul(MOST_WIDENED)).max(usual);
         let waiting = self.waiting_bound();

@@ -1,16 +1,16 @@
-//! Whether there is room for another message, and who stands in the way if not.
+//! Queue capacity for another message, and the subscriber whose queue is full.
 
 use super::{Offer, Publication, State};
 use crate::sync::lock;
 
 impl Publication {
-    /// Whether one more message of so many bytes pushes out none.
+    /// Whether one more message of `bytes` bytes drops none.
     pub(crate) fn has_room(&self, bytes: usize, offer: &Offer) -> bool {
         let mut state = lock(&self.state);
         self.full_at(&mut state, bytes).is_none() && state.full_without_bytes(offer).is_none()
     }
 
-    /// The slowest of the subscribers for which one more message of so many bytes would push out another.
+    /// The slowest of the subscribers for which one more message of `bytes` bytes would drop another.
     pub(super) fn full_at(&self, state: &mut State, bytes: usize) -> Option<String> {
         state.links.iter_mut().for_each(|link| link.flush_if_waiting(&self.reactor));
         let full = state.links.iter().filter(|link| link.is_full(bytes));
@@ -19,7 +19,7 @@ impl Publication {
 }
 
 impl State {
-    /// Who stands in the way of another message, whatever its bytes.
+    /// A subscriber whose queue is full for a message of any length.
     pub(super) fn full_without_bytes(&mut self, offer: &Offer) -> Option<String> {
         self.full_local().or_else(|| self.full_in_ros2(offer))
     }

@@ -1,8 +1,8 @@
-//! Links of ROS 1 to nodes that are in both graphs: which of their subscriptions RTPS serves instead.
+//! ROS 1 links to dual nodes, and which of their subscriptions RTPS serves instead.
 //!
-//! A reader of a node that has a link is held when it is matched, so that the link serves it. It leaves the link when the
-//! subscriber asks for that, see [`SharedLinkSender`]. Where a link carries no statements, as one of UDPROS or to a release
-//! 0.1.0, its readers stay held, and the link serves them.
+//! A reader of a node that has a link is held when it is matched, so that the link serves it. It leaves the link when
+//! the subscriber requests that, see [`SharedLinkSender`]. A link without statements, such as UDPROS or a link to
+//! release 0.1.0, serves its readers permanently: they stay held.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::rtps::{LeftReader, NodeReader, pair_id};
 use crate::sync::lock;
 
 impl RtpsWriter {
-    /// The number of the message that is written next.
+    /// The number of the next message.
     pub(super) fn next_number(&self) -> u64 {
         self.last_number().unwrap_or(0) + 1
     }
 
-    /// Whether a reader is the one that a link means by its id. Another participant may claim the origin of the link's node.
+    /// Whether a link's entity id refers to this reader. Another participant may claim the id of the link's dual node.
     pub(super) fn is_meant(&self, reader: Guid, origin: u64, link: &Link) -> bool {
         let by_link = || self.reader_of(origin, reader.entity, link.address);
         link.origin == Some(origin) && by_link().is_none_or(|by_link| by_link.guid == reader)
@@ -33,10 +33,10 @@ impl RtpsWriter {
 }
 
 impl Publication {
-    /// The subscriber of a link states something of the subscriptions that share it.
+    /// Handles a statement of a link's subscriber about the subscriptions that share the link.
     ///
     /// # Errors
-    /// It makes no sense.
+    /// If the statement is invalid.
     pub(crate) fn stated_by_subscriber(&self, conn: ConnId, statement: &Statement) -> Result<(), String> {
         let state = &mut *lock(&self.state);
         let Some(index) = state.links.iter().position(|link| link.conn == conn) else { return Ok(()) };
@@ -45,7 +45,7 @@ impl Publication {
         let Some(writer) = state.writer_of(EntityId::from_number(pair.writer)) else {
             return state.links[index].stated_of_unknown_writer(&self.reactor, statement, pair);
         };
-        // Of a match that is over, nothing is stated that would come after this.
+        // No statement refers to a match that has ended, so lost readers are handled first.
         self.readers_left(state, &writer, (writer.next_number(), writer.take_left()));
         match *statement {
             Statement::Ask { .. } => self.asked(state, index, (&writer, pair))?,
@@ -84,7 +84,7 @@ impl Publication {
         let Link { conn, address, origin, .. } = state.links[index];
         let Some(origin) = origin else { return Ok(()) };
         let reader = writer.reader_of(origin, EntityId::from_number(pair.reader), address);
-        // One that leaves another link of its node leaves this one instead.
+        // A reader that leaves another link of its node leaves this one instead.
         let is_on_link = |reader: NodeReader| {
             reader.is_held
                 && writer.is_at(reader.guid, address)
@@ -103,7 +103,7 @@ impl Publication {
         Ok(())
     }
 
-    /// A reader of a node that may have a link has been matched.
+    /// A reader of a dual node has been matched.
     pub(super) fn reader_matched(&self, offer: &Offer, reader: Guid, origin: u64) {
         let state = &mut *lock(&self.state);
         let Some(writer) = offer.writer().cloned() else { return };
@@ -128,8 +128,8 @@ impl Publication {
         }
     }
 
-    /// There is another writer, which has written nothing yet. It may have matched readers of nodes with links already, which are held:
-    /// the subscriber may not know of the writer, and gets by the link what comes until it asks.
+    /// Adds a writer that has written nothing yet. Readers of nodes with links that it has already matched are held:
+    /// the subscriber may not know the writer, and gets messages over the link until it asks.
     pub(super) fn share_links(&self, writer: &RtpsWriter) {
         let State { links, datagram_links, .. } = &mut *lock(&self.state);
         for link in links {
@@ -148,7 +148,7 @@ impl Publication {
         }
     }
 
-    /// Readers of such nodes have been lost, or have ended: their links carry all from here on.
+    /// Handles readers that were lost or have ended: their links carry all messages from here on.
     pub(super) fn tell_of_left(&self, offer: &Offer) {
         let state = &mut *lock(&self.state);
         if let Some(writer) = offer.writer() {
@@ -156,7 +156,7 @@ impl Publication {
         }
     }
 
-    /// The first message that the links carry for them has the number `from`.
+    /// Handles readers that have left. The first message that the links carry for them has the number `from`.
     pub(super) fn readers_left(
         &self,
         state: &mut State,
@@ -188,7 +188,7 @@ impl Publication {
 }
 
 impl State {
-    /// A link stands. RTPS serves the readers of its node that it serves already, and no others.
+    /// Adds a link. RTPS continues to serve those readers of its node that it serves already, and no others.
     pub(super) fn share_link(&mut self, reactor: &Reactor, link: &mut Link) {
         let Some(origin) = link.origin else { return };
         for writer in self.offers.iter().filter_map(|offer| offer.writer()) {
@@ -198,8 +198,8 @@ impl State {
         }
     }
 
-    /// The same of a link of datagrams. Gives the writers for which it is on standby, since RTPS serves its node already. Where RTPS
-    /// serves only some of the node's readers, the link carries all for all.
+    /// Adds a UDPROS link. Returns the writers for which it is on standby, since RTPS already serves its node. Where
+    /// RTPS serves only some of the node's readers, the link carries all messages for all readers.
     pub(super) fn share_datagrams(
         &mut self,
         topic: &str,
@@ -226,8 +226,8 @@ impl State {
         standby
     }
 
-    /// A link is gone: RTPS serves the readers of its node from now on, unless another link does. How many messages are lost that
-    /// waited for it.
+    /// A link has ended: RTPS serves the readers of its node from now on, unless another link does. Returns the number
+    /// of messages lost with it.
     pub(super) fn unshare_link(
         &mut self,
         reactor: &Reactor,
@@ -248,7 +248,7 @@ impl State {
         lost
     }
 
-    /// RTPS serves a reader of a node, whose links carry nothing for it any longer.
+    /// RTPS serves a reader, for which the links of its node carry nothing any more.
     fn served_by_rtps(&mut self, reactor: &Reactor, origin: u64, (writer, reader): (&RtpsWriter, Guid)) {
         let pair = pair_id(writer.id(), reader.entity);
         let links = self.links.iter_mut().filter(|link| writer.is_meant(reader, origin, link));
@@ -258,13 +258,14 @@ impl State {
         others.filter(|link| !link.standby.contains(&id)).for_each(|link| link.standby.push(id));
     }
 
-    /// A reader gets nothing more by RTPS or its memory: its link carries all from the next message on.
+    /// Holds a reader: RTPS and shared memory deliver nothing more, and its link carries all messages from the next
+    /// one on.
     fn hold(&mut self, writer: &RtpsWriter, reader: Guid) {
         self.end_memory_link((writer.id(), reader), &mut Unread::default());
         drop(writer.hold(reader));
     }
 
-    /// A writer has ended. How many messages are lost that waited for its readers.
+    /// Forgets a writer. Returns the number of lost messages that waited for its readers.
     pub(super) fn forget_writer(&mut self, writer: EntityId) -> u64 {
         for link in &mut self.links {
             if let Some(shared) = &mut link.shared {
@@ -275,13 +276,15 @@ impl State {
         self.forget_leaving(|leaving| leaving.is_of_writer(writer))
     }
 
-    /// The subscriber has lost the writer of a reader, which the link serves from here on. How many messages are lost.
+    /// The subscriber has lost the writer of a reader, which the link serves from here on. Returns the number of lost
+    /// messages.
     fn take_back(&mut self, reactor: &Reactor, index: usize, (writer, pair): (&RtpsWriter, PairId)) -> u64 {
         let (link, from) = (&mut self.links[index], writer.next_number());
         let Link { address, origin: Some(origin), .. } = *link else { return 0 };
         let reader = writer.reader_of(origin, EntityId::from_number(pair.reader), address);
         let Some(reader) = reader.filter(|reader| writer.is_at(reader.guid, address)) else {
-            // Whoever it is: the link carries all, and the reader of another is not taken off RTPS.
+            // No reader at the link's address has this id: the link carries all messages, and a reader of another
+            // participant stays on RTPS.
             link.share(reactor, |shared| shared.return_to_link(pair, from));
             return 0;
         };
@@ -290,13 +293,13 @@ impl State {
         self.serve_by_links(reactor, origin, (writer, reader.guid), (from, returned))
     }
 
-    /// A reader that is held is asked for by a session: its driver is woken when RTPS serves it.
+    /// An IPC connection requests a held reader: its driver is woken when RTPS serves the reader.
     pub(super) fn want_memory(&mut self, reader: Guid, sender: &Arc<ipc::Sender>) {
         self.wanted.retain(|(of, _)| *of != reader);
         self.wanted.push((reader, Arc::clone(sender)));
     }
 
-    /// The session is over that one was asked for by.
+    /// Forgets the request of an IPC connection that has ended.
     pub(super) fn forget_wanted(&mut self, reader: Guid, sender: Option<&Arc<ipc::Sender>>) {
         let is_meant = |of: &Arc<ipc::Sender>| sender.is_none_or(|sender| Arc::ptr_eq(of, sender));
         self.wanted.retain(|(of, by)| *of != reader || !is_meant(by));
@@ -307,26 +310,26 @@ impl State {
         self.wanted.extract_if(.., is_meant).for_each(|(_, sender)| sender.wake_driver());
     }
 
-    /// Whether any link carries what is published with an offer.
+    /// Whether any link carries the messages of a writer group.
     pub(super) fn has_carrying_link(&self, offer: &Offer) -> bool {
         let writer = offer.writer_id();
         self.links.iter().any(|link| link.carries(writer))
             || self.datagram_links.iter().any(|link| link.carries(writer))
     }
 
-    /// Whether there is any link of ROS 1, be it one that carries nothing now.
+    /// Whether there is any ROS 1 link, including those on standby.
     pub(super) fn has_links(&self) -> bool {
         !(self.links.is_empty() && self.datagram_links.is_empty())
     }
 
-    /// Whether a link carries what is published with any offer.
+    /// Whether a link carries the messages of any writer group.
     pub(super) fn carries_any(&self, link: &Link) -> bool {
         self.offers.is_empty() || self.offers.iter().any(|offer| link.carries(offer.writer_id()))
     }
 }
 
 impl Link {
-    /// Whether it carries what this writer, if there is one, writes in ROS 2.
+    /// Whether it carries the messages of this ROS 2 writer, if there is one.
     #[inline]
     pub(super) fn carries(&self, writer: Option<EntityId>) -> bool {
         match (&self.shared, writer) {
@@ -335,7 +338,7 @@ impl Link {
         }
     }
 
-    /// What is to be stated of subscriptions is, if the link carries statements.
+    /// Changes which subscriptions share the link, and states the change if the link carries statements.
     pub(super) fn share(
         &mut self,
         reactor: &Reactor,
@@ -347,7 +350,7 @@ impl Link {
         }
     }
 
-    /// RTPS serves a reader already, and owes all that it has for it.
+    /// States that RTPS already serves a reader and delivers all its messages.
     pub(super) fn declare_on_rtps(&mut self, reactor: &Reactor, pair: PairId) {
         let has_statements = self.has_statements();
         self.share(reactor, |shared| shared.declare_on_rtps(pair, 1));
@@ -357,8 +360,7 @@ impl Link {
         }
     }
 
-    /// The subscriber states something of a writer that has ended, or has only just been made. All that comes of it, if anything does,
-    /// comes by the link.
+    /// Handles a statement about a writer that has ended, or that was just made. The link carries all its messages.
     fn stated_of_unknown_writer(
         &mut self,
         reactor: &Reactor,
@@ -382,7 +384,7 @@ impl Link {
         Ok(())
     }
 
-    /// The next message is of this writer.
+    /// States what is due before a message of this writer.
     #[inline]
     pub(super) fn before_message(&mut self, reactor: &Reactor, writer: Option<EntityId>) {
         let Some(writer) = writer else { return };

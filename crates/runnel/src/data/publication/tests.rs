@@ -58,7 +58,7 @@ fn subscription_with(
     )
 }
 
-/// A message whose end looks whether the publication is locked.
+/// A message whose `Drop` records whether the publication is unlocked.
 struct Ending {
     publication: Arc<Publication>,
     ended_unlocked: Arc<AtomicBool>,
@@ -95,7 +95,7 @@ impl Outgoing for Ending {
 fn a_message_ends_without_the_lock() {
     let (publication, subscription) = (publication(), subscription("1"));
     publication.join_local(Arc::clone(&subscription));
-    // So it takes nothing, as one does that the user drops at the same time.
+    // An ended subscription takes nothing, like one that the user drops at the same time.
     subscription.end();
     let ended_unlocked = Arc::new(AtomicBool::new(false));
     let message =
@@ -105,7 +105,7 @@ fn a_message_ends_without_the_lock() {
 }
 
 thread_local! {
-    /// What this thread logs about, and whether it was unlocked each time.
+    /// The publication about which this thread logs, and whether it was unlocked at each line.
     static LOGGED: RefCell<Option<(Arc<Publication>, Vec<bool>)>> = const { RefCell::new(None) };
 }
 
@@ -125,7 +125,7 @@ impl log::Log for Looking {
     fn flush(&self) {}
 }
 
-/// Whether a publication was unlocked each time that a line was logged meanwhile.
+/// Logs, and returns for each line whether the publication was unlocked.
 fn unlocked_at_lines(publication: &Arc<Publication>, logs: impl FnOnce()) -> Vec<bool> {
     static LOGGER: Once = Once::new();
     LOGGER.call_once(|| {
@@ -144,7 +144,7 @@ fn a_type_that_differs_is_told_without_the_lock() {
     assert_eq!((unlocked, publication.subscriber_count(&Offer::default())), (vec![true], 0));
 }
 
-/// A subscription of the library itself hears at once. The program's logger may publish the line, and waits for the lock.
+/// The library's own subscriptions run inline. The program's logger may publish the line, which locks the publication.
 #[test]
 fn malformed_message_of_this_process_is_logged_without_the_lock() {
     let publication = publication();
@@ -158,7 +158,7 @@ fn malformed_message_of_this_process_is_logged_without_the_lock() {
     assert_eq!(unlocked, [true], "one that was kept");
 }
 
-/// Joins a subscriber that gets datagrams, which arrive at what is given back.
+/// Joins a UDPROS subscriber, and returns its socket.
 fn join_datagrams(publication: &Publication, origin: Option<u64>) -> Datagrams {
     let far = Datagrams::bind(SocketAddr::from(([127, 0, 0, 1], 0)).ip()).unwrap();
     let link = SubscriberLink {

@@ -1,4 +1,4 @@
-//! The connection of a client: whoever answers a request sends the response on it.
+//! Connection of a service's client, on which any thread sends responses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,20 +14,20 @@ use crate::data::way::Way;
 use crate::ipc::{Sender, Unread};
 use crate::sync::{Class, Mutex, lock};
 
-/// Requests of one client that may wait: the originals send the next when they have the answer.
+/// Limit of waiting requests per client. The original clients send the next request after the response.
 const MOST_WAITING: usize = 100;
 
-/// Bytes of those, unless it is one, and of answers that a client does not take.
+/// Limit of their bytes, except for a single request, and of unsent responses.
 pub(super) const MOST_BYTES: usize = 64 << 20;
 
-/// What becomes of a request.
+/// What happens to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It is answered, as the one of this number on its connection.
+    /// It is answered, with this number on its connection.
     Accepted { number: u64 },
-    /// Its client is not persistent and has sent one already, behind whose answer the connection ends.
+    /// Its client is not persistent and has already sent a request. The connection ends after that response.
     Ignored,
-    /// It is one too many, or its client does not take what it is answered.
+    /// It exceeds the limit, or its client does not read responses.
     Refused,
 }
 
@@ -37,32 +37,32 @@ pub(crate) struct ClientLink {
     token: Token,
     stream: Arc<Stream>,
     persistent: bool,
-    /// How long the client may take none of what it is answered before its connection ends.
+    /// How long the client may read nothing before its connection ends.
     linger: Duration,
     state: Mutex<Answers>,
 }
 
-/// The response to a request of so many bytes, or why there is none.
+/// Length of the request, and the response or error text.
 type Answer = (usize, Result<Vec<u8>, String>);
 
 struct Answers {
     way: Way,
     unsent: Unsent,
-    /// Requests that have no answer yet, and their bytes.
+    /// Requests without an answer, and their bytes.
     waiting: usize,
     bytes: usize,
-    /// Requests that were answered, and so the number of the next one that is.
+    /// Answered requests, which is the number of the next request to answer.
     answered: u64,
-    /// Answers that were given before those of earlier requests, by number: a connection has them in order.
+    /// Answers given before those of earlier requests, by number. A connection sends answers in order.
     early: BTreeMap<u64, Answer>,
-    /// The reactor tells when the socket takes more.
+    /// The reactor reports when the socket is writable.
     watched: bool,
-    /// No request is expected any more.
+    /// No further request is expected.
     over: bool,
 }
 
 impl ClientLink {
-    /// A link; `unsent` of our header goes before all answers.
+    /// A link; `unsent` is the rest of our header, which goes before all answers.
     pub(crate) fn new(
         reactor: Arc<Reactor>,
         token: Token,
@@ -79,14 +79,14 @@ impl ClientLink {
         Self { reactor, token, stream, persistent, linger, state }
     }
 
-    /// One more request has come.
+    /// Decides on a further request.
     pub(super) fn admit(&self, bytes: usize) -> Admission {
         let mut state = lock(&self.state);
         let is_first = state.waiting == 0 && !state.over;
         if !is_first && !self.persistent {
             return Admission::Ignored;
         }
-        // On a connection it would not be asked for more; shared memory has no such means.
+        // A connection stops reading from such a client; shared memory cannot.
         let takes_no_answers = state.unsent.len() > MOST_BYTES;
         let too_many = state.waiting >= MOST_WAITING || state.bytes + bytes > MOST_BYTES;
         if takes_no_answers || !is_first && too_many {
@@ -98,12 +98,12 @@ impl ClientLink {
         Admission::Accepted { number }
     }
 
-    /// Ends the connection: its socket may be held by requests that wait.
+    /// Ends the connection, whose socket waiting requests may keep open.
     pub(crate) fn end(&self) {
         let _ = self.stream.shutdown();
     }
 
-    /// Sends the response to the request of this number, once those before it are answered.
+    /// Sends the response to the request of this number, after those of earlier requests.
     pub(super) fn answer(&self, number: u64, answer: Answer) {
         let mut state = lock(&self.state);
         if number != state.answered {
@@ -121,8 +121,8 @@ impl ClientLink {
         self.flush(&mut state);
     }
 
-    /// The client is of this host: answers go over to a session, where the client knows the link by `token`. False if that
-    /// cannot be now.
+    /// The client is on this host: answers switch to an IPC connection, on which `token` identifies the link. Returns
+    /// false if that is not possible yet.
     pub(crate) fn go_over(&self, sender: &Arc<Sender>, token: u128) -> bool {
         let mut state = lock(&self.state);
         if !state.way.go_over(&self.reactor, sender, token) {
@@ -135,8 +135,8 @@ impl ClientLink {
         true
     }
 
-    /// The session is over: answers go by the connection again, with what the client has not read.
-    /// Without memory for that, the connection ends.
+    /// The IPC connection has ended: answers use the TCP connection again, beginning with those that the client has
+    /// not read. Without memory for these, the connection ends.
     pub(crate) fn fall_back(&self, sender: &Arc<Sender>, unread: &mut Unread) {
         let mut state = lock(&self.state);
         if let Some(channel) = state.way.channel_of(sender) {
@@ -148,13 +148,13 @@ impl ClientLink {
         }
     }
 
-    /// The socket takes more.
+    /// The socket is writable.
     pub(crate) fn writable(&self) {
         self.flush(&mut lock(&self.state));
     }
 
-    /// Sends what the socket takes. When a client that wanted one answer has it, the connection ends. An error shows
-    /// as the connection's end, too.
+    /// Sends as much as the socket accepts. Ends the connection after the only answer of a client that is not
+    /// persistent. An error also shows as the end of the connection.
     fn flush(&self, state: &mut Answers) {
         let Answers { unsent, way, .. } = &mut *state;
         let failed = unsent.flush(|bytes| way.send(bytes)).is_err();
@@ -168,7 +168,7 @@ impl ClientLink {
             if rests {
                 let _ = self.stream.set_send_deadline(self.linger);
             }
-            // Who does not read what it is answered is not asked for more.
+            // No further requests are read from a client that does not read its answers.
             let interest = if rests { Interest::Write } else { Interest::Read };
             let _ = self.reactor.modify(&*self.stream, self.token, interest);
         }
@@ -176,8 +176,8 @@ impl ClientLink {
 }
 
 impl Answers {
-    /// Puts the next answer into the line. If there is no memory for it, that is the answer; an error if there is none for
-    /// saying so, either.
+    /// Queues the next answer. Without memory for it, that becomes the answer. An error if there is no memory for that
+    /// either.
     fn put(&mut self, (asked, result): Answer, over: bool) -> Result<(), NoMemory> {
         self.waiting -= 1;
         self.bytes -= asked;

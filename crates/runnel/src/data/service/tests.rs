@@ -7,8 +7,7 @@ use super::*;
 use crate::data::unsent::Unsent;
 use crate::ready::ReadyQueue;
 
-/// A client that reads nothing, and the listener that it is connected to: the kernel takes connections before anybody accepts
-/// them.
+/// A client that reads nothing, and its listener: the kernel completes connections before they are accepted.
 fn client(persistent: bool) -> (ClientLink, Listener) {
     let listener = Listener::bind(([127, 0, 0, 1], 0).into()).unwrap();
     let stream = Arc::new(Stream::connect(listener.address()).unwrap());
@@ -52,7 +51,7 @@ fn answers_of_a_connection_go_in_the_order_of_its_requests() {
     let sent = || {
         let mut bytes = [0; 64];
         let count = stream.recv(&mut bytes).unwrap().unwrap_or(0);
-        // Each is a byte that says that there is a response, four of its length, and one of it.
+        // A response is a success byte, a length of four bytes, and one byte of data.
         bytes[..count].chunks(6).map(|response| response[5]).collect::<Vec<_>>()
     };
     answer(1);

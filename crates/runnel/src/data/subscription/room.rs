@@ -1,4 +1,4 @@
-//! Room for messages that reliable publishers hold back until there is some: they wait for a subscription that keeps all.
+//! Capacity for messages of reliable publishers, which wait while a keep-all subscription is full.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -8,30 +8,30 @@ use crate::frame::QueueBound;
 use crate::rtps::Rtps;
 use crate::sync::lock;
 
-/// So many times what there is room for may wait beside it.
+/// Multiple of the queue limit that may wait beyond it.
 const BEYOND_ROOM: usize = 15;
 
-/// Who is asked for more when there is room again.
+/// Requests more messages when there is capacity again.
 #[derive(Default)]
 pub(super) struct Room {
     rtps: OnceLock<Arc<Rtps>>,
-    /// Its reader has given what there was room for.
+    /// Its RTPS reader waits for capacity.
     starved: AtomicBool,
 }
 
 impl SubscriptionCore {
-    /// True if publishers that keep all are to wait when there is no room.
+    /// True if keep-all publishers must wait while the queue is full.
     pub(crate) fn keeps_all(&self) -> bool {
         self.options.keeps_all
     }
 
-    /// True if a publisher that keeps all is to wait.
+    /// True if a keep-all publisher must wait.
     pub(crate) fn is_full(&self) -> bool {
         self.keeps_all() && self.room() == 0
     }
 
-    /// How many messages more may wait: none if what waits takes half of the bytes that it may, since nobody knows how long the
-    /// next ones are.
+    /// How many more messages fit: none if the queue has used half of its bytes, since the length of the next messages
+    /// is unknown.
     pub(crate) fn room(&self) -> usize {
         self.room_in(&lock(&self.queue))
     }
@@ -41,22 +41,23 @@ impl SubscriptionCore {
         if queue.bytes() > bound.bytes / 2 { 0 } else { bound.messages.saturating_sub(queue.len()) }
     }
 
-    /// What waits at most before the oldest is dropped. Publishers of other processes that were promised room find it, also if
-    /// those of this process have filled it meanwhile, or if they are gone and all that came of them is to be had. A link of ROS 1
-    /// does not wait for room, and may bring many at once that RTPS had not delivered.
+    /// The queue limit at which the oldest message is dropped. Publishers of other processes that were promised
+    /// capacity find it, even if publishers of this process have used it, or if they have ended and everything they
+    /// sent must be delivered. A ROS 1 link does not wait for capacity, and may deliver many messages at once that
+    /// RTPS had not delivered.
     pub(super) fn most_waiting(&self) -> QueueBound {
         let QueueBound { messages, bytes } = self.options.bound;
         let promised = if self.room.rtps.get().is_some() { messages.saturating_mul(BEYOND_ROOM) } else { 0 };
         QueueBound { messages: messages.saturating_add(promised), bytes }
     }
 
-    /// It is told when there is room for what a reader holds back.
+    /// Sets the participant that is notified when there is capacity for messages that a reader holds back.
     pub(crate) fn takes_from(&self, rtps: &Arc<Rtps>) {
         drop(self.room.rtps.set(Arc::clone(rtps)));
     }
 
-    /// Its reader has given what there was room for: how many messages more it may give now, if any. If not, it is asked
-    /// for when there is room again.
+    /// Its reader has delivered as many messages as there was capacity for. Returns how many more it may deliver now.
+    /// If none, more are requested when there is capacity again.
     pub(crate) fn starve(&self) -> Option<usize> {
         let queue = lock(&self.queue);
         let room = self.room_in(&queue);
@@ -65,7 +66,7 @@ impl SubscriptionCore {
         (!starved).then_some(room)
     }
 
-    /// A message has been taken out.
+    /// Records that a message was taken out of the queue.
     pub(super) fn make_room(&self, queue: &Queue) {
         if self.room.starved.load(Ordering::Relaxed) && self.has_much(queue) {
             self.room.starved.store(false, Ordering::Relaxed);
@@ -73,7 +74,7 @@ impl SubscriptionCore {
         }
     }
 
-    /// It pays to have more sent: half of what may wait does not.
+    /// True if at least half of the capacity is free, so that it pays to request more.
     fn has_much(&self, queue: &Queue) -> bool {
         let bound = self.options.bound;
         queue.len() <= bound.messages / 2 && queue.bytes() <= bound.bytes / 4

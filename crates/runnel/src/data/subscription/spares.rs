@@ -1,26 +1,27 @@
-//! Buffers that messages are received into, again and again.
+//! Pool of receive buffers of a subscription.
 
 use std::cell::Cell;
 
-/// Most buffers that a subscription keeps for use again.
+/// Limit of long buffers in a pool.
 const KEPT: usize = 4;
 
-/// Most short ones: as many as messages may come before the first callback runs.
+/// Limit of short buffers: as many messages as may arrive before the first callback runs.
 const SHORT_KEPT: usize = 256;
 
-/// A buffer for more bytes than this is not kept once so many messages in a row were much shorter.
+/// A buffer longer than this leaves the pool once this many messages in a row were much shorter.
 const LONG: usize = 1 << 20;
 const MISFITS: u32 = 64;
 
-/// Bytes of a short one.
+/// Longest capacity of a short buffer.
 const SHORT: usize = 512;
 
 thread_local! {
-    /// A short one for the messages of all topics, if it is one: it is in the cache, however many topics there are.
+    /// A short buffer for the messages of all topics, or an empty one. It stays in the cache, however many topics
+    /// there are.
     static AT_HAND: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// The buffers that a subscription keeps.
+/// The free buffers of a subscription.
 #[derive(Default)]
 pub(crate) struct Spares {
     short: Vec<Vec<u8>>,
@@ -30,12 +31,12 @@ pub(crate) struct Spares {
 }
 
 impl Spares {
-    /// A buffer for use again, or an empty one.
+    /// A free buffer, or an empty one.
     pub(super) fn take(&mut self) -> Vec<u8> {
         self.long.pop().or_else(|| self.short.pop()).unwrap_or_else(take_at_hand)
     }
 
-    /// The same for a message of so many bytes: for a short one, what this thread has at hand.
+    /// Like [`take`](Self::take), for a message of `len` bytes. A short message gets this thread's buffer.
     pub(super) fn take_for(&mut self, len: usize) -> Vec<u8> {
         if len > SHORT {
             return self.long.pop().unwrap_or_default();
@@ -44,7 +45,7 @@ impl Spares {
         if at_hand.capacity() > 0 { at_hand } else { self.short.pop().unwrap_or_default() }
     }
 
-    /// Keeps a buffer, which still holds the last message, for use again, unless it is none.
+    /// Puts a buffer back, which still holds the last message.
     pub(super) fn keep(&mut self, spare: Vec<u8>) {
         if spare.capacity() > LONG {
             self.misfits = if spare.len() < spare.capacity() / 4 { self.misfits + 1 } else { 0 };
@@ -62,13 +63,13 @@ impl Spares {
     }
 }
 
-/// The buffer that this thread has at hand, if it is one.
+/// This thread's buffer, or an empty one.
 fn take_at_hand() -> Vec<u8> {
-    // At the end of a thread there is none any more.
+    // Thread-local storage is gone while a thread ends.
     AT_HAND.try_with(Cell::take).unwrap_or_default()
 }
 
-/// Has this thread keep a buffer at hand if it has none; otherwise gives it back.
+/// Makes this the thread's buffer if it has none. Otherwise returns it.
 fn put_at_hand(buffer: Vec<u8>) -> Vec<u8> {
     let put = |place: &Cell<Vec<u8>>| {
         let there = place.take();

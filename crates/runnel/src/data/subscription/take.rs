@@ -1,4 +1,4 @@
-//! Taking messages: for the callback, or in its place.
+//! Taking messages from a subscription: for its callback, or in place of it.
 
 use std::sync::Arc;
 
@@ -11,16 +11,17 @@ use crate::data::received::SharedMessage;
 use crate::ready::{Listeners, Runnable, Waitable};
 use crate::sync::{MutexGuard, TryMutexGuard, lock};
 
-/// A message that was taken in place of the callback.
+/// A message taken in place of the callback.
 pub(crate) enum Taken {
     Bytes(Kept),
-    /// By reference from a publisher of this process, with what is known of it where the subscription asks for that.
+    /// By reference from a publisher of this process, with its publisher and metadata if the subscription requests
+    /// these.
     Shared(SharedMessage, Option<(Arc<LinkInfo>, SampleInfo)>),
 }
 
 impl SubscriptionCore {
-    /// Takes the message that has waited longest, which may have expired, and says whether more wait behind it. The one before
-    /// is done with.
+    /// Takes the oldest message, which may have expired, and returns whether more wait behind it. The buffer of
+    /// `before` returns to the pool.
     fn take_next(&self, before: Option<Entry>) -> (Option<Entry>, bool) {
         let mut queue = self.queue_after(before);
         let taken = queue.take();
@@ -28,9 +29,9 @@ impl SubscriptionCore {
         taken
     }
 
-    /// The queue, locked, once a message that was taken is done with.
+    /// Locks the queue, and returns the buffer of a finished message to the pool.
     fn queue_after(&self, done: Option<Entry>) -> MutexGuard<'_, Queue> {
-        // A shared message ends here and not under the lock, see `end`.
+        // A shared message is dropped here and not under the lock, see `end`.
         let spare = done.and_then(Entry::into_spare);
         let mut queue = lock(&self.queue);
         if let Some(spare) = spare {
@@ -39,9 +40,9 @@ impl SubscriptionCore {
         queue
     }
 
-    /// Takes the message that has waited longest in place of the callback, which no longer stands in line if no other waits.
-    /// `None` if none waits. A caller that takes where the callback may run as well enters its group first, so that messages
-    /// are not handled out of order.
+    /// Takes the oldest message in place of the callback, which leaves the ready queue if no other waits. `None` if
+    /// none waits. A caller that takes where the callback may run as well enters its group first, so that messages are
+    /// handled in order.
     pub(crate) fn take(&self) -> Option<Taken> {
         let mut expired = None;
         loop {
@@ -53,8 +54,8 @@ impl SubscriptionCore {
         }
     }
 
-    /// Takes the message that has waited longest, which may have expired. The callback does not stand in line for the last one
-    /// any more. A message that comes once the queue is unlocked finds it so.
+    /// Takes the oldest message, which may have expired. For the last one, the callback leaves the ready queue. A
+    /// message that comes once the queue is unlocked schedules it again.
     fn take_in_place(&self, before: Option<Entry>) -> Option<Entry> {
         let mut queue = self.queue_after(before);
         let (entry, more) = queue.take();
@@ -65,12 +66,13 @@ impl SubscriptionCore {
         entry
     }
 
-    /// Counts a message that was taken and cannot be read.
+    /// Counts a taken message that cannot be read.
     pub(crate) fn refuse(&self, message: &Kept, error: impl Into<Unreadable>) {
         self.note_malformed(message.from(), &error.into());
     }
 
-    /// After a callback: keeps the message's buffer, and stands in line again if more waits.
+    /// Finishes a callback: returns the message's buffer to the pool, and enters the ready queue again if more
+    /// messages wait.
     fn done(&self, entry: Option<Entry>) {
         let again = self.queue_after(entry).rest();
         if again {
@@ -108,7 +110,7 @@ impl Runnable for SubscriptionCore {
 
     fn run_on(&self, goes_on: &dyn Fn() -> bool) {
         let Some(entered) = self.turn.enter("the callback of a subscription") else { return };
-        // Only a thread that is in the group uses it.
+        // Only a thread in the group uses it.
         let (callback, entered) = (self.callback.try_lock(), Some(entered));
         let mut running = Running { core: self, callback, entered, entry: None, more: false };
         running.run_next();
@@ -118,18 +120,18 @@ impl Runnable for SubscriptionCore {
     }
 }
 
-/// Callbacks under way. When they end, also by a panic, the next message gets its turn.
+/// A running callback. When it ends, also by a panic, the subscription is scheduled for the next message.
 struct Running<'a> {
     core: &'a SubscriptionCore,
     callback: Option<TryMutexGuard<'a, Callback>>,
     entered: Option<Entered<'a>>,
     entry: Option<Entry>,
-    /// More waited when that was taken.
+    /// More messages waited when this one was taken.
     more: bool,
 }
 
 impl Running<'_> {
-    /// Takes the next message, when the one before is done with, and calls.
+    /// Finishes the previous message, takes the next one and calls the callback.
     fn run_next(&mut self) {
         (self.entry, self.more) = self.core.take_next(self.entry.take());
         let (Some(callback), Some(entry)) = (&mut self.callback, &mut self.entry) else { return };
@@ -143,7 +145,7 @@ impl Running<'_> {
                     self.core.note_malformed(from, &error);
                 }
             }
-            // It was never bytes.
+            // A shared message was never serialized.
             Item::Shared { message, from } => {
                 let info = from.as_ref().map(|from| (from, info));
                 drop(callback(Delivery::Shared { message: &**message, info }));
@@ -154,7 +156,7 @@ impl Running<'_> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        // The group is free before the next message has its turn.
+        // The group is released before the next message is scheduled.
         (self.callback, self.entered) = (None, None);
         self.core.done(self.entry.take());
     }
@@ -272,8 +274,8 @@ mod tests {
         }
     }
 
-    /// The callback is about to run on another thread, as it stays while it waits for its group. Who waits to take in its place
-    /// hears of the next message all the same.
+    /// The callback is about to run on another thread, which waits for its group. A thread that waits to take a
+    /// message in its place is notified of the next message nevertheless.
     #[test]
     fn first_message_wakes_waiters_also_if_the_callback_has_its_turn() {
         let (scene, woken) = (Scene::new(), Arc::new(Woken::default()));

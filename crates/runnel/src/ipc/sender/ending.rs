@@ -1,4 +1,4 @@
-//! How sending ends, and what of it the peer has not read.
+//! End of sending, and the data that the peer has not read.
 
 use std::sync::Arc;
 
@@ -14,35 +14,36 @@ use crate::ipc::record::{self, Lending, STATEMENT_WORDS, kind};
 use crate::ipc::ring::RingReader;
 use crate::sync::lock;
 
-/// What each channel had on the way when the peer stopped reading.
+/// Data of each channel that the peer had not read when it stopped.
 #[derive(Default)]
 pub(crate) struct Unread {
-    /// Bytes of the streams of services. A stream that there is no memory for has a hole.
+    /// Bytes of the streams of services, or the error if there was no memory for them.
     pub(crate) streams: LiteMap<u32, Result<Vec<u8>, NoMemory>>,
-    /// Samples. The last one may have been sent in part. One that there is no memory for is left out.
+    /// Samples. The last one may have been sent in part. Samples without memory for them are missing.
     pub(crate) samples: LiteMap<u32, Vec<UnreadSample>>,
-    /// What was stated of subscriptions that share a link, and the number of the sample before it; 0 if there is none.
+    /// Statements about the subscriptions that share a link, each with the number of the sample before it; 0 if there
+    /// is none.
     pub(crate) statements: LiteMap<u32, Vec<(u64, Statement)>>,
 }
 
 /// A sample that the peer has not read.
 pub(crate) struct UnreadSample {
     pub(crate) number: u64,
-    /// What there is of it.
+    /// Its bytes in the ring or slot.
     pub(crate) payload: Payload,
-    /// Bytes of the whole.
+    /// Length of the complete sample.
     len: u64,
 }
 
 impl UnreadSample {
-    /// True if all of it is there.
+    /// True if it is complete.
     pub(crate) fn is_whole(&self) -> bool {
         self.payload.as_ref().len() as u64 == self.len
     }
 }
 
 impl Unread {
-    /// Another link begins on a channel.
+    /// Begins another link on a channel.
     fn begin(&mut self, channel: u32) {
         self.streams.remove(&channel);
         self.samples.remove(&channel);
@@ -61,15 +62,15 @@ impl Unread {
         }
     }
 
-    /// The bytes of a stream, which are then no longer here.
+    /// Takes the bytes of a stream.
     ///
     /// # Errors
-    /// When there was no memory for them.
+    /// If there was no memory for them.
     pub(crate) fn take_stream(&mut self, channel: u32) -> Result<Vec<u8>, NoMemory> {
         self.streams.remove(&channel).unwrap_or(Ok(Vec::new()))
     }
 
-    /// Has `append` append so many bytes to a stream.
+    /// Appends bytes to a stream.
     fn stream(&mut self, channel: u32, more: usize, append: impl FnOnce(&mut Vec<u8>)) {
         let stream = self.streams.entry(channel).or_insert(Ok(Vec::new()));
         if let Ok(bytes) = stream {
@@ -80,8 +81,8 @@ impl Unread {
         }
     }
 
-    /// The same to the sample that has begun, or else to the stream. A sample that there is no memory for stays as it is, too
-    /// short, and is known by that.
+    /// Appends bytes to the sample that has begun, or else to the stream. A sample without memory for them stays too
+    /// short, and is recognized by that.
     fn bytes_of(&mut self, channel: u32, more: usize, append: impl FnOnce(&mut Vec<u8>)) {
         match self.samples.get_mut(&channel).and_then(|samples| samples.last_mut()) {
             Some(UnreadSample { payload: Payload::Own(bytes), .. }) => {
@@ -97,14 +98,14 @@ impl Unread {
 }
 
 impl Sender {
-    /// Nothing more is sent; the driver hears of it by the end of the socket.
+    /// Stops sending because of a fault. The driver is notified by the end of the socket.
     pub(super) fn end(&self, state: &mut State, why: &'static str) {
         state.over = Some(why);
         let _ = self.packets.shutdown();
     }
 
-    /// Ends the session on this side: nothing more is sent, and what is lent is given up. Gives what the peer did, if that
-    /// is why, and what each channel had on the way when the peer stopped reading.
+    /// Ends the IPC connection on this side: sends nothing more, and gives up all loans. Returns the peer's fault, if
+    /// that is the reason, and the data of each channel that the peer had not read.
     pub(crate) fn finish(&self) -> (Option<&'static str>, Unread) {
         let state = &mut *lock(&self.state);
         self.take_back_returned(state);
@@ -118,12 +119,12 @@ impl Sender {
         (why, unread)
     }
 
-    /// What the peer has not read, which it may read all the same: the session goes on.
+    /// The data that the peer has not read, while the connection continues: the peer may still read it.
     pub(crate) fn peek_unread(&self) -> Unread {
         let state = &mut *lock(&self.state);
         self.take_back_returned(state);
         let position = self.inbox.position();
-        // What it did is known by the next that is sent.
+        // The next record that is sent reports the fault.
         if state.over.is_some() || state.ring.room(|| position).is_err() {
             return Unread::default();
         }
@@ -132,7 +133,7 @@ impl Sender {
         })
     }
 
-    /// What the peer has not read of this process's ring: from a position on that can be.
+    /// The data in this process's ring behind a possible position.
     fn unread(
         &self,
         state: &mut State,
@@ -145,7 +146,7 @@ impl Sender {
             && let Ok(Some(record)) = reader.peek(ring)
         {
             let channel = record.channel;
-            // Up to a whole word.
+            // Padded to a complete word.
             let most = (record.len as usize).next_multiple_of(8);
             match record.kind {
                 kind::BYTES => unread.bytes_of(channel, most, |bytes| reader.copy(ring, &record, bytes)),
@@ -160,7 +161,7 @@ impl Sender {
                     unread.sample(channel, number, len, bytes.into());
                 }
                 kind::SAMPLE_SLOT if let Some([number, first, second]) = reader.words(ring, &record) => {
-                    // Whoever holds it longer is not to hold memory that is shared.
+                    // A long-lived queue must not occupy slots of shared memory.
                     let payload = slot(state, [first, second]).map(|slot| Payload::Slot(slot).to_own());
                     if let Some(payload) = payload {
                         unread.sample(channel, number, payload.as_ref().len() as u64, payload);
@@ -171,7 +172,7 @@ impl Sender {
                     let statement = words.and_then(|words| record::statement(words).ok());
                     statement.into_iter().for_each(|statement| unread.statement(channel, statement));
                 }
-                // What was left of a former link of that number.
+                // The data before this belongs to an earlier link of the same number.
                 kind::OPEN | kind::OPEN_SAMPLES => unread.begin(channel),
                 _ => {}
             }
@@ -181,7 +182,8 @@ impl Sender {
     }
 }
 
-/// The slot that a record tells of. Each once: a peer that tells a position within a record has anything taken for records.
+/// Gives up the slot of a record, at most once: with a falsified position within a record, anything may be read as a
+/// record.
 fn given_up(state: &mut State, words: [u64; 2]) -> Option<Slot> {
     state.loans.give_up(Lending::from_words(words).loan.into())
 }

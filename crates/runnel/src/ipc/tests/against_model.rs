@@ -1,4 +1,4 @@
-//! Random sequences on plain words, next to a queue that does the same.
+//! Random sequences on plain words, compared with a queue.
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
@@ -11,14 +11,14 @@ const CASES: u64 = 3000;
 
 type Message = (u8, u32, Vec<u8>);
 
-/// Both ends of a ring, and what is in it.
+/// Both ends of a ring, and its expected content.
 struct Pair {
     random: Random,
     capacity: usize,
     cells: Box<[AtomicU64]>,
     writer: RingWriter,
     reader: RingReader,
-    /// What the reader told, and the messages behind that.
+    /// The reported position, and the messages behind it.
     told: u64,
     untold: VecDeque<Message>,
     unread: VecDeque<Message>,
@@ -67,7 +67,7 @@ impl Pair {
         assert_eq!(self.writer.room(|| self.told), Ok(room));
     }
 
-    /// Places that may be written. A record takes two beside its payload: its header's and that of the next one's zero.
+    /// Words that may be written. A record needs two beside its payload: its header and the zero of the next one.
     fn free(&self) -> usize {
         self.capacity - (self.writer.written() - self.told) as usize
     }
@@ -86,7 +86,7 @@ impl Pair {
         self.untold.clear();
     }
 
-    /// What the writer finds when it reads again in its own ring.
+    /// Reads the writer's own ring again.
     fn again(&self) -> Vec<Message> {
         let mut reader = RingReader::starting_at(self.capacity, self.told);
         let found = std::iter::from_fn(|| next(&mut reader, &self.cells)).collect();
@@ -95,7 +95,7 @@ impl Pair {
     }
 }
 
-/// The next message, behind a byte that was there before.
+/// The next message, appended to a byte that was there before.
 fn next(reader: &mut RingReader, cells: &[AtomicU64]) -> Option<Message> {
     let record @ Record { kind, channel, len } = reader.peek(cells).unwrap()?;
     let mut bytes = vec![42];

@@ -1,4 +1,4 @@
-//! Peers that write anything.
+//! Hostile peers, which write anything.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use super::{Random, in_parts, zeros};
 
 const CASES: u64 = 3000;
 
-/// A word as a peer might think it up: often one that looks like a header, or like a count.
+/// An arbitrary word: often one that looks like a header, or like a count.
 fn word(random: &mut Random, capacity: usize) -> u64 {
     let length = random.below(8 * capacity + 16) as u64;
     match random.below(6) {

@@ -1,7 +1,8 @@
-//! Two processes as two threads of loom, which runs every interleaving and every value that a load may give.
+//! Interleavings of two processes, modelled as two threads of loom, which runs all of them with every value that a
+//! load may return.
 //!
-//! Loom shows no load a store that comes later, so that words written again too early would look untouched. Hence payload
-//! words are also cells whose unordered use by both sides loom reports.
+//! In loom, no load returns a later store, so a word that is overwritten too early would look unchanged. Therefore
+//! payload words are also cells whose unordered use by both sides loom reports.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -18,7 +19,7 @@ use super::super::telling::{self, Answered, End};
 
 const CAPACITY: usize = 8;
 
-/// Words in which one side tells the other of its ring.
+/// Words of a process's memory beside its ring.
 const TOLD: usize = 18;
 
 /// Words of the model.
@@ -57,7 +58,7 @@ impl OwnCells for Words {
     }
 }
 
-/// Words of the model that both sides use with no order between them.
+/// Words of the model that both sides use without order.
 struct Page(Vec<AtomicU64>);
 
 impl Page {
@@ -93,19 +94,19 @@ impl OwnCells for Page {
 /// Runs every interleaving of a model, whose loops must therefore be short.
 fn explore(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    // Whatever the environment says.
+    // Independent of the environment.
     builder.preemption_bound = None;
     builder.max_permutations = None;
     builder.max_duration = None;
     builder.check(model);
 }
 
-/// A message: its number, over 13 bytes.
+/// A message: its number, in 13 bytes.
 fn message(number: u8) -> [u8; 13] {
     [number; 13]
 }
 
-/// The number of the next message, if there is one. All of it is looked at.
+/// The number of the next message, if there is one. Checks all its bytes.
 fn take(reader: &mut RingReader, words: &Words) -> Option<u8> {
     let record = reader.peek(words).unwrap()?;
     let mut bytes = Vec::new();
@@ -126,7 +127,7 @@ fn a_ring_that_wraps_tears_loses_doubles_and_reorders_nothing() {
     explore(|| {
         let (words, told) = (Words::new(CAPACITY), Words::new(1));
         let (mut writer, mut reader) = (RingWriter::new(CAPACITY), RingReader::new(CAPACITY));
-        // The ring has been round once already: there is something else than zeros in it.
+        // The ring has wrapped once already, so it contains more than zeros.
         for number in 1..4 {
             assert!(put(&mut writer, &words, number, || reader.position()));
             assert_eq!(take(&mut reader, &words), Some(number));
@@ -153,11 +154,11 @@ fn a_ring_that_wraps_tears_loses_doubles_and_reorders_nothing() {
         assert_eq!(taken, put);
         assert_eq!(reader.position(), writer.written());
     });
-    // More than fit into the ring at once: the writer went on behind the reader.
+    // More than fit into the ring at once: the writer continued behind the reader.
     assert!(WRITTEN_BEHIND_THE_READER.load(Ordering::Relaxed) > 2);
 }
 
-/// A doorbell that is never emptied, like an eventfd that is watched for edges.
+/// A doorbell that is never emptied, like an eventfd watched for edges.
 struct Bell {
     rung: Mutex<u32>,
     changed: Condvar,
@@ -169,7 +170,7 @@ impl Bell {
         self.changed.notify_one();
     }
 
-    /// Waits until it was rung more often than `heard` times.
+    /// Waits until it was rung more often than `seen` times.
     fn wait(&self, heard: &mut u32) {
         let mut rung = self.rung.lock().unwrap();
         while *rung == *heard {
@@ -202,7 +203,7 @@ fn no_record_is_left_to_a_reader_that_sleeps() {
         while taken < 2 {
             fall_asleep(&*page);
             if reader.peek(&*words).unwrap().is_none() {
-                // Loom calls it a deadlock when nobody rings any more.
+                // If no one rings any more, loom reports a deadlock.
                 bell.wait(&mut heard);
                 sleeps += 1;
             }
@@ -248,7 +249,7 @@ fn no_writer_is_left_asleep_that_waits_for_room() {
             if fits() {
                 break;
             }
-            // Loom calls it a deadlock when nobody rings any more.
+            // If no one rings any more, loom reports a deadlock.
             bell.wait(&mut heard);
             sleeps += 1;
         }
@@ -293,10 +294,10 @@ fn what_a_reader_left_at_the_end_is_all_that_it_did_not_read_and_no_more() {
     assert_eq!(LEFT.load(Ordering::Relaxed), 2);
 }
 
-/// Payload slots of the model: loom reports who reads one that its owner writes.
+/// Payload slots of the model: loom reports a read while the owner writes.
 type Slots = Arc<[UnsafeCell<()>; 2]>;
 
-/// The borrower: reads each slot that it is lent, and gives it back.
+/// The borrower: reads each slot lent to it, and releases it.
 fn borrow(slots: &Slots, words: &Words, told: &Words, back: &Words) {
     let (mut reader, mut returns) = (RingReader::new(CAPACITY), ReturnWriter::new(2));
     for _ in 0..3 {
@@ -341,6 +342,6 @@ fn slots_go_to_and_fro_with_one_side_at_a_time() {
         borrower.join().unwrap();
         LENT_AGAIN.fetch_max(again, Ordering::Relaxed);
     });
-    // More often than there are places: an entry was written over another that had been read.
+    // More often than there are entries: an entry was overwritten after it had been read.
     assert!(LENT_AGAIN.load(Ordering::Relaxed) > 2);
 }

@@ -1,4 +1,4 @@
-//! Who sleeps and who rings, one step at a time.
+//! Sleep flag and ringing, one step at a time.
 
 use super::super::awake::{Rung, fall_asleep, wake_up};
 use super::zeros;

@@ -1,4 +1,4 @@
-//! Which interfaces of the host participants are found on, and which of their addresses are told.
+//! Selection of interfaces for discovery, and of addresses to announce.
 
 use std::net::IpAddr;
 
@@ -6,18 +6,18 @@ use runnel_io::interfaces::Interface;
 
 use crate::environment::{Range, Ros2Settings};
 
-/// How many addresses are told of each family: a host full of virtual machines has many, and an announcement is to fit a
-/// datagram that no network cuts.
+/// Limits of announced addresses per family: a host with many virtual machines has many, and an announcement must fit
+/// a datagram that no network fragments.
 const MOST_V4: usize = 10;
 const MOST_V6: usize = 6;
 
-/// The interfaces on which participants are found by a family.
+/// The interfaces for multicast discovery with a family.
 pub(super) fn used<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: bool) -> Vec<&'a Interface> {
     let with_address = || all.iter().filter(|interface| of_family(interface, ipv6).next().is_some());
     let outside: Vec<_> =
         with_address().filter(|interface| !interface.loopback && interface.multicast).collect();
-    // Loopback if that says that it carries multicast, or there is no other. With IPv6 it never does, so that it is of
-    // use only to those who name it.
+    // Loopback is used if its flags include multicast, or there is no other interface. With IPv6 the flags never do,
+    // so loopback is only for users who name it.
     let carries = |interface: &Interface| match ipv6 {
         false => interface.multicast || outside.is_empty() || settings.range == Range::Localhost,
         true => settings.names_ipv6(),
@@ -26,8 +26,8 @@ pub(super) fn used<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: bool
     inside.chain(outside.iter().copied()).collect()
 }
 
-/// The interfaces by which participants are reached: those, and others that carry no multicast, such as of WireGuard, where
-/// who is named is found.
+/// The interfaces with reachable addresses: also those without multicast, such as WireGuard, on which named peers are
+/// found.
 pub(super) fn reached<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: bool) -> Vec<&'a Interface> {
     let carries_unicast = |interface: &&Interface| {
         let is_plain = !interface.loopback && !interface.multicast;
@@ -36,9 +36,8 @@ pub(super) fn reached<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: b
     used(all, settings, ipv6).into_iter().chain(all.iter().filter(carries_unicast)).collect()
 }
 
-/// The addresses that are told to others. Of the many that an interface may have with IPv6, one that holds beyond its
-/// link; one that holds there alone if nothing else leads there, or IPv6 was asked for: there are peers that end when they
-/// hear of such.
+/// The addresses to announce. With IPv6, one per interface that is valid beyond the link. A link-local one only if the
+/// interface has no other address, or if IPv6 was requested: some peers crash on link-local addresses.
 pub(super) fn announced(reached: &[&Interface], settings: &Ros2Settings, ipv6: bool) -> Vec<IpAddr> {
     if !ipv6 {
         return reached.iter().flat_map(|interface| of_family(interface, false)).take(MOST_V4).collect();
@@ -53,7 +52,7 @@ pub(super) fn announced(reached: &[&Interface], settings: &Ros2Settings, ipv6: b
     first(false).chain(first(true)).take(MOST_V6).collect()
 }
 
-/// True if an interface has only addresses that hold on its link.
+/// True if an interface only has link-local addresses.
 fn is_lone(interface: &Interface) -> bool {
     interface.addresses.iter().all(|address| is_link_local(address.ip))
 }
@@ -102,7 +101,7 @@ mod tests {
         ];
         let usual = settings(Range::Subnet, Ipv6::Usual);
         assert_eq!((indices(&all, &usual, false), indices(&all, &usual, true)), (vec![2], vec![2, 3]));
-        // A cable with addresses of IPv6 alone leaves those of IPv4 on loopback.
+        // A cable with IPv6 addresses only leaves IPv4 on loopback.
         assert_eq!(indices(&[all[0].clone(), all[2].clone()], &usual, false), [1]);
         let preferred = settings(Range::Subnet, Ipv6::Preferred);
         assert_eq!(indices(&all, &preferred, true), [1, 2, 3]);

@@ -1,4 +1,4 @@
-//! Threads that publish at once, also while one of them is within the system call that sends.
+//! Threads that publish at the same time, also while one of them is within the system call that sends.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
@@ -12,12 +12,12 @@ use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, ipproto, re
 use super::*;
 use crate::sync::try_lock;
 
-/// What is done before each system call that sends.
+/// Sets what is called before each system call that sends.
 pub(crate) fn before_sending(rtps: &Rtps, before: impl Fn() + Send + Sync + 'static) {
     assert!(rtps.sockets.before_sending.set(Box::new(before)).is_ok());
 }
 
-/// Two participants, of which the one has a writer that the other hears.
+/// Two participants, with a writer in one and its reader in the other.
 pub(crate) fn pair(domain: u16, qos: QoS) -> (Arc<Rtps>, Rtps, Arc<Writer>) {
     let open = || Rtps::open(&settings(domain, "127.0.0.1:0"), waker()).unwrap();
     let (a, b) = (open(), open());
@@ -31,7 +31,7 @@ fn write(rtps: &Rtps, writer: &Writer, text: &str) {
     drop(rtps.write(writer, frame(text)));
 }
 
-/// What one hears but for greetings.
+/// The messages that a participant receives, without those of `publish_until_received`.
 fn texts(rtps: &Rtps) -> Vec<String> {
     let texts = turn(rtps).into_iter().map(|(_, bytes)| String::from_utf8(bytes[4..].to_vec()).unwrap());
     // Payloads are padded.
@@ -39,7 +39,7 @@ fn texts(rtps: &Rtps) -> Vec<String> {
     texts.filter(|text| text != "hello...").collect()
 }
 
-/// The same, until it is so many messages.
+/// Receives until there are `count` messages.
 fn heard(rtps: &Rtps, count: usize) -> Vec<String> {
     let (until, mut all) = (StdInstant::now() + LONG, Vec::new());
     while all.len() < count {
@@ -50,7 +50,7 @@ fn heard(rtps: &Rtps, count: usize) -> Vec<String> {
     all
 }
 
-/// Holds the thread that sends first until it is let go: tells when it is there.
+/// Stops the first thread that sends until it is released, and reports that it has stopped.
 fn hold_first_sender(rtps: &Rtps) -> (Receiver<()>, Sender<()>) {
     let ((inside, is_inside), (let_go, is_let_go)) = (mpsc::channel(), mpsc::channel());
     let held = std::sync::Mutex::new(Some((inside, is_let_go)));
@@ -95,7 +95,7 @@ fn publisher_is_not_held_up_by_a_thread_that_sends() {
         let (a, writer, texts) = (&a, &writer, &texts);
         scope.spawn(move || {
             texts[1..].iter().for_each(|text| write(a, writer, text));
-            // What the driver does is not held up either.
+            // The driver's work is not delayed either.
             a.handle_timeout();
             done.send(()).unwrap();
         });
@@ -122,7 +122,7 @@ fn samples_that_find_no_room_are_not_overwritten() {
                 written.fetch_add(1, Ordering::SeqCst);
             }
         });
-        // As many as there is room for.
+        // As many as fit.
         while written.load(Ordering::SeqCst) < MOST_AT_ONCE as u32 {
             thread::yield_now();
         }
@@ -171,7 +171,7 @@ fn writer_sends_while_another_is_within_its_system_call() {
             done.send(()).unwrap();
         });
         let outcome = is_done.recv_timeout(LONG);
-        // It is on the wire, before the first is.
+        // The second writer's message is on the wire before the first writer's.
         let first = outcome.is_ok().then(|| heard(&b, 1));
         let_go.send(()).unwrap();
         assert_eq!(first, Some(vec!["two".to_owned()]));
@@ -180,11 +180,11 @@ fn writer_sends_while_another_is_within_its_system_call() {
 }
 
 const THREADS: u32 = 4;
-/// Messages of each thread that are on their way at most: sockets hold them all.
+/// Messages in flight per thread: few enough for the sockets' buffers.
 const EACH: u32 = 40;
 const ROUNDS: u32 = 25;
 
-/// The numbers that a writer's samples bear, of the datagrams that a raw socket has got.
+/// Collects the sequence numbers of a writer's samples from the datagrams that a raw socket has received.
 fn numbers_on_the_wire(raw: &impl std::os::fd::AsFd, writer: EntityId, numbers: &mut Vec<i64>) {
     const HEADERS: usize = 20 + 8;
     let mut packet = [0; 2048];

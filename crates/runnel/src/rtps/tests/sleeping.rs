@@ -1,4 +1,4 @@
-//! A thread that sleeps, and others that have something for it to do meanwhile.
+//! A thread that sleeps, and other threads that meanwhile give it work.
 
 use std::hint::spin_loop;
 use std::sync::{Barrier, OnceLock};
@@ -8,10 +8,10 @@ use runnel_io::Events;
 
 use super::*;
 
-/// How often each race is run.
+/// Repetitions of each race.
 const ROUNDS: u32 = 300;
 
-/// Does what is due until nothing is for a second, and gives the time when something is again.
+/// Handles timeouts until none is due within a second. Returns the time of the next one.
 fn rest(rtps: &Rtps) -> Instant {
     let until = StdInstant::now() + LONG;
     loop {
@@ -24,8 +24,7 @@ fn rest(rtps: &Rtps) -> Instant {
     }
 }
 
-/// Sleeps as the driver does, unless it must not, but beyond what is due at a time: true if it did not sleep on until
-/// nobody would wake it any more.
+/// Sleeps as the driver does, unless it must not, but past `due` as well. True if it was woken at all.
 fn sleep(rtps: &Rtps, reactor: &Reactor, due: Instant) -> bool {
     let begun = StdInstant::now();
     if rtps.fall_asleep(Some(due)) {
@@ -35,7 +34,7 @@ fn sleep(rtps: &Rtps, reactor: &Reactor, due: Instant) -> bool {
     begun.elapsed() < LONG
 }
 
-/// Has one thread fall asleep while another gives it something to do, a little earlier or later each time.
+/// One thread falls asleep while another gives it work, a little earlier or later each time.
 fn race(domain: u16, give: impl Fn(&Rtps, u32) + Sync, done: impl Fn(&Rtps)) {
     require_private_network();
     let reactor = Reactor::new().unwrap();
@@ -52,7 +51,8 @@ fn race(domain: u16, give: impl Fn(&Rtps, u32) + Sync, done: impl Fn(&Rtps)) {
             });
             barrier.wait();
             let woken = sleep(&rtps, &reactor, until);
-            // What a busy machine has given only when something else was due need wake nobody.
+            // On a busy machine the work may come only when the timeout is due anyway, and then nothing needs to wake
+            // the thread.
             let in_time = giving.join().unwrap();
             assert!(woken || !in_time, "round {round}: nobody woke it");
         });
@@ -67,7 +67,7 @@ fn who_sleeps_is_woken_when_there_is_room_again() {
 
 #[test]
 fn who_sleeps_is_woken_when_something_is_due_earlier() {
-    // A shorter lease than before is to be told of at once.
+    // A shorter lease than before must be announced at once.
     let lease = |round| Some(Duration::from_secs(3600) - Duration::from_secs(round));
     let give = |rtps: &Rtps, round: u32| {
         let qos = QoS::default().liveliness(Liveliness::Automatic, lease(round.into()));

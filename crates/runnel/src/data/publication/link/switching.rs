@@ -1,4 +1,4 @@
-//! A link that goes over from its connection to memory, and back.
+//! Handover of a link from its connection to shared memory, and back.
 
 use std::sync::Arc;
 
@@ -14,8 +14,9 @@ use crate::frame::Frame;
 use crate::ipc::{Sender, Unread};
 
 impl Link {
-    /// Goes over to a session, where the link is known by `token`; false if that cannot be now. The driver is woken when it can:
-    /// by the peer once there is room, or once our header is sent. A message that the connection has begun ends there.
+    /// Switches the link to an IPC connection, on which `token` identifies it. Returns false if that is not possible
+    /// yet. The driver is woken when it is: by the peer once the ring has free space, or once our header is sent. The
+    /// connection completes the message that it has begun.
     pub(in crate::data::publication) fn go_over(
         &mut self,
         reactor: &Reactor,
@@ -55,7 +56,7 @@ impl Link {
         memory.stats = Some(Arc::clone(&self.stats));
         if let Some(numbers) = &mut self.numbers {
             numbers.epoch = memory.epoch();
-            // The subscriber may read memory before it has read these on the connection.
+            // The subscriber may read memory before it has read these statements on the connection.
             let stated = self.shared.iter().flat_map(|shared| shared.restate());
             memory.statements = stated.map(|statement| (unsent, statement)).collect();
         }
@@ -65,8 +66,8 @@ impl Link {
         true
     }
 
-    /// Goes back to the connection, if the link had gone over to this session. `unread` has what the subscriber did not
-    /// read of each channel. Without memory for that, the link ends and is made anew.
+    /// Switches the link back to its connection, if it uses this IPC connection. `unread` has the unread messages of
+    /// each channel. Without memory for these, the link ends and is established again.
     pub(in crate::data::publication) fn fall_back(
         &mut self,
         reactor: &Reactor,
@@ -77,14 +78,15 @@ impl Link {
         self.stats.set_by_memory(false);
         self.copied += memory.copied();
         if self.go_on(memory.end(unread)).is_err() {
-            // What is missing cannot be stated. The reactor tells of its end.
+            // The missing messages cannot be stated. The reactor reports the end of the connection.
             self.failed = true;
             let _ = self.stream.shutdown();
         }
         self.flush(reactor);
     }
 
-    /// The connection goes on with what did not get to the subscriber. What memory had taken of it is not dropped.
+    /// The connection continues with the messages that the subscriber has not read. It does not drop messages that
+    /// were already in memory.
     fn go_on(&mut self, ended: Ended) -> Result<(), NoMemory> {
         let Ended { begin, taken, messages, unread_statements, statements, .. } = ended;
         let (Some(numbers), Some(begin)) = (&mut self.numbers, begin) else { return Ok(()) };
@@ -117,7 +119,7 @@ impl Link {
         Ok(())
     }
 
-    /// The subscriber tells how far it is.
+    /// The subscriber reports its position.
     pub(in crate::data::publication) fn reached(
         &mut self,
         epoch: u32,

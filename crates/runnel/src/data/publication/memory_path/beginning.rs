@@ -1,4 +1,4 @@
-//! How a pair's messages begin to go by memory: where the network left off.
+//! Handover of a pair to shared memory, from the state of the network.
 
 use runnel_delivery::{
     Credit, Numbered, Path, PathKind, QueuePolicy, SendAction, Sender, SenderSnapshot, Statement, StreamId,
@@ -7,28 +7,28 @@ use runnel_delivery::{
 use super::{MEMORY, NETWORK};
 use crate::frame::{Frame, QueueBound};
 
-/// What the network has of a pair that goes over to memory.
+/// The network's state of a pair that switches to shared memory.
 pub(in crate::data::publication) struct LeftOff {
-    /// What the network is to the pair.
+    /// The kind of the network path.
     pub(in crate::data::publication) network: PathKind,
-    /// The greatest epoch that the subscriber knows.
+    /// The highest epoch that the subscriber knows.
     pub(in crate::data::publication) epoch: u32,
-    /// The subscriber is known to have all before this number.
+    /// The subscriber is known to have all messages before this number.
     pub(in crate::data::publication) reached: u64,
-    /// The number of the first message that the network has not taken.
+    /// The number of the first message that the network has not accepted.
     pub(in crate::data::publication) unsent: u64,
-    /// Those that wait from there on.
+    /// The queued messages, beginning with `unsent`.
     pub(in crate::data::publication) waiting: Vec<Numbered<Frame>>,
     /// The number of the next message.
     pub(in crate::data::publication) next: u64,
 }
 
-/// A pair's sender, which is about to have its messages go by memory.
+/// The sender of a pair whose messages shared memory carries.
 pub(in crate::data::publication) struct Delivery(pub(super) Sender<Frame>);
 
 impl Delivery {
-    /// Goes on where the network left off. `stream` is what both ends name the pair by. Gives the statement that opens the
-    /// channel.
+    /// Continues from the network's state. `stream` is the id of the pair at both ends. Returns the statement that
+    /// opens the channel.
     pub(in crate::data::publication) fn switch_to_memory(
         stream: u64,
         left_off: LeftOff,
@@ -52,11 +52,11 @@ impl Delivery {
             sender.pace();
         }
         sender.path_up(Path::new(NETWORK, network)).ok()?;
-        // The network carries the pair already, and keeps the order of what it carries.
+        // The network already carries the pair, and keeps its messages in order.
         sender.reached(sender.epoch(), reached).ok()?;
         sender.path_up(Path::new(MEMORY, PathKind::SharedMemory)).ok()?;
         sender.switch_path(MEMORY).ok()?;
-        // What is skipped on the network is what its queue or its writer left out, which state it.
+        // Skips on the network are stated by its queue or by the RTPS writer.
         let begin = std::iter::from_fn(|| sender.poll_action()).find_map(|action| match action {
             SendAction::Begin { path: MEMORY, statement } => Some(statement),
             _ => None,
@@ -66,6 +66,6 @@ impl Delivery {
 }
 
 pub(super) fn policy(bound: QueueBound) -> QueuePolicy {
-    // A publisher that keeps all looks for room before it publishes.
+    // A keep-all publisher checks the capacity before it publishes.
     QueuePolicy::KeepLast { depth: bound.messages }
 }

@@ -1,4 +1,4 @@
-//! What becomes of a pair when memory carries it no longer.
+//! End of the shared memory path of a pair.
 
 use std::collections::VecDeque;
 
@@ -10,26 +10,26 @@ use crate::frame::Frame;
 use crate::ipc::{Unread, UnreadSample};
 use crate::rtps::Returned;
 
-/// What memory has of a pair that goes back to the network.
+/// The state of a pair that shared memory returns to the network.
 pub(in crate::data::publication) struct Ended {
-    /// What opens the network again.
+    /// The statement that opens the network path again.
     pub(in crate::data::publication) begin: Option<Statement>,
-    /// The number after the last message that memory had taken.
+    /// The number after the last message that memory had accepted.
     pub(in crate::data::publication) taken: u64,
-    /// The number of the first message that is to be sent, or of the next one.
+    /// The number of the first message to send, or of the next message.
     pub(in crate::data::publication) from: u64,
-    /// The messages that did not get to the subscriber.
+    /// The messages that the subscriber has not read.
     pub(in crate::data::publication) messages: Vec<Returned>,
-    /// What was stated that it has not read, each behind the message of the number that is with it.
+    /// Statements that it has not read, each behind the message of the given number.
     pub(in crate::data::publication) unread_statements: Vec<(u64, Statement)>,
-    /// What was still to be stated, each before the message of the number that is with it.
+    /// Statements that were not sent, each before the message of the given number.
     pub(in crate::data::publication) statements: VecDeque<(u64, Statement)>,
 }
 
 impl MemoryPath {
-    /// Memory carries the pair no longer. `unread` has what the subscriber did not read of each channel.
+    /// Ends the path. `unread` has the unread messages of each channel.
     pub(in crate::data::publication) fn end(mut self, unread: &mut Unread) -> Ended {
-        // Of what a falsified position gives, what makes no sense is left out, here and by the sender.
+        // A falsified position can yield nonsense, which is dropped here and by the sender.
         let mut unread_statements = unread.statements.remove(&self.channel.number).unwrap_or_default();
         let unread = unread.samples.remove(&self.channel.number).unwrap_or_default();
         let first_unread = unread.first().map(|sample| sample.number);
@@ -38,7 +38,7 @@ impl MemoryPath {
         if let Some(message) = &partly_read
             && first_unread.is_none_or(|first| message.number < first)
         {
-            // Its beginning has been read, and nothing that is unread was before that.
+            // Its beginning has been read, and no unread statement came before that.
             unread_statements.iter_mut().for_each(|(after, _)| *after = message.number.max(*after));
         }
         let mut returned: Vec<Numbered<Frame>> = partly_read.into_iter().collect();
@@ -62,19 +62,19 @@ impl MemoryPath {
         let first = life.as_mut().map_or(0, |life| life.pass(clock::monotonic()));
         let written = |number| life.as_ref().and_then(|life| life.written(number));
         let unsent = messages.into_iter().filter(|message| message.number >= first);
-        // Whoever holds it longer is not to hold memory that is shared.
+        // A long-lived queue must not occupy slots of shared memory.
         let unsent =
             unsent.map(|message| (message.number, written(message.number), message.message.to_own()));
         let mut statements = std::mem::take(&mut self.statements);
-        // A message that the session refused counts as taken. What is stated before it stays before it.
+        // A message that the IPC connection refused counts as accepted. A statement before it stays before it.
         while let Some((before, statement)) = statements.pop_front_if(|(before, _)| *before < taken) {
             unread_statements.push((before.saturating_sub(1), statement));
         }
         Ended { begin, taken, from, messages: unsent.collect(), unread_statements, statements }
     }
 
-    /// A message of which the subscriber has read a part, where `first_whole` is the first of which it has read nothing. If it
-    /// reads the rest as well, it knows by the number that the message comes twice.
+    /// A message of which the subscriber has read a part, where `first_whole` is the first of which it has read
+    /// nothing. If the subscriber reads the rest as well, it detects the duplicate by the number.
     fn partly_read(&mut self, first_whole: Option<u64>) -> Option<Numbered<Frame>> {
         let read = self.channel.sender.read_position();
         let (_, message) = self.in_pieces.drain(..).find(|(end, _)| *end > read)?;
@@ -97,14 +97,14 @@ mod tests {
     use crate::ipc::Pool;
     use crate::ipc::play::ends::{End, connect};
 
-    /// Longer than one record takes, and shorter than the ring.
+    /// Longer than one record, shorter than the ring.
     const LONG: usize = 100_000;
 
     const BOUND: QueueBound = QueueBound { messages: 10, bytes: 1 << 20 };
 
     const STREAM: u64 = 5;
 
-    /// A link whose messages go by memory, and the process at the other end.
+    /// A link whose messages shared memory carries, and the process at the other end.
     struct Scene {
         path: MemoryPath,
         here: End,
@@ -136,7 +136,7 @@ mod tests {
             assert_eq!(self.path.offer(number, &Frame::new(Encoding::Ros1, vec![number as u8; len])), 0);
         }
 
-        /// States something behind all messages so far.
+        /// States something behind all messages published until now.
         fn state(&mut self, next: u64) -> Statement {
             let pair = PairId { writer: 1, reader: 2 };
             let statement = Statement::Leave { id: pair.id(), epoch: 1, from: next };
@@ -166,7 +166,7 @@ mod tests {
         scene.publish(1, LONG);
         let statement = scene.state(2);
         scene.publish(2, 1);
-        // The channel's beginning, and that of the message.
+        // The Begin of the channel, and the first piece of the message.
         let ended = scene.end_after(2);
         assert_eq!((numbers(&ended), ended.unread_statements), (vec![1, 2], vec![(1, statement)]));
     }

@@ -1,4 +1,4 @@
-//! A publisher in both graphs whose links and whose RTPS reader are those of one node: what goes by which.
+//! A dual node's publisher with links and an RTPS reader of one subscriber node: which messages take which path.
 
 mod killed;
 
@@ -33,7 +33,7 @@ const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 /// An address that no participant here has.
 const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 9));
 
-/// A message that is its number.
+/// A message that consists of its number.
 struct Number(u32);
 
 impl Outgoing for Number {
@@ -75,7 +75,7 @@ enum Part {
 }
 
 impl FarLink {
-    /// The next part that comes.
+    /// The next part.
     fn next(&mut self) -> Part {
         let mut length = [0; 4];
         self.stream.read_exact(&mut length).unwrap();
@@ -128,7 +128,7 @@ impl Scene {
         Self { rtps, far, publication, offer, writer, events, qos, next: 1 }
     }
 
-    /// A link of the node, or of somebody who says that it is.
+    /// A link of the node, or of a peer that claims to be it.
     fn link(&self, conn: u64, address: IpAddr) -> FarLink {
         let listener = TcpListener::bind((HERE, 0)).unwrap();
         let near = Stream::connect(listener.local_addr().unwrap()).unwrap();
@@ -184,7 +184,7 @@ impl Scene {
         self.states(link, Statement::Ask { id: self.pair(reader).id() });
     }
 
-    /// The subscriber has come to the Leave that is next on this link.
+    /// The subscriber has reached the next Leave on this link.
     fn reaches(&self, link: &mut FarLink, reader: Guid) -> u64 {
         let Statement::Leave { id, epoch, from } = link.next_change() else { panic!("a Leave") };
         assert_eq!(id, self.pair(reader).id());
@@ -196,7 +196,7 @@ impl Scene {
         pair_id(self.writer.id(), reader.entity)
     }
 
-    /// What RTPS brings until the number `last`.
+    /// The messages that RTPS delivers, up to the number `last`.
     fn brought_by_rtps(&self, last: u32) -> Vec<u32> {
         let (until, mut all) = (clock::monotonic() + LONG, Vec::new());
         while all.last() != Some(&last) {
@@ -210,7 +210,7 @@ impl Scene {
 
 const RELIABLE: QoS = QoS::keep_last(100);
 
-/// The subscriber reconnects, and the connection before that has not ended yet.
+/// The subscriber reconnects before the old connection has ended.
 #[test]
 fn pair_that_leaves_an_older_link_leaves_the_newer_one() {
     let mut scene = Scene::new(140, RELIABLE);
@@ -253,7 +253,7 @@ fn other_links_of_a_node_learn_what_rtps_carries() {
     scene.asks(&one, reader);
     scene.reaches(&mut one, reader);
     assert!(matches!(other.next_change(), Statement::Leave { id, .. } if id == scene.pair(reader).id()));
-    // And what it carries no longer.
+    // The link tells them also what RTPS carries no longer.
     scene.states(&one, Statement::Return { id: scene.pair(reader).id() });
     for link in [&mut one, &mut other] {
         assert!(matches!(link.next_change(), Statement::Begin { id, .. } if id == scene.pair(reader).id()));
@@ -274,7 +274,7 @@ fn rtps_does_not_repeat_what_an_ended_link_has_carried() {
         scene.publication.leave(link.conn);
         assert!(!scene.is_held(reader));
         scene.publish();
-        // Where the link has carried nothing, all that is kept is due.
+        // If the link has carried nothing, all kept messages are due.
         let due: Vec<u32> = if carries { vec![7] } else { (1..=4).collect() };
         assert_eq!(scene.brought_by_rtps(scene.next - 1), due, "carries {carries}");
     }
@@ -297,7 +297,7 @@ fn reader_that_was_matched_again_is_not_taken_for_the_one_that_left() {
     };
     left(reader.matching - 1);
     assert_eq!(scene.reaches(&mut link, guid), 1);
-    // It is on RTPS now, which is not to be taken back either.
+    // RTPS serves it now, and continues to.
     left(reader.matching - 1);
     assert_eq!(scene.brought_by_rtps(1), [1]);
     assert_eq!(scene.publication.dropped(), 0);
@@ -319,7 +319,7 @@ fn writer_that_is_not_known_is_answered_for() {
     }
 }
 
-/// The participant knows the reader by the time when the writer is made.
+/// The participant already knows the reader when the writer is created.
 #[test]
 fn further_writer_holds_readers_that_it_has_matched_already() {
     let scene = Scene::new(151, RELIABLE);
@@ -341,14 +341,14 @@ fn messages_that_wait_end_with_their_writer() {
     scene.asks(&link, reader);
     scene.publish();
     assert_eq!(scene.publication.unacknowledged().len(), 1);
-    // Another publisher offers another QoS, so that this one is withdrawn.
+    // Another publisher has another QoS, so this group can be removed.
     scene.publication.offer(QoS::keep_last(1).best_effort(), &Arc::default());
     scene.offer.leave(&scene.events);
     assert!(scene.publication.withdraw(&scene.offer));
     assert_eq!((scene.publication.unacknowledged().len(), scene.publication.dropped()), (0, 1));
 }
 
-/// Whoever says that it is the node of another, and is not where that is, takes nothing from it.
+/// A peer at another address that claims the id of a node takes nothing from it.
 #[test]
 fn link_from_elsewhere_does_not_take_a_reader_off_rtps() {
     let mut scene = Scene::new(148, RELIABLE);
@@ -361,26 +361,26 @@ fn link_from_elsewhere_does_not_take_a_reader_off_rtps() {
     assert!(!scene.is_held(reader));
     scene.publish();
     assert_eq!(scene.brought_by_rtps(1), [1]);
-    // Nor does it have a pair leave the node's own link.
+    // It does not make a pair leave the node's own link either.
     let own = scene.link(2, HERE);
     let other = scene.reader();
     assert!(scene.is_held(other));
     scene.asks(&forged, other);
     let pair = (scene.writer.id(), other);
     assert!(!lock(&scene.publication.state).is_leaving(pair, None));
-    // And it holds nothing that the own link held.
+    // It does not hold a reader that the own link held.
     scene.publication.leave(own.conn);
     assert!(!scene.is_held(other));
 }
 
-/// A link of UDPROS cannot say which of a node's subscriptions need it.
+/// A UDPROS link cannot say which of a node's subscriptions need it.
 #[test]
 fn datagrams_serve_a_node_of_which_rtps_serves_a_part() {
     for has_other in [false, true] {
         let mut scene = Scene::new(if has_other { 149 } else { 150 }, QoS::keep_last(100).best_effort());
         let reader = scene.reader();
         if has_other {
-            // It asks for more than is offered.
+            // It requests more than the writer offers.
             node_reader(&scene.far, RELIABLE, NODE);
             let until = clock::monotonic() + LONG;
             while scene.rtps.readers_on("/chatter", NODE).len() < 2 {

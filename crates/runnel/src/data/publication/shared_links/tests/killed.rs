@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What RTPS had not delivered has gone by the link, and is not kept for the reader to come back.
+/// The link has carried what RTPS had not delivered. The writer does not keep that for the reader's return.
 #[test]
 fn reader_that_comes_back_once_the_link_has_ended_does_not_go_on_where_it_was() {
     let mut scene = Scene::new(153, RELIABLE);
@@ -12,7 +12,7 @@ fn reader_that_comes_back_once_the_link_has_ended_does_not_go_on_where_it_was() 
     scene.publish();
     assert_eq!(scene.reaches(&mut link, reader), 1);
     scene.publish();
-    // It does not arrive.
+    // The datagram is lost.
     for socket in scene.far.receivers() {
         while socket.recv_from(&mut [0; 65536]).unwrap().is_some() {}
     }
