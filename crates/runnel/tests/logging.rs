@@ -105,7 +105,7 @@ fn logger_levels_are_set_without_spinning() {
     let library = pair("ros.runnel", "debug");
     assert_eq!(loggers(&graph, "/talker"), [pair("ros", "debug"), pair("ros.part", "error"), library]);
     let error = set_level(&graph, "/talker", "ros", "loud").unwrap_err().to_string();
-    assert!(error.contains("\"loud\" is no level"), "{error}");
+    assert!(error.contains("\"loud\" is not a level"), "{error}");
 }
 
 #[test]

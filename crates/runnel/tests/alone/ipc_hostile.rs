@@ -57,7 +57,7 @@ fn impossible_positions_end_the_ipc_connection() {
     let _alone = alone();
     let scene = Scene::new();
     let falsify = |what: &str, position: fn(u64) -> u64| {
-        ends(&scene, what, &["told a position in shared memory that cannot be"], |reader| {
+        ends(&scene, what, &["reported an impossible position in shared memory"], |reader| {
             reader.session.wait_for(SAMPLE);
             reader.session.set(POSITION, position(reader.session.read));
             // It is looked at when the ring is full.
@@ -74,7 +74,7 @@ fn impossible_positions_end_the_ipc_connection() {
 fn decreasing_position_ends_the_ipc_connection() {
     let _alone = alone();
     let scene = Scene::new();
-    ends(&scene, "back by a little", &["told a position in shared memory that cannot be"], |reader| {
+    ends(&scene, "back by a little", &["reported an impossible position in shared memory"], |reader| {
         // It was looked at once at least.
         for _ in 0..10 {
             scene.talk(50, 3000);
@@ -89,7 +89,7 @@ fn decreasing_position_ends_the_ipc_connection() {
 fn decreased_position_at_the_end_resends_nothing() {
     let _alone = alone();
     let scene = Scene::new();
-    let says = ["told a position in shared memory that cannot be", NAMED];
+    let says = ["reported an impossible position in shared memory", NAMED];
     for position in [0, 1, 500, u64::MAX] {
         let before = count_logged(&says);
         let mut reader = Reader::new(&scene);
@@ -134,8 +134,8 @@ fn samples_read_before_a_fault_are_not_resent() {
 fn return_of_slot_that_was_not_lent_is_refused() {
     let _alone = alone();
     let scene = Scene::new();
-    let not_lent = ["gave back what was not lent to it"];
-    let too_many = ["told of more given back than was lent to it"];
+    let not_lent = ["released a slot that was not lent to it"];
+    let too_many = ["released more slots than were lent to it"];
     for loan in [999, 4096, u64::from(u32::MAX), 1 << 16, u64::MAX] {
         ends(&scene, &format!("loan {loan} that never was"), &not_lent, |reader| {
             reader.borrow(&scene, 2);
@@ -175,7 +175,7 @@ fn return_of_other_readers_slot_is_refused() {
     // What the other holds is read again at the end: it must not have been written since.
     let bytes = |reader: &Reader| reader.session.segments[0].bytes(0, 5000 * 20).unwrap().to_vec();
     let (before, foreign) = (bytes(&other), *kept.last().unwrap());
-    ends_beside(&scene, &["gave back what was not lent to it"], |reader| {
+    ends_beside(&scene, &["released a slot that was not lent to it"], |reader| {
         let own = reader.borrow(&scene, 1).len() as u64;
         reader.session.give_back(foreign.max(own));
         scene.talk(100, 5000);
@@ -245,7 +245,7 @@ fn invalid_records_end_the_ipc_connection() {
             SAMPLE_SLOT,
             0,
             &sample(1, &lending(segment, loan, slot, len)),
-            &["of a segment that it has not given"],
+            &["of a segment that it has not announced"],
         );
     }
     let header = |header: u64, says: &str| {
@@ -253,7 +253,7 @@ fn invalid_records_end_the_ipc_connection() {
     };
     header(5, "a record of kind 0");
     header(0x00ff_ffff_0000_0000, "a record of kind 0");
-    header(2 << 56 | (RING as u64 * 8 - 15), "more than fit there");
+    header(2 << 56 | (RING as u64 * 8 - 15), "more than the ring holds");
     header(u64::MAX, "a record of 4294967295 bytes");
 }
 
@@ -331,14 +331,14 @@ fn invalid_packets_end_the_ipc_connection() {
     let packet = |what: &str, bytes: &[u8], fds: &[_], says: &str| {
         ends(&scene, what, &[says], |reader| send(&reader.session.packets, bytes, fds));
     };
-    packet("short", &[1], &[], "it sent a packet that is none of a session's");
-    packet("short, with a descriptor", &[1; 23], &[fd], "it sent a packet that is none of a session's");
-    packet("without a descriptor", &gift(0, 4096, 2), &[], "it sent a packet that is none of a session's");
-    packet("with two", &gift(0, 4096, 2), &[fd, fd], "it sent a packet that is none of a session's");
-    packet("not the first", &gift(1, 4096, 2), &[fd], "it gave segments out of order");
-    packet("the last there is", &gift(u64::MAX, 4096, 2), &[fd], "it gave segments out of order");
-    packet("too long", &gift(0, 1 << 40, 1 << 40), &[fd], "it gave a segment that no memory could hold");
-    packet("no memory", &gift(0, 4096, 2), &[pipe.as_fd()], "it gave a segment that is no memory");
+    packet("short", &[1], &[], "it sent a packet of an unknown form");
+    packet("short, with a descriptor", &[1; 23], &[fd], "it sent a packet of an unknown form");
+    packet("without a descriptor", &gift(0, 4096, 2), &[], "it sent a packet of an unknown form");
+    packet("with two", &gift(0, 4096, 2), &[fd, fd], "it sent a packet of an unknown form");
+    packet("not the first", &gift(1, 4096, 2), &[fd], "it announced segments out of order");
+    packet("the last there is", &gift(u64::MAX, 4096, 2), &[fd], "it announced segments out of order");
+    packet("too long", &gift(0, 1 << 40, 1 << 40), &[fd], "it announced a segment longer than the address space");
+    packet("no memory", &gift(0, 4096, 2), &[pipe.as_fd()], "it announced a segment that is not valid memory");
 }
 
 #[test]

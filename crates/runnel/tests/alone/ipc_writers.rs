@@ -129,7 +129,7 @@ fn impossible_stream_positions_end_the_link() {
 fn impossible_numbers_end_the_link() {
     let _alone = alone();
     for (number, next) in [(1, 2), (u64::MAX, 2)] {
-        let says = format!("it wrote sample {number} where sample {next} was to come");
+        let says = format!("it wrote sample {number} instead of sample {next}");
         link_ends(&format!("sample {number}"), &says, |scene, writer| {
             writer.open(0);
             writer.say(&framed_text("first")[4..]);
@@ -137,7 +137,7 @@ fn impossible_numbers_end_the_link() {
             writer.session.push(SAMPLE, 1, &sample(number, &framed_text("again")[4..]));
         });
     }
-    link_ends("another stream", "it wrote a statement where another one belongs", |_, writer| {
+    link_ends("another stream", "it wrote a statement of a kind that is not allowed there", |_, writer| {
         writer.stream.write_all(&stated(writer.token ^ 1, SKIPS, 5)).unwrap();
     });
     link_ends("no statement", "statement has unknown kind 99", |_, writer| {
@@ -161,7 +161,7 @@ fn sleeping_process_ends_link_after_timeout() {
 fn pieces_out_of_order_end_the_link() {
     let _alone = alone();
     let message = &framed_text("torn")[4..];
-    let middle = "it put a sample into the middle of another";
+    let middle = "it began a sample before the previous one was complete";
     for cut in [0, 1, message.len() - 1] {
         link_ends("a message in another", middle, |_, writer| {
             writer.open(0);
@@ -200,7 +200,7 @@ fn invalid_slots_end_the_ipc_connection() {
     lent(0, u32::MAX, 10, none);
     lent(0, 0, 4097, none);
     lent(0, 3, u32::MAX, none);
-    let unknown = "it lent a slot of a segment that it has not given";
+    let unknown = "it lent a slot of a segment that it has not announced";
     lent(1, 0, 10, unknown);
     lent(u32::MAX, 0, 10, unknown);
 }
@@ -211,7 +211,7 @@ fn too_many_lent_slots_end_the_ipc_connection() {
     let segment = Segment::new(64, 4).unwrap();
     ends(
         "more than a thousand",
-        "it lent more slots than it may",
+        "it lent more slots than the limit",
         |_, writer| {
             writer.give(&segment);
             writer.open(0);
