@@ -264,7 +264,10 @@ mod tests {
         let why = |variable, host| foreign_host(variable, host);
         assert_eq!(why("ROS_IP", "127.0.0.1"), None);
         assert_eq!(why("ROS_IP", "192.0.2.7").as_deref(), Some("192.0.2.7 is not an address of this host"));
-        assert_eq!(why("ROS_HOSTNAME", "192.0.2.7").as_deref(), Some("192.0.2.7 is not an address of this host"));
+        assert_eq!(
+            why("ROS_HOSTNAME", "192.0.2.7").as_deref(),
+            Some("192.0.2.7 is not an address of this host")
+        );
         assert_eq!(why("ROS_IP", "nonsense").as_deref(), Some("nonsense is not an IP address"));
         assert_eq!(why("ROS_HOSTNAME", "robot"), None);
     }

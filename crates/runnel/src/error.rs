@@ -175,10 +175,7 @@ impl fmt::Display for Error {
                 write!(f, "topic {topic}: subscriber {subscriber} took nothing for {} ms", waited.as_millis())
             }
             Self::TooLong { topic, length: LengthBeyondLimit { claimed, limit } } => {
-                write!(
-                    f,
-                    "topic {topic}: a message of {claimed} bytes is too long, the limit is {limit}"
-                )
+                write!(f, "topic {topic}: a message of {claimed} bytes is too long, the limit is {limit}")
             }
             Self::NoMemory { topic, bytes } => {
                 write!(f, "topic {topic}: no memory for a message of {bytes} bytes")

@@ -134,7 +134,9 @@ impl NodeLog {
         let (level, report) = match file.line(&line.render(USUAL)) {
             Ok(()) => match self.unwritten.swap(0, Ordering::Relaxed) {
                 0 => return,
-                lost => (Level::Warn, format!("log file {}: {lost} lines are missing", file.path().display())),
+                lost => {
+                    (Level::Warn, format!("log file {}: {lost} lines are missing", file.path().display()))
+                }
             },
             Err(_) if self.unwritten.fetch_add(1, Ordering::Relaxed) > 0 => return,
             Err(error) => {

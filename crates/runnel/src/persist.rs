@@ -180,10 +180,7 @@ impl Journal {
             self.bytes = (text.len() - rest.len()) as u64;
             let Some((change, behind)) = next_change(rest) else {
                 let at = self.bytes;
-                return Ok((
-                    changes,
-                    Some(format!("invalid data from byte {at} on is ignored")),
-                ));
+                return Ok((changes, Some(format!("invalid data from byte {at} on is ignored"))));
             };
             changes.push(change);
             rest = behind;

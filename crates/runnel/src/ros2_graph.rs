@@ -107,8 +107,8 @@ pub struct EndpointInfo {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointLinks {
     /// Messages published by the endpoint's node on the topic in any graph, or received by the subscription.
+    pub messages: u64,
     /// Messages dropped for slow subscriptions, or because the callback was too slow.
-    /// Messages that were dropped for slow subscriptions, or because the callback was slower than they came.
     pub dropped: u64,
     /// How often the state of a link was corrected after a forged datagram, or after one from before a peer's restart.
     pub corrections: u64,

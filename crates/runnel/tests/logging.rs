@@ -105,7 +105,7 @@ fn levels_are_set_from_elsewhere_in_a_node_that_never_spins() {
     let library = pair("ros.runnel", "debug");
     assert_eq!(loggers(&graph, "/talker"), [pair("ros", "debug"), pair("ros.part", "error"), library]);
     let error = set_level(&graph, "/talker", "ros", "loud").unwrap_err().to_string();
-    assert!(error.contains("\"loud\" is no level"), "{error}");
+    assert!(error.contains("\"loud\" is not a level"), "{error}");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn full_log_file_is_reported_once_and_counted() {
     for number in 0..5 {
         runnel::log_info!(node, "line {number}");
     }
-    let line = ear.line("log file /dev/full takes no lines: No space left on device");
+    let line = ear.line("log file /dev/full: cannot write: No space left on device");
     assert_eq!(line.level, 8, "an error");
     ear.line("line 4");
     let reports = ear.texts().iter().filter(|text| text.contains("/dev/full")).count();

@@ -102,7 +102,9 @@ impl fmt::Display for SessionFault {
                 write!(f, "it opened channel {channel} with the invalid first sample {first}")
             }
             Self::Statement(error) => error.fmt(f),
-            Self::UnexpectedStatement => f.write_str("it wrote a statement of a kind that is not allowed there"),
+            Self::UnexpectedStatement => {
+                f.write_str("it wrote a statement of a kind that is not allowed there")
+            }
             Self::Delivery(error) => error.fmt(f),
             Self::Reached(error) => error.fmt(f),
             Self::UnknownSegment => f.write_str("it lent a slot of a segment that it has not announced"),

@@ -284,10 +284,7 @@ fn master_starts_from_torn_journal_on_full_disk() {
     let mut master = PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &path).expect("a master");
     assert_eq!(value(&master, "whole"), Some("x".repeat(9000).into()));
     let told = warnings(&mut master);
-    assert!(
-        told[0].contains("is ignored") && told[1].contains("cannot be compacted"),
-        "{told:?}"
-    );
+    assert!(told[0].contains("is ignored") && told[1].contains("cannot be compacted"), "{told:?}");
     let (status, text) = ask(&mut master, &set("/next", 1));
     assert!(status == 0 && text.contains("/next is not changed"), "{text}");
     assert_eq!(fs::read(&path).expect("readable"), before);

@@ -56,7 +56,7 @@ fn positions_that_cannot_be_end_the_session() {
     let _alone = alone();
     let scene = Scene::new();
     let falsify = |what: &str, position: fn(u64) -> u64| {
-        ends(&scene, what, &["told a position in shared memory that cannot be"], |reader| {
+        ends(&scene, what, &["reported an impossible position in shared memory"], |reader| {
             reader.session.wait_for(SAMPLE);
             reader.session.set(POSITION, position(reader.session.read));
             // It is looked at when the ring is full.
@@ -73,7 +73,7 @@ fn positions_that_cannot_be_end_the_session() {
 fn a_position_that_goes_back_ends_the_session() {
     let _alone = alone();
     let scene = Scene::new();
-    ends(&scene, "back by a little", &["told a position in shared memory that cannot be"], |reader| {
+    ends(&scene, "back by a little", &["reported an impossible position in shared memory"], |reader| {
         // It was looked at once at least.
         for _ in 0..10 {
             scene.talk(50, 3000);
@@ -88,7 +88,7 @@ fn a_position_that_goes_back_ends_the_session() {
 fn a_position_that_went_back_by_the_end_has_nothing_sent_twice() {
     let _alone = alone();
     let scene = Scene::new();
-    let says = ["told a position in shared memory that cannot be", NAMED];
+    let says = ["reported an impossible position in shared memory", NAMED];
     for position in [0, 1, 500, u64::MAX] {
         let before = count_logged(&says);
         let mut reader = Reader::new(&scene);
@@ -133,8 +133,8 @@ fn what_was_read_before_a_session_ended_for_what_its_reader_did_is_not_sent_agai
 fn slots_that_were_not_lent_are_not_taken_back() {
     let _alone = alone();
     let scene = Scene::new();
-    let not_lent = ["gave back what was not lent to it"];
-    let too_many = ["told of more given back than was lent to it"];
+    let not_lent = ["released a slot that was not lent to it"];
+    let too_many = ["released more slots than were lent to it"];
     for loan in [999, 4096, u64::from(u32::MAX), 1 << 16, u64::MAX] {
         ends(&scene, &format!("loan {loan} that never was"), &not_lent, |reader| {
             reader.borrow(&scene, 2);
@@ -174,7 +174,7 @@ fn a_slot_of_another_reader_is_not_taken_back() {
     // What the other holds is read again at the end: it must not have been written since.
     let bytes = |reader: &Reader| reader.session.segments[0].bytes(0, 5000 * 20).unwrap().to_vec();
     let (before, foreign) = (bytes(&other), *kept.last().unwrap());
-    ends_beside(&scene, &["gave back what was not lent to it"], |reader| {
+    ends_beside(&scene, &["released a slot that was not lent to it"], |reader| {
         let own = reader.borrow(&scene, 1).len() as u64;
         reader.session.give_back(foreign.max(own));
         scene.talk(100, 5000);
@@ -229,7 +229,7 @@ fn records_that_no_process_writes_end_the_session() {
     }
     let begin = |first: u64, next: u64| words(&[5, 0, first, 1 | 2 << 32, 5, next]);
     for (channel, first, next) in [(1 << 16, 1, 1), (1, 0, 1), (1, 2, 1)] {
-        let says = format!("it opened channel {channel} for sample {next}");
+        let says = format!("it opened channel {channel} with the invalid first sample {next}");
         record(OPEN_SAMPLES, channel, &begin(first, next), &[&says]);
     }
     for next in [0, 1 << 63] {
@@ -244,7 +244,7 @@ fn records_that_no_process_writes_end_the_session() {
             SAMPLE_SLOT,
             0,
             &sample(1, &lending(segment, loan, slot, len)),
-            &["of a segment that it has not given"],
+            &["of a segment that it has not announced"],
         );
     }
     let header = |header: u64, says: &str| {
@@ -330,14 +330,24 @@ fn packets_that_no_process_sends_end_the_session() {
     let packet = |what: &str, bytes: &[u8], fds: &[_], says: &str| {
         ends(&scene, what, &[says], |reader| send(&reader.session.packets, bytes, fds));
     };
-    packet("short", &[1], &[], "it sent a packet that is none of a session's");
-    packet("short, with a descriptor", &[1; 23], &[fd], "it sent a packet that is none of a session's");
-    packet("without a descriptor", &gift(0, 4096, 2), &[], "it sent a packet that is none of a session's");
-    packet("with two", &gift(0, 4096, 2), &[fd, fd], "it sent a packet that is none of a session's");
-    packet("not the first", &gift(1, 4096, 2), &[fd], "it gave segments out of order");
-    packet("the last there is", &gift(u64::MAX, 4096, 2), &[fd], "it gave segments out of order");
-    packet("too long", &gift(0, 1 << 40, 1 << 40), &[fd], "it gave a segment that no memory could hold");
-    packet("no memory", &gift(0, 4096, 2), &[pipe.as_fd()], "it gave a segment that is no memory");
+    packet("short", &[1], &[], "it sent a packet of an unknown form");
+    packet("short, with a descriptor", &[1; 23], &[fd], "it sent a packet of an unknown form");
+    packet("without a descriptor", &gift(0, 4096, 2), &[], "it sent a packet of an unknown form");
+    packet("with two", &gift(0, 4096, 2), &[fd, fd], "it sent a packet of an unknown form");
+    packet("not the first", &gift(1, 4096, 2), &[fd], "it announced segments out of order");
+    packet("the last there is", &gift(u64::MAX, 4096, 2), &[fd], "it announced segments out of order");
+    packet(
+        "too long",
+        &gift(0, 1 << 40, 1 << 40),
+        &[fd],
+        "it announced a segment longer than the address space",
+    );
+    packet(
+        "no memory",
+        &gift(0, 4096, 2),
+        &[pipe.as_fd()],
+        "it announced a segment that is not valid memory",
+    );
 }
 
 #[test]

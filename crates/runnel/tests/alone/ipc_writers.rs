@@ -125,7 +125,7 @@ fn positions_in_the_stream_that_cannot_be_end_the_link() {
 fn numbers_that_cannot_follow_end_the_link() {
     let _alone = alone();
     for (number, next) in [(1, 2), (u64::MAX, 2)] {
-        let says = format!("it wrote sample {number} where sample {next} was to come");
+        let says = format!("it wrote sample {number} instead of sample {next}");
         link_ends(&format!("sample {number}"), &says, |scene, writer| {
             writer.open(0);
             writer.say(&framed_text("first")[4..]);
@@ -133,7 +133,7 @@ fn numbers_that_cannot_follow_end_the_link() {
             writer.session.push(SAMPLE, 1, &sample(number, &framed_text("again")[4..]));
         });
     }
-    link_ends("another stream", "it wrote a statement where another one belongs", |_, writer| {
+    link_ends("another stream", "it wrote a statement of a kind that is not allowed there", |_, writer| {
         writer.stream.write_all(&stated(writer.token ^ 1, SKIPS, 5)).unwrap();
     });
     link_ends("no statement", "statement has unknown kind 99", |_, writer| {
@@ -157,7 +157,7 @@ fn a_link_that_waits_for_ever_is_given_up_by_a_process_that_sleeps() {
 fn pieces_in_the_wrong_order_end_the_link() {
     let _alone = alone();
     let message = &framed_text("torn")[4..];
-    let middle = "it put a sample into the middle of another";
+    let middle = "it began a sample before the previous one was complete";
     for cut in [0, 1, message.len() - 1] {
         link_ends("a message in another", middle, |_, writer| {
             writer.open(0);
@@ -196,7 +196,7 @@ fn slots_that_are_none_end_the_session() {
     lent(0, u32::MAX, 10, none);
     lent(0, 0, 4097, none);
     lent(0, 3, u32::MAX, none);
-    let unknown = "it lent a slot of a segment that it has not given";
+    let unknown = "it lent a slot of a segment that it has not announced";
     lent(1, 0, 10, unknown);
     lent(u32::MAX, 0, 10, unknown);
 }
@@ -207,7 +207,7 @@ fn more_slots_than_can_be_given_back_end_the_session() {
     let segment = Segment::new(64, 4).unwrap();
     ends(
         "more than a thousand",
-        "it lent more slots than it may",
+        "it lent more slots than the limit",
         |_, writer| {
             writer.give(&segment);
             writer.open(0);

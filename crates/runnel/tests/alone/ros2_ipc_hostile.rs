@@ -222,7 +222,7 @@ fn a_channel_that_is_opened_for_what_cannot_be_ends_the_session() {
     opens("of another pair", "it opened channel", |(channel, [kind, stream], next)| {
         (channel, [kind, stream + 1], next)
     });
-    opens("by a Skip", "where another one belongs", |(channel, [_, stream], next)| {
+    opens("by a Skip", "of a kind that is not allowed there", |(channel, [_, stream], next)| {
         (channel, [2, stream], next)
     });
     opens("by what is no statement", "unknown kind 99", |(channel, [_, stream], next)| {
@@ -240,11 +240,11 @@ fn what_is_no_sample_ends_the_session() {
     ends("what was never lent", "segment", |outbox, channel, next| {
         outbox.push(SAMPLE_SLOT, channel, &words(&[next, 5 << 32, 100]));
     });
-    ends("within another", "into the middle of another", |outbox, channel, next| {
+    ends("within another", "before the previous one was complete", |outbox, channel, next| {
         outbox.push(SAMPLE_BEGIN, channel, &words(&[next, 100]));
         outbox.push(SAMPLE, channel, &sample(next + 1));
     });
-    ends("more than there is", "more of a sample than there is", |outbox, channel, next| {
+    ends("more than there is", "more of a sample than its length prefix says", |outbox, channel, next| {
         outbox.push(SAMPLE_BEGIN, channel, &words(&[next, 12]));
         outbox.push(BYTES, channel, &[0; 40]);
     });
@@ -277,7 +277,7 @@ fn skip_that_cannot_be_ends_the_session() {
     ends("of no message", "has message number 0", |outbox, channel, _| {
         outbox.push(SKIP, channel, &words(&[2, 0, 0]));
     });
-    ends("which is a Begin", "where another one belongs", |outbox, channel, next| {
+    ends("which is a Begin", "of a kind that is not allowed there", |outbox, channel, next| {
         outbox.push(SKIP, channel, &words(&[1 | 1 << 32, 0, next]));
     });
 }
