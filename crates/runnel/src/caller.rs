@@ -13,7 +13,7 @@ use runnel_ros1::tcpros::{LENGTH, try_frame};
 
 use crate::callback_group::Runner;
 use crate::data::{Asked, CallAnswer, PendingCall, ServiceCore};
-use crate::driver::{Asks, ServiceInfo};
+use crate::driver::{CallRequest, ServiceInfo};
 use crate::error::{Error, ServiceError};
 use crate::node::NodeInner;
 use crate::sync::{Class, Mutex, lock};
@@ -251,8 +251,8 @@ impl Caller {
         }
     }
 
-    fn asks(&self, request: Option<Vec<u8>>) -> Asks {
-        Asks { request, response_len: self.response_len }
+    fn asks(&self, request: Option<Vec<u8>>) -> CallRequest {
+        CallRequest { request, response_len: self.response_len }
     }
 
     fn framed(&self, write: impl FnOnce(&mut GrowingSink)) -> Result<Vec<u8>, Error> {

@@ -9,7 +9,7 @@ use runnel_ros1::node::Port;
 use runnel_ros1::rpc::Uri;
 
 use crate::context::{Context, ContextOptions};
-use crate::driver::{Engine, Verbs};
+use crate::driver::{Engine, ProtocolEngine};
 use crate::error::Error;
 use crate::persist::PersistentMaster;
 
@@ -40,7 +40,7 @@ impl Context {
         let mut config = MasterConfig::new(uri.to_string(), host::pid());
         // Connections that never sent a request are closed before descriptors run out.
         config.rpc.max_server_connections = host::connections_for_peers(config.rpc.max_server_connections, 3);
-        let engine: Box<dyn Verbs> = match &options.persist {
+        let engine: Box<dyn ProtocolEngine> = match &options.persist {
             Some(path) => Box::new(PersistentMaster::new(config, path)?),
             None => Box::new(Master::new(config)),
         };

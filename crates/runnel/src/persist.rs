@@ -19,7 +19,7 @@ use runnel_ros1::net::{ConnId, Transmit};
 use runnel_ros1::node::Port;
 use runnel_ros1::xmlrpc::{Value, decode_call, encode_call};
 
-use crate::driver::{Notice, Verbs};
+use crate::driver::{EngineEvent, ProtocolEngine};
 use crate::error::Error;
 use crate::log_output::console;
 
@@ -45,7 +45,7 @@ const DELETE: &str = "deleteParam";
 /// A master that stores its parameters in a file, with warnings about the file to report.
 pub(crate) struct PersistentMaster {
     master: Master,
-    notices: VecDeque<Notice>,
+    notices: VecDeque<EngineEvent>,
 }
 
 impl PersistentMaster {
@@ -80,11 +80,11 @@ impl PersistentMaster {
             Err(error) => lost.push(format!("{} cannot be compacted: {error}", path.display())),
         }
         master.set_param_store(Box::new(journal));
-        Ok(Self { master, notices: lost.into_iter().map(Notice::Warning).collect() })
+        Ok(Self { master, notices: lost.into_iter().map(EngineEvent::Warning).collect() })
     }
 }
 
-impl Verbs for PersistentMaster {
+impl ProtocolEngine for PersistentMaster {
     fn handle_accepted(&mut self, now: Instant, _: Port, peer: SocketAddr) -> Option<ConnId> {
         self.master.handle_accepted(now, peer)
     }
@@ -109,8 +109,8 @@ impl Verbs for PersistentMaster {
     fn poll_transmit(&mut self) -> Option<Transmit> {
         self.master.poll_transmit()
     }
-    fn poll_notice(&mut self) -> Option<Notice> {
-        self.notices.pop_front().or_else(|| self.master.poll_notice())
+    fn poll_engine_event(&mut self) -> Option<EngineEvent> {
+        self.notices.pop_front().or_else(|| self.master.poll_engine_event())
     }
 }
 

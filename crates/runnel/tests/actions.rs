@@ -44,7 +44,7 @@ fn why(error: Error) -> ActionError {
 }
 
 #[test]
-fn a_goal_is_reached_with_feedback_on_the_way_while_nobody_but_the_waiting_thread_serves_the_client() {
+fn waiting_thread_receives_feedback_and_result() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| {
         let order = goal.goal().goal;
@@ -74,7 +74,7 @@ fn a_goal_is_reached_with_feedback_on_the_way_while_nobody_but_the_waiting_threa
 }
 
 #[test]
-fn an_action_is_five_topics_of_the_types_that_actionlib_has() {
+fn action_uses_five_topics_of_actionlib() {
     let scene = Scene::new();
     let (_server, _goals) = scene.server();
     let types = scene.graph.ask("getTopicTypes", &["/test".into()]);
@@ -95,7 +95,7 @@ fn an_action_is_five_topics_of_the_types_that_actionlib_has() {
 }
 
 #[test]
-fn a_server_works_on_several_goals_at_once_and_ends_each_in_its_way() {
+fn server_executes_concurrent_goals() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
@@ -128,7 +128,7 @@ fn a_server_works_on_several_goals_at_once_and_ends_each_in_its_way() {
 }
 
 #[test]
-fn a_step_that_does_not_fit_is_refused_by_name() {
+fn invalid_goal_transition_is_refused() {
     let scene = Scene::new();
     let (server, goals) = scene.server();
     let client = scene.client();
@@ -150,7 +150,7 @@ fn a_step_that_does_not_fit_is_refused_by_name() {
 }
 
 #[test]
-fn a_client_cancels_a_goal_by_name_and_the_server_says_what_comes_of_it() {
+fn client_cancels_one_goal() {
     let scene = Scene::new();
     let (cancelled, goals) = (Arc::new(Mutex::new(Vec::new())), channel());
     let into = Arc::clone(&cancelled);
@@ -183,7 +183,7 @@ fn a_client_cancels_a_goal_by_name_and_the_server_says_what_comes_of_it() {
 }
 
 #[test]
-fn a_client_cancels_all_goals_or_those_of_a_time_and_before() {
+fn client_cancels_goals_by_time() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
@@ -203,7 +203,7 @@ fn a_client_cancels_all_goals_or_those_of_a_time_and_before() {
 }
 
 #[test]
-fn a_newer_goal_preempts_the_one_that_a_simple_server_works_on() {
+fn newer_goal_preempts_active_goal() {
     let scene = Scene::new();
     let executed = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&executed);
@@ -233,7 +233,7 @@ fn a_newer_goal_preempts_the_one_that_a_simple_server_works_on() {
 }
 
 #[test]
-fn a_goal_that_never_has_its_turn_is_recalled() {
+fn replaced_pending_goal_is_recalled() {
     let scene = Scene::new();
     let free = Arc::new(AtomicBool::new(false));
     let go = Arc::clone(&free);
@@ -256,7 +256,7 @@ fn a_goal_that_never_has_its_turn_is_recalled() {
 }
 
 #[test]
-fn a_goal_that_is_left_open_is_aborted_with_a_reason() {
+fn unfinished_goal_is_aborted_with_reason() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| match goal.goal().goal {
         1 => Ok(()),
@@ -275,7 +275,7 @@ fn a_goal_that_is_left_open_is_aborted_with_a_reason() {
 }
 
 #[test]
-fn a_goal_whose_handle_is_dropped_or_whose_server_ends_is_ended() {
+fn dropped_handle_or_server_ends_goals() {
     let scene = Scene::new();
     let (server, goals) = scene.server();
     let client = scene.client();
@@ -302,7 +302,7 @@ fn a_goal_whose_handle_is_dropped_or_whose_server_ends_is_ended() {
 }
 
 #[test]
-fn a_callback_may_send_goals_and_wait_for_them() {
+fn callback_may_wait_for_goals() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| {
         goal.publish_feedback(&TestFeedback { feedback: 7 })?;
@@ -338,7 +338,7 @@ fn a_callback_may_send_goals_and_wait_for_them() {
 }
 
 #[test]
-fn client_and_server_may_be_of_one_node_or_of_two_nodes_of_a_process() {
+fn action_works_within_node_and_process() {
     let scene = Scene::new();
     let one = scene.near.create_node("one").unwrap();
     let two = scene.near.create_node("two").unwrap();
@@ -358,7 +358,7 @@ fn client_and_server_may_be_of_one_node_or_of_two_nodes_of_a_process() {
 }
 
 #[test]
-fn an_action_is_remapped_as_a_whole() {
+fn remapping_applies_to_whole_action() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let context = scene.graph.context_with(&["work:=/test"]);
@@ -376,7 +376,7 @@ fn an_action_is_remapped_as_a_whole() {
 }
 
 #[test]
-fn a_type_that_is_known_only_while_the_program_runs_will_do() {
+fn action_type_may_be_dynamic() {
     let scene = Scene::new();
     let _server = scene.simple_server(|goal| {
         goal.publish_feedback(&TestFeedback { feedback: 3 })?;
@@ -435,7 +435,7 @@ fn be_curious() {
 }
 
 #[test]
-fn a_programs_logger_may_ask_the_server_of_which_something_is_logged() {
+fn logger_may_query_the_action_server() {
     be_curious();
     // The server of a failure never ends.
     let scene = ManuallyDrop::new(Scene::new());
@@ -460,7 +460,7 @@ fn told(goal: &ClientGoalHandle<TestAction>, status: u8) -> WireStatus {
 }
 
 #[test]
-fn a_result_counts_before_lists_while_another_thread_works_on_results() {
+fn result_precedes_status_during_concurrent_results() {
     be_curious();
     let scene = Scene::new();
     let server = scene.near.create_node("server").unwrap();

@@ -315,7 +315,7 @@ fn bytes(length: usize) -> UInt8MultiArray {
 
 /// One test for all, since the counter is that of the process.
 #[test]
-fn messages_cost_no_allocations_in_the_steady_state() {
+fn messages_do_not_allocate_in_steady_state() {
     require_private_network();
     let rows = [
         ("text", owned(Link::Network, &Text { data: "hello".into() })),

@@ -60,7 +60,7 @@ fn loggers(graph: &Graph, node: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_line_arrives_with_all_that_it_is_to_tell() {
+fn log_line_arrives_with_all_fields() {
     let graph = Graph::new();
     let node = graph.context().create_node("robot/camera").unwrap();
     let _frames = node.create_publisher::<Text>("frames", 1).unwrap();
@@ -76,7 +76,7 @@ fn a_line_arrives_with_all_that_it_is_to_tell() {
 }
 
 #[test]
-fn who_listens_later_hears_the_last_line() {
+fn late_rosout_subscriber_gets_last_line() {
     let graph = Graph::new();
     let node = graph.context().create_node("talker").unwrap();
     runnel::log_info!(node, "first");
@@ -87,7 +87,7 @@ fn who_listens_later_hears_the_last_line() {
 }
 
 #[test]
-fn levels_are_set_from_elsewhere_in_a_node_that_never_spins() {
+fn logger_levels_are_set_without_spinning() {
     let graph = Graph::new();
     let node = graph.context().create_node("talker").unwrap();
     let part = node.logger().child("part");
@@ -109,7 +109,7 @@ fn levels_are_set_from_elsewhere_in_a_node_that_never_spins() {
 }
 
 #[test]
-fn what_the_library_says_of_a_node_is_heard_as_well() {
+fn library_lines_about_node_are_published() {
     let graph = Graph::new();
     let node = graph.context().create_node("talker").unwrap();
     let _numbers = node.create_publisher::<runnel::msgs::std_msgs::msg::Int32>("chatter", 1).unwrap();
@@ -122,7 +122,7 @@ fn what_the_library_says_of_a_node_is_heard_as_well() {
 }
 
 #[test]
-fn a_line_is_throttled_where_it_is_logged() {
+fn throttle_counts_per_call_site() {
     let graph = Graph::new();
     let node = graph.context().create_node("talker").unwrap();
     let ear = Ear::new(&graph, 1);
@@ -136,7 +136,7 @@ fn a_line_is_throttled_where_it_is_logged() {
 }
 
 #[test]
-fn an_argument_sets_the_level_at_the_start() {
+fn argument_sets_initial_log_level() {
     let graph = Graph::new();
     let level = |text: &str| {
         let context = graph.context_with(&["--ros-args", "--log-level", text, "--"]);
@@ -150,7 +150,7 @@ fn an_argument_sets_the_level_at_the_start() {
 }
 
 #[test]
-fn lines_are_kept_in_the_file_that_an_argument_names() {
+fn argument_names_the_log_file() {
     let graph = Graph::new();
     let folder = std::env::temp_dir().join(format!("runnel_logging_{}", std::process::id()));
     let path = folder.join("new/talker.log");
@@ -164,7 +164,7 @@ fn lines_are_kept_in_the_file_that_an_argument_names() {
 }
 
 #[test]
-fn a_publisher_of_the_users_shares_the_topic_with_the_node() {
+fn user_publisher_shares_rosout_with_node() {
     let graph = Graph::new();
     let node = graph.context().create_node("player").unwrap();
     let publisher = node.create_publisher::<Log>("/rosout", QoS::keep_last(5)).unwrap();
@@ -177,7 +177,7 @@ fn a_publisher_of_the_users_shares_the_topic_with_the_node() {
 }
 
 #[test]
-fn everything_that_the_log_crate_takes_goes_the_way_of_the_node() {
+fn log_crate_lines_are_published_by_node() {
     let graph = Graph::new();
     let node = graph.context().create_node("talker").unwrap();
     node.install_logger().unwrap();
@@ -191,7 +191,7 @@ fn everything_that_the_log_crate_takes_goes_the_way_of_the_node() {
 }
 
 #[test]
-fn a_logger_that_outlives_its_node_holds_nothing_of_who_listened() {
+fn logger_outliving_its_node_holds_no_subscriber() {
     let graph = Graph::new();
     let context = graph.context();
     let (talker, ear) = (context.create_node("talker").unwrap(), context.create_node("ear").unwrap());

@@ -150,7 +150,7 @@ fn published_message_beyond_memory_is_an_error() {
 }
 
 #[test]
-fn copy_for_subscribers_of_the_process_beyond_memory_is_an_error() {
+fn copy_for_local_subscribers_beyond_memory_fails() {
     let pair = Pair::new(Link::Process);
     let (talker, listener) = pair.nodes();
     let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
@@ -165,7 +165,7 @@ fn copy_for_subscribers_of_the_process_beyond_memory_is_an_error() {
 }
 
 #[test]
-fn nobody_gets_a_message_that_there_is_no_memory_for_in_one_form() {
+fn message_without_memory_for_one_encoding_reaches_nobody() {
     let graphs = TwoGraphs::new();
     let talker = graphs.both.create_node("talker").unwrap();
     let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
@@ -236,7 +236,7 @@ fn loan_beyond_memory_is_an_error() {
 }
 
 #[test]
-fn latched_message_beyond_memory_is_an_error_and_the_one_before_stays() {
+fn latched_message_beyond_memory_keeps_previous() {
     let pair = Pair::new(Link::Ros1);
     let (talker, listener) = pair.nodes();
     let publisher = talker.create_publisher::<Image>("images", QoS::keep_last(1).transient_local()).unwrap();
@@ -286,7 +286,7 @@ fn copies_for_further_subscriptions_beyond_memory_are_lost() {
 }
 
 #[test]
-fn waiting_messages_that_cannot_be_copied_stay_where_they_lie() {
+fn queued_messages_stay_in_slots_without_memory() {
     let scene = Scene::new();
     let mut reader = Reader::new(&scene);
     borrow_long(&scene, &mut reader);
@@ -329,7 +329,7 @@ fn link_ends_without_memory(scene: &Scene) -> bool {
 }
 
 #[test]
-fn stream_beyond_memory_when_a_session_ends_ends_its_link() {
+fn fallback_beyond_memory_ends_the_link() {
     let scene = Scene::new();
     // Where the thread that answers peers meanwhile is quicker it has memory enough.
     assert!((0..10).any(|_| link_ends_without_memory(&scene)));
@@ -338,7 +338,7 @@ fn stream_beyond_memory_when_a_session_ends_ends_its_link() {
 }
 
 #[test]
-fn request_and_response_beyond_memory_are_errors_and_the_service_goes_on() {
+fn request_and_response_beyond_memory_are_errors() {
     let graph = Graph::new();
     let [near, far] = [(); 2].map(|()| Context::with_options(graph.options().ipc(false)).unwrap());
     let provider = near.create_node("provider").unwrap();

@@ -50,7 +50,7 @@ impl<M: Message> Ear<M> {
 }
 
 #[test]
-fn a_line_is_heard_in_ros_2_with_all_that_it_tells_there_also_by_who_comes_later() {
+fn ros2_log_line_reaches_late_joiners_with_all_fields() {
     let domain = new_domain();
     let context = Context::with_options(options(domain)).unwrap();
     let node = context.create_node("robot/camera").unwrap();
@@ -69,7 +69,7 @@ fn a_line_is_heard_in_ros_2_with_all_that_it_tells_there_also_by_who_comes_later
 }
 
 #[test]
-fn a_node_of_both_graphs_logs_in_each_with_the_type_that_this_has() {
+fn dual_node_logs_in_both_graphs() {
     let (graph, domain) = (Graph::new(), new_domain());
     let context = Context::with_options(graph.options().graphs(Graphs::Both).domain_id(domain)).unwrap();
     let node = context.create_node("talker").unwrap();
@@ -89,7 +89,7 @@ fn a_node_of_both_graphs_logs_in_each_with_the_type_that_this_has() {
 }
 
 #[test]
-fn lines_are_heard_within_the_process_as_well() {
+fn log_lines_are_received_within_process() {
     let context = Context::with_options(options(new_domain())).unwrap();
     let node = context.create_node("talker").unwrap();
     let heard = Arc::new(Mutex::new(Vec::new()));
@@ -101,7 +101,7 @@ fn lines_are_heard_within_the_process_as_well() {
 }
 
 #[test]
-fn rosout_has_the_quality_of_service_of_the_originals_and_only_where_nodes_log() {
+fn rosout_has_the_qos_of_rclcpp() {
     let domain = new_domain();
     let ear = Ear::<Log>::new(options(domain));
     let context = Context::with_options(options(domain)).unwrap();
@@ -118,7 +118,7 @@ fn rosout_has_the_quality_of_service_of_the_originals_and_only_where_nodes_log()
 }
 
 #[test]
-fn a_node_that_is_gone_has_no_rosout_in_the_graph_and_its_last_line_is_heard() {
+fn dropped_node_removes_rosout_after_last_line() {
     let domain = new_domain();
     let ear = Ear::<Log>::new(options(domain));
     let context = Context::with_options(options(domain)).unwrap();
@@ -137,7 +137,7 @@ fn a_node_that_is_gone_has_no_rosout_in_the_graph_and_its_last_line_is_heard() {
 }
 
 #[test]
-fn a_node_that_uses_simulated_time_hears_it_in_ros_2() {
+fn ros2_node_follows_simulated_time() {
     let domain = new_domain();
     let follows = options(domain).arguments(["--ros-args", "-p", "use_sim_time:=true"]);
     let context = Context::with_options(follows).unwrap();
@@ -153,7 +153,7 @@ fn a_node_that_uses_simulated_time_hears_it_in_ros_2() {
 }
 
 #[test]
-fn who_looks_for_a_fault_is_told_of_each_link_of_ros_2() {
+fn debug_log_names_each_ros2_link() {
     keep_log();
     log::set_max_level(log::LevelFilter::Debug);
     let domain = new_domain();
@@ -171,6 +171,6 @@ fn who_looks_for_a_fault_is_told_of_each_link_of_ros_2() {
         wait_logged(words);
     }
     drop(publisher);
-    wait_logged(&["DEBUG topic /told: publisher [/talker] of ROS 2 left"]);
+    wait_logged(&["DEBUG topic /told: ROS 2 publisher [/talker] left"]);
     drop(subscription);
 }

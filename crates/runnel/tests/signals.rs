@@ -57,7 +57,7 @@ struct Program {
 impl Program {
     fn that(part: &str) -> Self {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "a_signal_ends_a_program_whatever_it_does", "--nocapture"]).env(PART, part);
+        command.args(["--exact", "signal_ends_every_kind_of_wait", "--nocapture"]).env(PART, part);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let stdin = child.stdin.take();
@@ -82,7 +82,7 @@ impl Program {
 }
 
 #[test]
-fn a_signal_ends_a_program_whatever_it_does() {
+fn signal_ends_every_kind_of_wait() {
     if let Ok(part) = env::var(PART) {
         play(&part);
     }

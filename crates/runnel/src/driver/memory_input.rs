@@ -1,5 +1,5 @@
-//! What the receiving end of a link of ROS 1, or of a pair of the ROS 2 graph, has to do with memory that another process shares:
-//! the channel by which its samples come, and their order among those of the network.
+//! Shared memory as the receiving end of a ROS 1 link or a ROS 2 pair uses it: the channel that delivers its samples,
+//! and their order among those of the network.
 
 use std::sync::Arc;
 
@@ -15,54 +15,56 @@ use crate::ipc::{Carried, Piece, Receiver, Record, SessionFault};
 #[derive(Default)]
 pub(super) struct MemoryInput {
     channel: Option<Channel>,
-    /// From the first sample of a channel until all that came by it is with the user.
+    /// From the first sample of a channel until all samples of the channel are delivered.
     pub(super) delivery: Option<Box<PairDelivery>>,
-    /// What the publisher is still to be told.
-    pub(super) untold: Option<Statement>,
+    /// Report to the publisher that has not been sent.
+    pub(super) unsent_report: Option<Statement>,
 }
 
-/// By what samples come.
+/// State of a channel that delivers samples.
 #[derive(Default)]
 pub(super) enum Channel {
     #[default]
     BetweenSamples,
-    /// A part has come of a sample of this number.
+    /// A part of the sample with this number has arrived.
     WithinSample(u64, FrameReader),
 }
 
 impl MemoryInput {
-    /// Whether samples come by a session.
+    /// Whether an IPC connection delivers samples.
     pub(super) fn has_channel(&self) -> bool {
         self.channel.is_some()
     }
 
-    /// Whether a part of a sample has come.
+    /// Whether only a part of a sample has arrived.
     pub(super) fn is_within_sample(&self) -> bool {
         matches!(self.channel, Some(Channel::WithinSample(..)))
     }
 
-    /// Samples come by a session from now on.
+    /// Begins a channel.
     pub(super) fn open_channel(&mut self) {
         self.channel = Some(Channel::BetweenSamples);
     }
 
-    /// What the channel has begun is for another, which takes what else comes by it.
+    /// Takes the partly received sample, for the receiver of the rest of the channel.
     pub(super) fn take_begun(&mut self) -> Channel {
         self.channel.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Whether the network owes nothing of before memory, and the publisher has been notified of that.
+    /// Whether the network has delivered all samples of before the channel, and the publisher has been informed of
+    /// that.
     pub(super) fn is_drained(&self) -> bool {
-        self.untold.is_none() && self.delivery.as_ref().is_some_and(|delivery| !delivery.waits_for_network())
+        self.unsent_report.is_none()
+            && self.delivery.as_ref().is_some_and(|delivery| !delivery.waits_for_network())
     }
 
-    /// Nothing more comes by the session; false if nothing did.
+    /// Ends the channel; false if there is none.
     pub(super) fn close_channel(&mut self) -> bool {
-        self.untold = None;
+        self.unsent_report = None;
         self.channel.take().is_some()
     }
 
-    /// Gives a sample that a record carries to the subscriptions, if all of them get it and nothing is to come before it.
+    /// Gives the sample of a record to the subscriptions, if all of them get it and no other sample comes before it.
     #[inline]
     pub(super) fn take_in_order(
         &mut self,
@@ -78,18 +80,18 @@ impl MemoryInput {
             return Ok(false);
         }
         let length = record.len as usize - size_of::<u64>();
-        // Those of a link of ROS 1 are counted by both ends and are not the publisher's.
+        // Both ends count the messages of a ROS 1 link. These numbers are not the publisher's.
         let info = if from.encoding.is_ros1() { SampleInfo::default() } else { SampleInfo::numbered(number) };
         topic.push_filled(length, (from, info), |into| receiver.copy_sample(record, into));
         receiver.pass(record);
         Ok(true)
     }
 
-    /// Takes what the channel brings. `spare` gives a buffer for a sample that comes in pieces.
+    /// Takes input of the channel. `spare` gives a buffer for a sample that arrives in pieces.
     pub(super) fn carried(
         &mut self,
         carried: Carried,
-        has_room: bool,
+        has_capacity: bool,
         spare: impl FnOnce() -> Vec<u8>,
     ) -> Result<(), SessionFault> {
         let (Some(channel), Some(delivery)) = (&mut self.channel, &mut self.delivery) else { return Ok(()) };
@@ -110,12 +112,12 @@ impl MemoryInput {
             Carried::Skip(_) => return Err(SessionFault::UnexpectedStatement),
         };
         let Some((number, piece)) = whole else { return Ok(()) };
-        delivery.message_of_memory(number, piece, has_room).map_err(SessionFault::Delivery)
+        delivery.message_of_memory(number, piece, has_capacity).map_err(SessionFault::Delivery)
     }
 }
 
 impl Channel {
-    /// Whether the sample of this number may begin.
+    /// Checks that the sample with this number may begin.
     fn check_begin(&self, number: u64, delivery: &PairDelivery) -> Result<(), SessionFault> {
         match self {
             Self::BetweenSamples => delivery.check_order(number),
@@ -123,7 +125,7 @@ impl Channel {
         }
     }
 
-    /// A sample begins that comes in pieces.
+    /// Begins a sample that arrives in pieces.
     pub(super) fn begin(
         &mut self,
         (number, len): (u64, u64),
@@ -136,7 +138,7 @@ impl Channel {
         Ok(())
     }
 
-    /// More of a sample has come; the sample, if it is whole.
+    /// Adds a piece of a sample. Returns the sample once it is complete.
     pub(super) fn take_more(&mut self, mut bytes: &[u8]) -> Result<Option<(u64, Piece)>, SessionFault> {
         let mut whole = None;
         if let Self::WithinSample(number, pieces) = self {

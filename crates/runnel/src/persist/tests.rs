@@ -68,8 +68,10 @@ fn value(master: &PersistentMaster, key: &str) -> Option<Value> {
 }
 
 fn warnings(master: &mut PersistentMaster) -> Vec<String> {
-    let notices = std::iter::from_fn(|| master.poll_notice());
-    notices.filter_map(|notice| if let Notice::Warning(text) = notice { Some(text) } else { None }).collect()
+    let notices = std::iter::from_fn(|| master.poll_engine_event());
+    notices
+        .filter_map(|notice| if let EngineEvent::Warning(text) = notice { Some(text) } else { None })
+        .collect()
 }
 
 #[test]

@@ -82,7 +82,7 @@ impl Scene {
 }
 
 #[test]
-fn a_thousand_half_open_connections_to_each_port_hold_up_nobody() {
+fn half_open_connections_delay_no_peer() {
     let _alone = alone();
     let scene = Scene::new();
     let before = resident();
@@ -109,7 +109,7 @@ fn reset(stream: TcpStream) {
 }
 
 #[test]
-fn ten_thousand_connections_that_come_and_go_leave_nothing_behind() {
+fn closed_connections_leak_nothing() {
     let _alone = alone();
     let scene = Scene::new();
     let header = subscriber_header("/fleeting", "/talk", "*", "*");
@@ -178,7 +178,7 @@ fn exhaust(port: SocketAddr) -> (Vec<TcpStream>, Vec<File>) {
 }
 
 #[test]
-fn descriptors_that_run_out_cost_new_connections_only_until_some_are_free() {
+fn accepting_resumes_once_descriptors_are_free() {
     let _alone = alone();
     let scene = Scene::new();
     let reserved = Reserved::new();
@@ -198,7 +198,7 @@ fn descriptors_that_run_out_cost_new_connections_only_until_some_are_free() {
 }
 
 #[test]
-fn a_node_that_could_not_be_made_without_descriptors_can_be_made_later() {
+fn node_creation_works_once_descriptors_are_free() {
     let _alone = alone();
     let scene = Scene::new();
     let fake = FakePublisher::new(&scene.graph, "/early", "/elsewhere");
@@ -218,7 +218,7 @@ fn a_node_that_could_not_be_made_without_descriptors_can_be_made_later() {
 }
 
 #[test]
-fn a_publisher_that_announces_much_and_sends_little_reserves_nothing() {
+fn announced_length_reserves_no_memory() {
     let _alone = alone();
     let scene = Scene::new();
     let fake = FakePublisher::new(&scene.graph, "/boaster", "/talk");
@@ -245,7 +245,7 @@ fn told_dropped(scene: &Scene, rpc: SocketAddr, topic: &str) -> i32 {
 }
 
 #[test]
-fn a_subscriber_that_stops_reading_has_a_bounded_queue_and_its_losses_are_told() {
+fn stopped_reader_has_bounded_queue_and_counted_losses() {
     let _alone = alone();
     let scene = Scene::new();
     let node = scene.talking.create_node("camera").unwrap();

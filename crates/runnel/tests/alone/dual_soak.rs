@@ -29,7 +29,7 @@ use runnel_testkit::hosts::Host;
 use runnel_testkit::net::Rng;
 use scene::Scene;
 
-const ENTRY: &str = "dual_soak::a_part_is_played_where_another_test_asks_for_it";
+const ENTRY: &str = "dual_soak::child_process_runs_its_role";
 
 /// The publishers of the talker, by their place in what is counted.
 const RELIABLE: usize = 0;
@@ -42,7 +42,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const ROUNDS: u32 = 8;
 
 #[test]
-fn a_part_is_played_where_another_test_asks_for_it() {
+fn child_process_runs_its_role() {
     play_if_asked(|part, argument| match part {
         "talks" => parts::talk(argument),
         "reads" => parts::read(argument),
@@ -87,7 +87,7 @@ fn soak(seed: u64, length: Length, slow: u32) {
 }
 
 #[test]
-fn nodes_of_both_graphs_lose_and_double_nothing_while_their_paths_change() {
+fn dual_nodes_lose_and_double_nothing_during_handovers() {
     let _alone = alone();
     let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().expect(name));
     let length = number("SOAK_MINUTES")

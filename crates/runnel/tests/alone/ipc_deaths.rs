@@ -20,7 +20,7 @@ use runnel::io::host;
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel_testkit::process::{Peer, Signal, within};
 
-const ENTRY: &str = "ipc_deaths::a_part_is_played_where_another_test_asks_for_it";
+const ENTRY: &str = "ipc_deaths::child_process_runs_its_role";
 
 /// How long processes are killed, unless `RUNNEL_KILLS` says how many are.
 const KILLING: Duration = Duration::from_secs(60);
@@ -29,7 +29,7 @@ const KILLING: Duration = Duration::from_secs(60);
 const LINKED: u64 = 20;
 
 #[test]
-fn a_part_is_played_where_another_test_asks_for_it() {
+fn child_process_runs_its_role() {
     play_if_asked(|part, argument| match part {
         "talks" => talk(&[10, 100, 5000, 20_000]),
         "reads" => read(argument),
@@ -130,7 +130,7 @@ fn kill(peer: Peer) {
 
 /// A thousand are killed by `RUNNEL_KILLS=1000 cargo test -p runnel --test alone killed`.
 #[test]
-fn processes_that_are_killed_at_any_instant_cost_nobody_anything() {
+fn killed_processes_harm_no_other_process() {
     let _alone = alone();
     let scene = Scene::new();
     let alone = || wait_until("those killed are gone", || links(&scene) == (1, 1));
@@ -177,7 +177,7 @@ fn publish_to(scene: &Scene, readers: &mut [Peer], count: u32) -> Duration {
 }
 
 #[test]
-fn one_reader_of_ten_that_is_stopped_holds_up_nobody_and_goes_on_in_order() {
+fn suspended_reader_delays_no_other_and_continues_in_order() {
     let _alone = alone();
     let scene = Scene::with_queue(2000);
     let mut readers: Vec<Peer> = (0..10).map(|_| start(&scene, ENTRY, "reads", "30000")).collect();
@@ -205,7 +205,7 @@ fn one_reader_of_ten_that_is_stopped_holds_up_nobody_and_goes_on_in_order() {
 
 /// A reader need not ring: each end also looks by itself.
 #[test]
-fn a_session_ends_as_soon_as_its_reader_has_read_though_no_bell_rings() {
+fn teardown_ends_without_doorbell() {
     let _alone = alone();
     let scene = Scene::new();
     let end_one = || {
@@ -229,7 +229,7 @@ fn a_session_ends_as_soon_as_its_reader_has_read_though_no_bell_rings() {
 }
 
 #[test]
-fn a_reader_that_takes_nothing_does_not_take_the_slots_of_others() {
+fn stalled_reader_leaves_slots_to_others() {
     let _alone = alone();
     let scene = Scene::with_queue(200);
     let before = Held::now();
@@ -308,7 +308,7 @@ fn read_on(bytes: Bytes<'_>, signal: &CStr) -> ! {
 }
 
 #[test]
-fn a_reader_that_forks_while_it_holds_a_message_spoils_nothing() {
+fn reader_may_fork_while_it_holds_messages() {
     let _alone = alone();
     let scene = Scene::new();
     talk_to_listener(&scene, &[100_000]);
@@ -330,9 +330,9 @@ fn a_reader_that_forks_while_it_holds_a_message_spoils_nothing() {
     scene.is_undisturbed();
 }
 
-/// Ten thousand come by `RUNNEL_VISITS=10000 cargo test -p runnel --test alone that_take`.
+/// Ten thousand come by `RUNNEL_VISITS=10000 cargo test -p runnel --test alone leak_nothing`.
 #[test]
-fn readers_that_take_a_message_and_leave_leave_nothing_behind() {
+fn departed_readers_leak_nothing() {
     let _alone = alone();
     let visits: u32 = std::env::var("RUNNEL_VISITS").map_or(1000, |visits| visits.parse().unwrap());
     let scene = Scene::new();
@@ -358,7 +358,7 @@ fn readers_that_take_a_message_and_leave_leave_nothing_behind() {
 }
 
 #[test]
-fn subscriptions_of_one_process_that_come_and_go_leave_nothing_behind() {
+fn dropped_subscriptions_leak_nothing() {
     let _alone = alone();
     let visits: u32 = std::env::var("RUNNEL_VISITS").map_or(300, |visits| visits.parse().unwrap());
     let scene = Scene::new();

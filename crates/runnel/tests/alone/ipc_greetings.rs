@@ -38,7 +38,7 @@ fn refused(scene: &Scene, says: &str, greets: impl FnOnce(&Packets, u128, u128))
     println!("{says}");
     let me = small_number();
     let (mut stream, process, _) = subscribe(scene, me);
-    let says = ["no session with another process of this host", says];
+    let says = ["no IPC connection with another process of this host", says];
     let before = count_logged(&says);
     let packets = connect(process);
     greets(&packets, me, process);
@@ -50,11 +50,11 @@ fn refused(scene: &Scene, says: &str, greets: impl FnOnce(&Packets, u128, u128))
 }
 
 #[test]
-fn greetings_that_no_process_sends_bring_no_session() {
+fn invalid_hello_is_refused() {
     let _alone = alone();
     let scene = Scene::new();
     let mine = Mine::new();
-    let unknown = "it does not greet as Runnel does";
+    let unknown = "its handshake is not Runnel's";
     refused(&scene, unknown, |packets, _, _| send(packets, &[0], &mine.fds()));
     refused(&scene, unknown, |packets, me, to| send(packets, &hello(me, to)[..47], &mine.fds()));
     // It would not connect.
@@ -62,7 +62,7 @@ fn greetings_that_no_process_sends_bring_no_session() {
     refused(&scene, "its descriptors did not arrive", |packets, me, to| {
         send(packets, &[hello(me, to), vec![0]].concat(), &mine.fds());
     });
-    let stranger = "it is not the process that was expected";
+    let stranger = "it is not the expected process";
     refused(&scene, stranger, |packets, me, to| send(packets, &hello(me, to + 1), &mine.fds()));
     // Whose number is greater does not connect.
     refused(&scene, stranger, |packets, _, to| send(packets, &hello(to + 1, to), &mine.fds()));
@@ -80,7 +80,7 @@ fn other_hello(from: u128, to: u128) -> Vec<u8> {
 }
 
 #[test]
-fn a_process_of_another_version_that_connects_is_told_and_named_once() {
+fn connecting_process_of_other_version_is_informed() {
     let _alone = alone();
     let scene = Scene::new();
     let me = small_number();
@@ -99,7 +99,7 @@ fn a_process_of_another_version_that_connects_is_told_and_named_once() {
 }
 
 #[test]
-fn a_process_of_another_version_that_is_connected_to_is_named_once_and_left_alone() {
+fn accepting_process_of_other_version_is_logged() {
     let _alone = alone();
     let scene = Scene::new();
     let [other, same] = [(); 2].map(|()| great_number());
@@ -123,7 +123,7 @@ fn a_process_of_another_version_that_is_connected_to_is_named_once_and_left_alon
 }
 
 #[test]
-fn greetings_with_other_descriptors_bring_no_session() {
+fn hello_with_wrong_descriptors_is_refused() {
     let _alone = alone();
     let scene = Scene::new();
     let mine = Mine::new();
@@ -137,7 +137,7 @@ fn greetings_with_other_descriptors_bring_no_session() {
     let with = |fds: &[BorrowedFd<'_>], says: &str| {
         refused(&scene, says, |packets, me, to| send(packets, &hello(me, to), fds));
     };
-    let lacks = "its greeting lacks descriptors";
+    let lacks = "its hello lacks descriptors";
     with(&[], lacks);
     with(&[page], lacks);
     with(&[page, outbox], lacks);
@@ -154,7 +154,7 @@ fn greetings_with_other_descriptors_bring_no_session() {
 }
 
 #[test]
-fn too_many_descriptors_bring_no_session_and_are_closed() {
+fn excess_descriptors_are_refused_and_closed() {
     let _alone = alone();
     let scene = Scene::new();
     let mine = Mine::new();
@@ -165,10 +165,10 @@ fn too_many_descriptors_bring_no_session_and_are_closed() {
 }
 
 #[test]
-fn a_process_that_has_a_session_gets_no_second_one() {
+fn process_gets_only_one_ipc_connection() {
     let _alone = alone();
     let scene = Scene::new();
-    let (me, says) = (small_number(), "it is not the process that was expected");
+    let (me, says) = (small_number(), "it is not the expected process");
     let (_stream, process, token) = subscribe(&scene, me);
     let mut first = FakeSession::greet(me, process);
     let before = count_logged(&[says]);
@@ -182,7 +182,7 @@ fn a_process_that_has_a_session_gets_no_second_one() {
 }
 
 #[test]
-fn a_process_that_is_connected_to_and_greets_badly_is_met_again_later() {
+fn failed_handshake_is_tried_again_later() {
     let _alone = alone();
     let scene = Scene::new();
     let me = great_number();
@@ -204,7 +204,7 @@ fn a_process_that_is_connected_to_and_greets_badly_is_met_again_later() {
 }
 
 #[test]
-fn ten_thousand_that_connect_and_leave_leave_nothing_behind() {
+fn aborted_handshakes_leak_nothing() {
     let _alone = alone();
     let scene = Scene::new();
     let (stream, process, _) = subscribe(&scene, small_number());
@@ -251,7 +251,7 @@ fn try_connect(process: u128) -> Option<Packets> {
 }
 
 #[test]
-fn those_that_never_greet_keep_nobody_from_it_for_long() {
+fn silent_connections_block_handshakes_only_briefly() {
     let _alone = alone();
     let scene = Scene::new();
     let (_stream, process, _) = subscribe(&scene, small_number());

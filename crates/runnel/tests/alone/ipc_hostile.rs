@@ -19,11 +19,12 @@ use crate::process::alone;
 use runnel::io::memory::SharedWords;
 use rustix::fs::{MemfdFlags, memfd_create};
 
-const NAMED: &str = "another process of this host:";
+const NAMED: &str = "IPC connection with another process of this host ended:";
 
 /// A hostile reader does something; the session ends for the reason that is given.
 fn ends(scene: &Scene, what: &str, says: &[&str], act: impl FnOnce(&mut Reader)) {
-    let says: Vec<&str> = says.iter().copied().chain([NAMED, "its links go on over the network"]).collect();
+    let says: Vec<&str> =
+        says.iter().copied().chain([NAMED, "its links continue over the network"]).collect();
     let before = count_logged(&says);
     println!("{what}");
     let mut reader = Reader::new(scene);
@@ -52,7 +53,7 @@ fn goes_on(scene: &Scene, what: &str, act: impl FnOnce(&mut Reader)) {
 }
 
 #[test]
-fn positions_that_cannot_be_end_the_session() {
+fn impossible_positions_end_the_ipc_connection() {
     let _alone = alone();
     let scene = Scene::new();
     let falsify = |what: &str, position: fn(u64) -> u64| {
@@ -70,7 +71,7 @@ fn positions_that_cannot_be_end_the_session() {
 }
 
 #[test]
-fn a_position_that_goes_back_ends_the_session() {
+fn decreasing_position_ends_the_ipc_connection() {
     let _alone = alone();
     let scene = Scene::new();
     ends(&scene, "back by a little", &["reported an impossible position in shared memory"], |reader| {
@@ -85,7 +86,7 @@ fn a_position_that_goes_back_ends_the_session() {
 }
 
 #[test]
-fn a_position_that_went_back_by_the_end_has_nothing_sent_twice() {
+fn decreased_position_at_the_end_resends_nothing() {
     let _alone = alone();
     let scene = Scene::new();
     let says = ["reported an impossible position in shared memory", NAMED];
@@ -110,7 +111,7 @@ fn a_position_that_went_back_by_the_end_has_nothing_sent_twice() {
 }
 
 #[test]
-fn what_was_read_before_a_session_ended_for_what_its_reader_did_is_not_sent_again() {
+fn samples_read_before_a_fault_are_not_resent() {
     let _alone = alone();
     let (scene, mut reader) = Scene::with_reader();
     scene.talk(10, 100);
@@ -130,7 +131,7 @@ fn what_was_read_before_a_session_ended_for_what_its_reader_did_is_not_sent_agai
 }
 
 #[test]
-fn slots_that_were_not_lent_are_not_taken_back() {
+fn return_of_slot_that_was_not_lent_is_refused() {
     let _alone = alone();
     let scene = Scene::new();
     let not_lent = ["released a slot that was not lent to it"];
@@ -167,7 +168,7 @@ fn slots_that_were_not_lent_are_not_taken_back() {
 }
 
 #[test]
-fn a_slot_of_another_reader_is_not_taken_back() {
+fn return_of_other_readers_slot_is_refused() {
     let _alone = alone();
     let (scene, mut other) = Scene::with_reader();
     let kept = other.borrow(&scene, 20);
@@ -194,7 +195,7 @@ fn ends_beside(scene: &Scene, says: &[&str], act: impl FnOnce(&mut Reader)) {
 }
 
 #[test]
-fn records_that_no_process_writes_end_the_session() {
+fn invalid_records_end_the_ipc_connection() {
     let _alone = alone();
     // Of those that one process has, not all are logged.
     let scenes = [(); 4].map(|()| Scene::new());
@@ -257,7 +258,7 @@ fn records_that_no_process_writes_end_the_session() {
 }
 
 #[test]
-fn records_about_what_is_not_there_are_passed_over() {
+fn records_about_unknown_links_are_ignored() {
     let _alone = alone();
     let scene = Scene::new();
     goes_on(&scene, "unknown tokens, channels and segments", |reader| {
@@ -304,7 +305,7 @@ fn records_about_what_is_not_there_are_passed_over() {
 }
 
 #[test]
-fn a_reader_that_tells_where_it_cannot_be_ends_its_link_alone() {
+fn impossible_report_ends_only_its_link() {
     let _alone = alone();
     let (scene, mut other) = Scene::with_reader();
     for (epoch, next) in [(99, 1), (1, u64::from(u32::MAX))] {
@@ -321,7 +322,7 @@ fn a_reader_that_tells_where_it_cannot_be_ends_its_link_alone() {
 }
 
 #[test]
-fn packets_that_no_process_sends_end_the_session() {
+fn invalid_packets_end_the_ipc_connection() {
     let _alone = alone();
     let scene = Scene::new();
     let segment = SharedWords::new("fake-segment", 8192).unwrap();
@@ -351,7 +352,7 @@ fn packets_that_no_process_sends_end_the_session() {
 }
 
 #[test]
-fn memory_that_is_no_segment_is_not_mapped() {
+fn invalid_segments_are_not_mapped() {
     let _alone = alone();
     let scene = Scene::new();
     let segment = SharedWords::new("fake-segment", 8192).unwrap();
@@ -377,7 +378,7 @@ fn memory_that_is_no_segment_is_not_mapped() {
 }
 
 #[test]
-fn jammed_doorbell_does_not_hold_up_its_ringer() {
+fn full_doorbell_does_not_block_the_writer() {
     let _alone = alone();
     let (scene, mut reader) = Scene::with_reader();
     reader.session.mine.jam_doorbell();
@@ -397,7 +398,7 @@ fn jammed_doorbell_does_not_hold_up_its_ringer() {
 }
 
 #[test]
-fn a_reader_that_makes_little_room_at_a_time_gets_everything() {
+fn reader_that_frees_little_space_receives_everything() {
     let _alone = alone();
     let (scene, mut reader) = Scene::with_reader();
     scene.talk(20_000, 10);
@@ -420,7 +421,7 @@ fn a_reader_that_makes_little_room_at_a_time_gets_everything() {
 }
 
 #[test]
-fn what_was_lent_when_a_session_ended_is_not_written_again() {
+fn slots_lent_at_the_end_are_not_reused() {
     let _alone = alone();
     let (scene, mut reader) = Scene::with_reader();
     let mut slots = Vec::new();

@@ -84,7 +84,7 @@ impl Two {
 }
 
 #[test]
-fn a_late_link_holds_up_no_other_and_misses_nothing() {
+fn waiting_link_delays_no_other_and_loses_nothing() {
     let _alone = alone();
     let first = framed_text("first");
     let mut two = Two::new(1);
@@ -113,7 +113,7 @@ fn a_late_link_holds_up_no_other_and_misses_nothing() {
 }
 
 #[test]
-fn a_link_whose_connection_never_gives_it_ends_alone() {
+fn link_with_incomplete_connection_ends_after_timeout() {
     let _alone = alone();
     let mut two = Two::new(1000);
     two.send(1, "never heard");
@@ -121,7 +121,7 @@ fn a_link_whose_connection_never_gives_it_ends_alone() {
 }
 
 #[test]
-fn what_a_publisher_left_is_heard_though_another_link_is_late() {
+fn messages_of_departed_publisher_arrive_despite_waiting_link() {
     let _alone = alone();
     let mut two = Two::new(1000);
     (0..100).for_each(|number| two.send(2, &format!("left {number}")));
@@ -131,7 +131,7 @@ fn what_a_publisher_left_is_heard_though_another_link_is_late() {
 }
 
 #[test]
-fn a_late_link_that_ends_brings_all_first() {
+fn ending_waiting_link_delivers_everything_first() {
     let _alone = alone();
     let first = framed_text("first");
     let mut two = Two::new(1);
@@ -148,7 +148,7 @@ fn a_late_link_that_ends_brings_all_first() {
 }
 
 #[test]
-fn a_link_for_which_too_much_waits_ends_alone() {
+fn waiting_link_beyond_limit_ends() {
     let _alone = alone();
     let mut two = Two::new(1000);
     let long = "x".repeat(100_000);
@@ -162,7 +162,7 @@ fn a_link_for_which_too_much_waits_ends_alone() {
 }
 
 #[test]
-fn a_late_link_ends_with_its_session_and_the_other_goes_on() {
+fn waiting_link_ends_with_ipc_connection_and_other_continues() {
     let _alone = alone();
     let mut two = Two::new(1000);
     two.send(1, "lost with its link");

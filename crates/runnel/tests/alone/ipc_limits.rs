@@ -16,13 +16,13 @@ use runnel::{Borrowed, Context, ContextOptions};
 use runnel_testkit::process::{Peer, within};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-const ENTRY: &str = "ipc_limits::a_part_is_played_where_another_test_asks_for_it";
+const ENTRY: &str = "ipc_limits::child_process_runs_its_role";
 
 /// Messages that each of two ends sends the other.
 const COUNT: usize = 300;
 
 #[test]
-fn a_part_is_played_where_another_test_asks_for_it() {
+fn child_process_runs_its_role() {
     play_if_asked(|part, argument| {
         if part == "is in a group" {
             return in_a_group(argument);
@@ -133,7 +133,7 @@ const BY_MEMORY: &str = "done, 1 came and 1 went by memory";
 const BY_NETWORK: &str = "done, 0 came and 0 went by memory";
 
 #[test]
-fn a_process_that_may_have_few_descriptors_stays_on_the_network() {
+fn process_with_few_descriptors_uses_the_network() {
     let _alone = alone();
     let outcome = |spare: usize, expected| outcome("has few descriptors", spare, expected).0;
     // A session leaves 16 of them.
@@ -147,7 +147,7 @@ fn a_process_that_may_have_few_descriptors_stays_on_the_network() {
 }
 
 #[test]
-fn a_process_that_may_map_little_memory_has_it_copied() {
+fn process_with_little_address_space_gets_copies() {
     let _alone = alone();
     let (said, peer) = outcome("has little memory", 100 << 10, BY_NETWORK);
     assert_eq!(said, BY_NETWORK, "{}", peer.output());
@@ -158,11 +158,11 @@ fn a_process_that_may_map_little_memory_has_it_copied() {
 }
 
 #[test]
-fn a_process_that_may_make_no_memory_for_others_copies() {
+fn process_without_shared_memory_sends_copies() {
     let _alone = alone();
     let (said, peer) = outcome("may make no memory", 100 << 10, BY_NETWORK);
     assert_eq!(said, BY_NETWORK, "{}", peer.output());
-    let no_session = "no session with another process of this host";
+    let no_session = "no IPC connection with another process of this host";
     wait_until("it says that there is no session", || peer.output().contains(no_session));
     let (said, peer) = outcome("may make no memory", 1 << 20, BY_MEMORY);
     assert_eq!(said, BY_MEMORY, "{}", peer.output());
@@ -196,7 +196,7 @@ fn in_a_group(group: &str) {
 }
 
 #[test]
-fn a_process_whose_group_may_take_little_memory_lends_what_fits_and_copies_the_rest() {
+fn process_in_small_cgroup_lends_and_copies() {
     let Some(group) = Group::of_bytes(GROUP) else { return };
     let _alone = alone();
     let scene = Scene::new();

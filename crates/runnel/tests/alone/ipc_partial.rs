@@ -13,7 +13,7 @@ use crate::ros2_pair::{Ends, Pair};
 use runnel::QoS;
 
 #[test]
-fn partly_read_message_comes_whole_by_the_connection() {
+fn partly_read_message_arrives_by_connection() {
     let _alone = alone();
     let (scene, mut reader) = Scene::with_reader();
     // It has not mapped the memory in which these lie, and reads one piece of the second.
@@ -32,7 +32,7 @@ fn partly_read_message_comes_whole_by_the_connection() {
 
 /// Room for more messages is made while RTPS hands out what several datagrams, or one, have brought.
 #[test]
-fn pair_that_keeps_all_loses_nothing_when_its_sessions_end_again_and_again() {
+fn keep_all_pair_survives_repeated_teardown() {
     const MANY: u32 = 20_000;
     let _alone = alone();
     let pair = Pair::new(QoS::keep_all());

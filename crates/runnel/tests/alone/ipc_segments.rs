@@ -53,7 +53,7 @@ fn retire_segment(scene: &Scene) {
 }
 
 #[test]
-fn a_reader_is_told_of_a_segment_that_ended_after_it_was_given_the_next() {
+fn reader_unmaps_segment_replaced_by_another() {
     let _alone = alone();
     let (scene, mut reader) = Scene::with_reader();
     let held = reader.borrow(&scene, 3);
@@ -74,7 +74,7 @@ fn a_reader_is_told_of_a_segment_that_ended_after_it_was_given_the_next() {
 }
 
 #[test]
-fn a_reader_to_which_nothing_more_is_sent_is_told_of_a_segment_that_ended() {
+fn idle_reader_unmaps_retired_segment() {
     let _alone = alone();
     let scene = Scene::new();
     let (_seldom, mut reader) = seldom(&scene);
@@ -88,7 +88,7 @@ fn a_reader_to_which_nothing_more_is_sent_is_told_of_a_segment_that_ended() {
 }
 
 #[test]
-fn a_message_lies_where_the_last_one_was_read() {
+fn freed_slot_is_reused_first() {
     let _alone = alone();
     let scene = Scene::new();
     let (seldom, mut reader) = seldom(&scene);
@@ -110,7 +110,7 @@ fn cpu_time() -> Duration {
 }
 
 #[test]
-fn long_messages_are_lent_though_their_memory_was_not_mapped_and_many_wait() {
+fn unmapped_segments_are_lent_while_many_messages_wait() {
     let _alone = alone();
     let (scene, mut reader) = Scene::with_reader();
     // More than may wait as slots: those behind are copied, and lifted into slots again.
@@ -142,7 +142,7 @@ fn long_messages_are_lent_though_their_memory_was_not_mapped_and_many_wait() {
 }
 
 #[test]
-fn a_link_that_waits_for_memory_holds_up_none_that_waits_for_room() {
+fn link_without_memory_delays_no_link_without_space() {
     let _alone = alone();
     let scene = Scene::new();
     let me = small_number();

@@ -110,7 +110,7 @@ fn greets(scene: &Scene, with: impl FnOnce(&Packets, Vec<u8>, &Mine)) -> (TcpStr
 }
 
 #[test]
-fn socket_that_lingers_instead_of_memory_holds_up_nobody() {
+fn lingering_socket_as_memory_blocks_nobody() {
     let _alone = alone();
     holds_up_nobody("a segment", |scene, fd| {
         let reader = Reader::new(scene);
@@ -133,7 +133,7 @@ fn socket_that_lingers_instead_of_memory_holds_up_nobody() {
 }
 
 #[test]
-fn socket_that_lingers_after_a_segment_that_is_none_holds_up_nobody() {
+fn lingering_socket_behind_invalid_segment_blocks_nobody() {
     let _alone = alone();
     holds_up_nobody("a segment once no more are mapped", |scene, fd| {
         let reader = Reader::new(scene);
@@ -147,7 +147,7 @@ fn socket_that_lingers_after_a_segment_that_is_none_holds_up_nobody() {
 }
 
 #[test]
-fn socket_that_lingers_beside_others_holds_up_nobody() {
+fn lingering_socket_among_others_blocks_nobody() {
     let _alone = alone();
     holds_up_nobody("too many in a session", |scene, fd| {
         let reader = Reader::new(scene);
@@ -174,7 +174,7 @@ fn socket_that_lingers_beside_others_holds_up_nobody() {
 }
 
 #[test]
-fn socket_that_lingers_in_the_queue_of_a_doorbell_holds_up_nobody() {
+fn lingering_socket_in_doorbell_queue_blocks_nobody() {
     let _alone = alone();
     holds_up_nobody("a doorbell that brings something", |scene, fd| {
         greets(scene, |packets, hello, mine| {

@@ -114,7 +114,7 @@ fn is_utf_8(text: &str) -> bool {
 }
 
 #[test]
-fn view_tolerates_a_talker_that_writes_on() {
+fn view_tolerates_concurrent_writes_of_the_talker() {
     let _alone = alone();
     let name = ["é".repeat(10), "ü".repeat(30)];
     let position: Vec<f64> = (0..100).map(f64::from).collect();
@@ -140,7 +140,7 @@ fn view_tolerates_a_talker_that_writes_on() {
 }
 
 #[test]
-fn kept_message_tolerates_a_talker_that_writes_on() {
+fn kept_message_tolerates_concurrent_writes_of_the_talker() {
     let _alone = alone();
     let message = Image { encoding: "é".repeat(25), data: vec![7; 1001], ..Image::default() };
     let checked = Arc::new(AtomicU64::new(0));

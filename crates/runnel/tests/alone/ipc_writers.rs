@@ -27,7 +27,11 @@ fn ends(what: &str, says: &str, act: impl FnOnce(&Scene, &mut Writer), rest: &[u
     println!("{what}");
     let scene = Scene::new();
     let mut writer = Writer::new(&scene.fake);
-    let says = ["another process of this host:", says, "its links go on over the network"];
+    let says = [
+        "IPC connection with another process of this host ended:",
+        says,
+        "its links continue over the network",
+    ];
     let before = count_logged(&says);
     act(&scene, &mut writer);
     wait_until(&format!("{says:?} logged"), || count_logged(&says) > before);
@@ -39,7 +43,7 @@ fn ends(what: &str, says: &str, act: impl FnOnce(&Scene, &mut Writer), rest: &[u
 }
 
 #[test]
-fn a_fake_talker_that_keeps_to_the_agreement_is_heard() {
+fn conforming_fake_talker_is_received() {
     let _alone = alone();
     let scene = Scene::new();
     let mut writer = Writer::new(&scene.fake);
@@ -84,23 +88,23 @@ fn link_ends(what: &str, says: &str, act: impl FnOnce(&Scene, &mut Writer)) {
 }
 
 #[test]
-fn positions_in_the_stream_that_cannot_be_end_the_link() {
+fn impossible_stream_positions_end_the_link() {
     let _alone = alone();
-    link_ends("less", "its connection gave more than is said to have gone there", |scene, writer| {
+    link_ends("less", "its connection delivered more than its peer stated", |scene, writer| {
         writer.stream.write_all(&framed_text("first")).unwrap();
         scene.hears("first");
         writer.open(0);
     });
     link_ends(
         "less, as its connection shows later",
-        "its connection gave more than is said to have gone there",
+        "its connection delivered more than its peer stated",
         |_, writer| {
             writer.open(0);
             writer.stream.write_all(&framed_text("first")).unwrap();
         },
     );
     for before in [1, 1000, 1 << 39] {
-        let more = "its connection did not give what is said to have gone there";
+        let more = "its connection did not deliver what its peer stated";
         link_ends(&format!("more by {before}"), more, |_, writer| {
             writer.open(before);
             writer.say(&framed_text("too early")[4..]);
@@ -115,14 +119,14 @@ fn positions_in_the_stream_that_cannot_be_end_the_link() {
         writer.session.push(OPEN_SAMPLES, 1, &opening);
     };
     ends("more than any number", "statement has message number", too_great, &[]);
-    link_ends("twice", "it was opened twice in shared memory", |_, writer| {
+    link_ends("twice", "its shared-memory channel was opened twice", |_, writer| {
         writer.open(1000);
         writer.open(1000);
     });
 }
 
 #[test]
-fn numbers_that_cannot_follow_end_the_link() {
+fn impossible_numbers_end_the_link() {
     let _alone = alone();
     for (number, next) in [(1, 2), (u64::MAX, 2)] {
         let says = format!("it wrote sample {number} instead of sample {next}");
@@ -142,7 +146,7 @@ fn numbers_that_cannot_follow_end_the_link() {
 }
 
 #[test]
-fn a_link_that_waits_for_ever_is_given_up_by_a_process_that_sleeps() {
+fn sleeping_process_ends_link_after_timeout() {
     let _alone = alone();
     let scene = Scene::new();
     let mut writer = Writer::new(&scene.fake);
@@ -154,7 +158,7 @@ fn a_link_that_waits_for_ever_is_given_up_by_a_process_that_sleeps() {
 }
 
 #[test]
-fn pieces_in_the_wrong_order_end_the_link() {
+fn pieces_out_of_order_end_the_link() {
     let _alone = alone();
     let message = &framed_text("torn")[4..];
     let middle = "it began a sample before the previous one was complete";
@@ -175,7 +179,7 @@ fn pieces_in_the_wrong_order_end_the_link() {
 }
 
 #[test]
-fn slots_that_are_none_end_the_session() {
+fn invalid_slots_end_the_ipc_connection() {
     let _alone = alone();
     let segment = Segment::new(4096, 4).unwrap();
     let lent = |segment_number: u32, slot: u32, len: u32, says: &str| {
@@ -202,7 +206,7 @@ fn slots_that_are_none_end_the_session() {
 }
 
 #[test]
-fn more_slots_than_can_be_given_back_end_the_session() {
+fn too_many_lent_slots_end_the_ipc_connection() {
     let _alone = alone();
     let segment = Segment::new(64, 4).unwrap();
     ends(
@@ -220,7 +224,7 @@ fn more_slots_than_can_be_given_back_end_the_session() {
 }
 
 #[test]
-fn messages_of_any_length_in_a_slot_are_none_or_malformed() {
+fn every_length_in_a_slot_is_checked() {
     let _alone = alone();
     let scene = Scene::new();
     let mut writer = Writer::new(&scene.fake);
@@ -254,7 +258,7 @@ fn holding(
 }
 
 #[test]
-fn a_message_is_read_to_its_end_though_its_talker_is_gone() {
+fn borrowed_message_outlives_its_talker() {
     let _alone = alone();
     let graph = Graph::new();
     let context = graph.context();
@@ -282,7 +286,7 @@ fn a_message_is_read_to_its_end_though_its_talker_is_gone() {
 }
 
 #[test]
-fn a_segment_that_is_forgotten_is_unmapped_once_nobody_reads_it() {
+fn retired_segment_is_unmapped_after_last_reader() {
     let _alone = alone();
     let scene = Scene::new();
     let mut writer = Writer::new(&scene.fake);

@@ -27,7 +27,7 @@ fn run_short_callbacks(node: &Node, time: Duration) {
 const SETTLED: Duration = Duration::from_millis(1500);
 
 #[test]
-fn peers_are_served_during_a_long_callback_that_follows_short_ones() {
+fn peers_are_served_during_long_callback_after_short_ones() {
     let _alone = alone();
     let graph = Graph::new();
     let context = graph.context();
@@ -46,7 +46,7 @@ fn peers_are_served_during_a_long_callback_that_follows_short_ones() {
 }
 
 #[test]
-fn short_callbacks_have_the_keeper_look_five_times_a_second() {
+fn background_thread_checks_five_times_per_second() {
     let _alone = alone();
     let graph = Graph::new();
     let node = graph.context().create_node("busy").unwrap();

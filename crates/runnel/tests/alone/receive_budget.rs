@@ -181,7 +181,7 @@ fn images_arrive_while_slow_publishers_fill_the_budget() {
 }
 
 #[test]
-fn message_beyond_default_budget_is_refused_with_variable_that_helps() {
+fn refusal_beyond_budget_names_the_variable() {
     let _alone = alone();
     let graph = Graph::new();
     let far = Spinning::new(graph.options());
@@ -235,7 +235,7 @@ fn message_without_progress_is_given_up() {
 }
 
 #[test]
-fn half_a_message_is_waited_for() {
+fn incomplete_message_is_waited_for() {
     let _alone = alone();
     let graph = Graph::new();
     let far = Spinning::new(graph.options());

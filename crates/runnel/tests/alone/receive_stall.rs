@@ -14,7 +14,7 @@ use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
 use runnel::{Context, ContextOptions};
 use runnel_testkit::process::{Signal, within};
 
-const ENTRY: &str = "receive_stall::subscriber_that_was_stopped_reads_before_it_gives_up";
+const ENTRY: &str = "receive_stall::resumed_subscriber_reads_before_timeouts";
 
 const TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -40,7 +40,7 @@ fn subscribe() {
 }
 
 #[test]
-fn subscriber_that_was_stopped_reads_before_it_gives_up() {
+fn resumed_subscriber_reads_before_timeouts() {
     play_if_asked(|_, _| subscribe());
     let _alone = alone();
     let scene = Scene::new();

@@ -23,7 +23,7 @@ fn rest(context: &Context, time: Duration) {
 }
 
 #[test]
-fn a_node_that_has_nothing_to_do_sleeps_until_it_has() {
+fn idle_ros2_node_sleeps() {
     let _alone = alone();
     let domain = new_domain();
     let context = || {

@@ -13,7 +13,7 @@ use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel_testkit::process::{Peer, Signal};
 use rustix::process::set_parent_process_death_signal;
 
-const ENTRY: &str = "ros2_ipc_ends::a_part_is_played_where_another_test_asks_for_it";
+const ENTRY: &str = "ros2_ipc_ends::child_process_runs_its_role";
 
 /// Bytes of a message that goes through the ring in several pieces: of these, one read of the ring takes one and a part of the
 /// next.
@@ -23,7 +23,7 @@ const LONG_MESSAGE: usize = 60_000;
 const PART: &str = "RUNNEL_TEST_PART";
 
 #[test]
-fn a_part_is_played_where_another_test_asks_for_it() {
+fn child_process_runs_its_role() {
     let Ok(asked) = std::env::var(PART) else { return };
     set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
     let (part, domain) = asked.rsplit_once(' ').unwrap();
@@ -96,7 +96,7 @@ fn start(part: &str, domain: u16) -> Peer {
 }
 
 #[test]
-fn a_pair_whose_session_ends_goes_on_over_the_network_and_leaves_it_again() {
+fn pair_falls_back_and_uses_memory_again() {
     let _alone = alone();
     for qos in [QoS::keep_last(1000), QoS::sensor_data(), QoS::keep_last(1000).transient_local()] {
         let pair = Pair::new(qos);
@@ -186,7 +186,7 @@ impl Stopping {
 }
 
 #[test]
-fn what_a_stopped_listener_has_not_read_when_its_session_ends_comes_once_and_in_order() {
+fn unread_samples_arrive_once_after_teardown() {
     let _alone = alone();
     let mut pair = Stopping::new(QoS::keep_last(1000));
     pair.publish(&[10, 5000, 10, 10, 5000, 5000, 10]);
@@ -201,7 +201,7 @@ fn what_a_stopped_listener_has_not_read_when_its_session_ends_comes_once_and_in_
 }
 
 #[test]
-fn partly_read_sample_is_neither_lost_nor_doubled_when_its_session_ends() {
+fn partly_read_sample_arrives_once_after_teardown() {
     let _alone = alone();
     let mut pair = Stopping::with("stops itself", QoS::keep_last(1000));
     // Memory that the listener does not have yet: these go through the ring.
@@ -217,7 +217,7 @@ fn partly_read_sample_is_neither_lost_nor_doubled_when_its_session_ends() {
 }
 
 #[test]
-fn what_waits_for_a_stopped_listener_longer_than_it_is_worth_is_not_delivered() {
+fn samples_beyond_lifespan_are_not_delivered() {
     let _alone = alone();
     let lifespan = Duration::from_secs(4);
     for session_ends in [false, true] {
@@ -243,7 +243,7 @@ fn what_waits_for_a_stopped_listener_longer_than_it_is_worth_is_not_delivered() 
 }
 
 #[test]
-fn a_listener_that_is_killed_costs_others_nothing() {
+fn killed_listener_harms_no_other() {
     let _alone = alone();
     let domain = new_domain();
     let (talking, listening) = (context(domain, true), context(domain, true));
@@ -280,7 +280,7 @@ fn a_listener_that_is_killed_costs_others_nothing() {
 }
 
 #[test]
-fn a_talker_that_is_killed_leaves_whole_messages_in_order_and_another_takes_its_place() {
+fn killed_talker_is_replaced_in_order() {
     let _alone = alone();
     let domain = new_domain();
     let listening = context(domain, true);
@@ -335,11 +335,11 @@ fn sessions_end_under_load(qos: QoS) {
 }
 
 #[test]
-fn sessions_that_end_again_and_again_under_load_cost_a_pair_whose_depth_holds_all_nothing() {
+fn keep_last_pair_survives_teardowns_under_load() {
     sessions_end_under_load(QoS::keep_last(10_000));
 }
 
 #[test]
-fn sessions_that_end_again_and_again_under_load_cost_a_pair_that_keeps_all_nothing() {
+fn keep_all_pair_survives_teardowns_under_load() {
     sessions_end_under_load(QoS::keep_all());
 }

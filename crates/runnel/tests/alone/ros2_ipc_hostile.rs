@@ -18,7 +18,7 @@ use crate::ros2_pair::{Heard, context, listen, new_domain, numbered};
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, Publisher, QoS, Subscription};
 
-const NAMED: &str = "another process of this host:";
+const NAMED: &str = "IPC connection with another process of this host ended:";
 
 /// What one process has for another in memory that both have mapped, while their session stands.
 struct Outbox {
@@ -167,7 +167,7 @@ fn talkers() -> (Outbox, u32, u64) {
 fn ends(what: &str, says: &str, act: impl FnOnce(&mut Outbox, u32, u64)) {
     println!("{what}");
     let mut scene = Scene::new();
-    let says = [says, NAMED, "its links go on over the network"];
+    let says = [says, NAMED, "its links continue over the network"];
     let before = count_logged(&says);
     let (mut outbox, channel, next) = talkers();
     act(&mut outbox, channel, next);
@@ -187,7 +187,7 @@ fn sample(number: u64) -> Vec<u8> {
 }
 
 #[test]
-fn numbers_that_cannot_be_end_the_session() {
+fn impossible_numbers_end_the_ipc_connection() {
     let _alone = alone();
     for (what, number) in
         [("none", 0), ("the one before", u64::MAX), ("too great", 1 << 63), ("the last", u64::MAX - 1)]
@@ -202,7 +202,7 @@ fn numbers_that_cannot_be_end_the_session() {
 }
 
 #[test]
-fn a_channel_that_is_opened_for_what_cannot_be_ends_the_session() {
+fn invalid_channel_ends_the_ipc_connection() {
     let _alone = alone();
     type Open = (u32, [u64; 2], u64);
     let opens = |what: &str, says: &str, open: fn(Open) -> Open| {
@@ -231,7 +231,7 @@ fn a_channel_that_is_opened_for_what_cannot_be_ends_the_session() {
 }
 
 #[test]
-fn what_is_no_sample_ends_the_session() {
+fn non_samples_end_the_ipc_connection() {
     let _alone = alone();
     ends("without a number", "without a number", |outbox, channel, _| outbox.push(SAMPLE, channel, &[1; 7]));
     ends("a message of ROS 1, as once there were", "a record of kind 1", |outbox, channel, _| {
@@ -254,7 +254,7 @@ fn what_is_no_sample_ends_the_session() {
 }
 
 #[test]
-fn an_end_in_the_middle_of_a_sample_costs_nothing() {
+fn end_within_a_sample_loses_nothing() {
     let _alone = alone();
     let mut scene = Scene::new();
     let (mut outbox, channel, next) = talkers();
@@ -269,7 +269,7 @@ fn an_end_in_the_middle_of_a_sample_costs_nothing() {
 }
 
 #[test]
-fn skip_that_cannot_be_ends_the_session() {
+fn impossible_skip_ends_the_ipc_connection() {
     let _alone = alone();
     ends("beyond all", "is not plausible", |outbox, channel, next| {
         outbox.push(SKIP, channel, &words(&[2, 0, next + (1 << 41)]));
@@ -283,7 +283,7 @@ fn skip_that_cannot_be_ends_the_session() {
 }
 
 #[test]
-fn listener_that_asks_again_or_repeats_what_it_reached_keeps_its_samples() {
+fn repeated_requests_and_reports_lose_nothing() {
     let _alone = alone();
     for (asks, next) in [(0, 1), (1, 2), (u64::MAX, 3)] {
         let mut scene = Scene::new();
@@ -307,11 +307,11 @@ fn listener_that_asks_again_or_repeats_what_it_reached_keeps_its_samples() {
 }
 
 #[test]
-fn listener_that_reached_what_was_not_published_ends_the_session() {
+fn report_beyond_published_ends_the_ipc_connection() {
     let _alone = alone();
     for (epoch, next, says) in [(2, 1 << 40, "not all published"), (9, 1, "which has not begun")] {
         let mut scene = Scene::new();
-        let says = [says, NAMED, "its links go on over the network"];
+        let says = [says, NAMED, "its links continue over the network"];
         let before = count_logged(&says);
         let mut outboxes = Outbox::all().into_iter();
         let mut listeners =

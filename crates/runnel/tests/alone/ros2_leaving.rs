@@ -18,7 +18,7 @@ fn used() -> Duration {
 }
 
 #[test]
-fn a_long_message_that_was_published_just_before_the_end_arrives() {
+fn long_message_before_exit_arrives() {
     let _alone = alone();
     let domain = new_domain();
     let (talking, listening) = (lingering(domain, false), context(domain, false));
@@ -59,7 +59,7 @@ fn pair_with_many_under_way(others: usize) -> (Pair, Vec<Publisher<UInt8MultiArr
 }
 
 #[test]
-fn what_waits_for_room_in_shared_memory_when_the_program_ends_arrives() {
+fn queued_samples_arrive_after_program_ends() {
     let _alone = alone();
     let (pair, _) = pair_with_many_under_way(0);
     std::thread::scope(|scope| {
@@ -73,7 +73,7 @@ fn what_waits_for_room_in_shared_memory_when_the_program_ends_arrives() {
 }
 
 #[test]
-fn what_waits_for_room_in_shared_memory_when_a_publisher_ends_arrives() {
+fn queued_samples_arrive_after_publisher_ends() {
     let _alone = alone();
     for others in [0, 1] {
         let (pair, _others) = pair_with_many_under_way(others);
@@ -96,7 +96,7 @@ fn what_waits_for_room_in_shared_memory_when_a_publisher_ends_arrives() {
 }
 
 #[test]
-fn who_has_left_sleeps_while_others_go_on_and_waits_for_nobody() {
+fn process_sleeps_after_leaving_the_graph() {
     let _alone = alone();
     let domain = new_domain();
     let (leaving, staying) = (lingering(domain, false), context(domain, false));

@@ -21,7 +21,7 @@ use runnel::{ActionClient, ActionError, DynamicPublisher, Error, GoalStatus, Nod
 const SHORT: Duration = Duration::from_millis(50);
 
 #[test]
-fn a_cancel_that_comes_before_its_goal_recalls_it() {
+fn cancel_before_goal_recalls_goal() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let node = scene.node();
@@ -74,7 +74,7 @@ fn forget_at_once(scene: &Scene) {
 }
 
 #[test]
-fn a_handle_of_a_goal_that_has_ended_does_nothing_to_a_later_goal_of_its_id() {
+fn stale_handle_does_not_affect_later_goal() {
     let scene = Scene::new();
     forget_at_once(&scene);
     let (_server, goals) = scene.server();
@@ -103,7 +103,7 @@ fn a_handle_of_a_goal_that_has_ended_does_nothing_to_a_later_goal_of_its_id() {
 }
 
 #[test]
-fn a_simple_server_works_on_a_goal_of_an_id_that_was_there_before() {
+fn simple_server_accepts_reused_goal_id() {
     let scene = Scene::new();
     forget_at_once(&scene);
     let _server = scene.simple_server(|goal| goal.succeed(&result(goal.goal().goal), "reached"));
@@ -125,7 +125,7 @@ fn a_simple_server_works_on_a_goal_of_an_id_that_was_there_before() {
 }
 
 #[test]
-fn a_goal_set_at_no_time_in_particular_is_not_recalled_by_a_cancel_of_all_before_a_time() {
+fn goal_without_stamp_survives_cancel_by_time() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
@@ -140,7 +140,7 @@ fn a_goal_set_at_no_time_in_particular_is_not_recalled_by_a_cancel_of_all_before
 }
 
 #[test]
-fn a_goal_that_the_server_has_forgotten_is_lost() {
+fn goal_unknown_to_server_is_lost() {
     let scene = Scene::new();
     let (server, goals) = scene.server();
     let client = scene.client();
@@ -161,7 +161,7 @@ fn a_goal_that_the_server_has_forgotten_is_lost() {
 }
 
 #[test]
-fn a_result_that_waits_counts_before_lists_that_no_longer_have_its_goal() {
+fn queued_result_precedes_status_without_goal() {
     let scene = Scene::new();
     let context = scene.graph.context();
     let node = context.create_node("observer").unwrap();
@@ -187,7 +187,7 @@ fn a_result_that_waits_counts_before_lists_that_no_longer_have_its_goal() {
 }
 
 #[test]
-fn a_client_waits_in_vain_for_a_server_that_is_not_whole() {
+fn client_times_out_on_incomplete_server() {
     let scene = Scene::new();
     let client = scene.node().create_action_client::<TestAction>("test").unwrap();
     assert!(!client.wait_for_server(SHORT).unwrap());
@@ -218,7 +218,7 @@ fn a_client_waits_in_vain_for_a_server_that_is_not_whole() {
 }
 
 #[test]
-fn what_a_peer_can_make_grow_has_a_bound() {
+fn peer_controlled_state_is_bounded() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
@@ -240,7 +240,7 @@ fn what_a_peer_can_make_grow_has_a_bound() {
 }
 
 #[test]
-fn an_interrupted_server_lets_its_goal_end_in_its_own_way() {
+fn interrupted_server_lets_goal_finish() {
     let mut scene = Scene::new();
     let _server = scene.simple_server(|goal| {
         wait_until("the goal is preempted", || goal.is_preempt_requested());
@@ -274,14 +274,14 @@ fn time_to_end_a_server_that_lingers() -> Duration {
 }
 
 #[test]
-fn an_interrupted_server_waits_for_the_end_of_its_goal_and_no_longer() {
+fn interrupted_server_waits_only_for_its_goal() {
     // It would wait for a second. A busy machine may do so once.
     let soon = |_| time_to_end_a_server_that_lingers() < Duration::from_millis(700);
     assert!((0..5).any(soon));
 }
 
 #[test]
-fn goals_that_wait_to_be_heard_when_a_server_is_dropped_are_rejected() {
+fn queued_goals_of_dropped_server_are_rejected() {
     let scene = Scene::new();
     // Nobody spins here.
     let context = scene.graph.context();
@@ -301,7 +301,7 @@ fn goals_that_wait_to_be_heard_when_a_server_is_dropped_are_rejected() {
 }
 
 #[test]
-fn goals_that_are_open_when_a_server_is_interrupted_are_aborted() {
+fn open_goals_of_interrupted_server_are_aborted() {
     let mut scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
@@ -326,7 +326,7 @@ fn publish(publisher: &DynamicPublisher, bytes: &[u8]) {
 }
 
 #[test]
-fn a_server_survives_what_clients_send_and_names_them() {
+fn server_survives_invalid_client_messages() {
     keep_log();
     let scene = Scene::new();
     let (_server, goals) = scene.server();
@@ -360,7 +360,7 @@ fn feedback_heard() -> (Arc<Mutex<Vec<i32>>>, impl FnMut(&TestFeedback) + Send) 
 }
 
 #[test]
-fn a_client_survives_what_servers_send_and_names_them() {
+fn client_survives_invalid_server_messages() {
     keep_log();
     let scene = Scene::new();
     let (_server, goals) = scene.server();
@@ -416,7 +416,7 @@ fn a_client_survives_what_servers_send_and_names_them() {
 }
 
 #[test]
-fn feedback_that_came_before_the_end_is_heard_before_it() {
+fn feedback_precedes_result() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
@@ -441,7 +441,7 @@ fn feedback_that_came_before_the_end_is_heard_before_it() {
 }
 
 #[test]
-fn feedback_that_nobody_takes_is_dropped_and_counted() {
+fn untaken_feedback_is_dropped_and_counted() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();

@@ -10,7 +10,7 @@ use runnel::ros1::rpc::{CallError, Uri};
 use runnel::ros1::xmlrpc::Value;
 
 #[test]
-fn many_calls_wait_together_and_each_has_its_own_answer() {
+fn concurrent_calls_get_their_own_responses() {
     let graph = Graph::new();
     let context = graph.tool();
     // It never accepts: the kernel takes the connections, and nobody answers.

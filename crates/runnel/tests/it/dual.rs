@@ -9,7 +9,7 @@ use runnel::{Context, ContextOptions, Graphs, MasterOptions, QoS, Ros2Graph};
 use runnel_testkit::process::free_port;
 
 #[test]
-fn two_nodes_of_both_graphs_hear_each_message_once_while_they_meet_in_one_after_the_other() {
+fn dual_nodes_receive_once_while_they_match() {
     let (all, many) = (QoS::keep_all(), QoS::keep_last(10_000));
     for (offered, asked) in [
         (all, all),
@@ -34,7 +34,7 @@ fn two_nodes_of_both_graphs_hear_each_message_once_while_they_meet_in_one_after_
 }
 
 #[test]
-fn a_master_that_comes_late_doubles_and_loses_nothing() {
+fn late_master_doubles_and_loses_nothing() {
     let domain = domain();
     let host =
         Context::with_options(ContextOptions::default().signals(false).arguments(Vec::<String>::new()));
@@ -63,7 +63,7 @@ fn a_master_that_comes_late_doubles_and_loses_nothing() {
 }
 
 #[test]
-fn nodes_that_do_not_meet_in_ros_2_meet_in_ros_1() {
+fn nodes_without_common_ros2_domain_use_ros1() {
     let graph = Graph::new();
     let (a, b) = (context(&graph.uri, Graphs::Both, domain()), context(&graph.uri, Graphs::Both, domain()));
     let talker = a.create_node("talker").unwrap();
@@ -76,7 +76,7 @@ fn nodes_that_do_not_meet_in_ros_2_meet_in_ros_1() {
 }
 
 #[test]
-fn two_nodes_of_both_graphs_are_matched_once() {
+fn dual_nodes_match_once() {
     let (graph, domain) = (Graph::new(), domain());
     let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
     let talker = a.create_node("talker").unwrap();
@@ -90,7 +90,7 @@ fn two_nodes_of_both_graphs_are_matched_once() {
 }
 
 #[test]
-fn a_subscription_that_asks_in_ros_2_for_more_than_is_offered_is_served_by_ros_1() {
+fn qos_incompatible_in_ros2_is_served_by_ros1() {
     let (graph, domain) = (Graph::new(), domain());
     let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
     let talker = a.create_node("talker").unwrap();
@@ -136,12 +136,12 @@ fn reliable_beside_best_effort(ipc: bool) {
 }
 
 #[test]
-fn a_reliable_subscription_hears_beside_one_of_best_effort_of_its_node_what_best_effort_offers() {
+fn reliable_subscription_shares_best_effort_link() {
     [false, true].into_iter().for_each(reliable_beside_best_effort);
 }
 
 #[test]
-fn later_subscriptions_of_the_process_get_what_both_depths_allow_the_first_and_the_next() {
+fn late_subscriptions_get_kept_messages_within_both_depths() {
     let graph = Graph::new();
     let context = context(&graph.uri, Graphs::Both, domain());
     let talker = context.create_node("talker").unwrap();
@@ -162,7 +162,7 @@ fn later_subscriptions_of_the_process_get_what_both_depths_allow_the_first_and_t
 }
 
 #[test]
-fn a_subscription_that_is_made_anew_at_once_gets_what_is_kept() {
+fn recreated_subscription_gets_kept_messages() {
     let (graph, domain) = (Graph::new(), domain());
     let [a, b] = [0, 1].map(|_| context(&graph.uri, Graphs::Both, domain));
     let (talker, node) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
@@ -188,7 +188,7 @@ fn a_subscription_that_is_made_anew_at_once_gets_what_is_kept() {
 }
 
 #[test]
-fn one_publisher_of_both_graphs_is_heard_in_each() {
+fn dual_publisher_reaches_both_graphs() {
     let (graph, domain) = (Graph::new(), domain());
     let contexts =
         [Graphs::Both, Graphs::Ros1, Graphs::Ros2].map(|graphs| context(&graph.uri, graphs, domain));

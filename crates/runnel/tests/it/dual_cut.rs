@@ -149,7 +149,7 @@ fn later_subscriptions_hear_what_ros2_keeps() {
 }
 
 #[test]
-fn a_later_subscription_of_a_node_that_went_over_to_ros_2_hears_what_is_kept_there_and_nothing_twice() {
+fn late_subscription_gets_kept_ros2_messages_once() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let host = Host::new();
@@ -161,7 +161,7 @@ fn a_later_subscription_of_a_node_that_went_over_to_ros_2_hears_what_is_kept_the
 }
 
 #[test]
-fn a_stream_goes_on_by_ros_1_when_ros_2_has_lost_the_listener_and_comes_back() {
+fn ros1_carries_stream_while_ros2_is_lost() {
     let over_network = || goes_on_by_ros1_and_comes_back(false);
     let over_memory = || goes_on_by_ros1_and_comes_back(true);
     std::thread::scope(|scope| {

@@ -37,7 +37,7 @@ impl Heard {
 
 /// ROS 2 joins the publisher to the subscription of best effort alone, and ROS 1 to the node.
 #[test]
-fn reliable_subscription_beside_best_effort_receives_from_best_effort_publisher() {
+fn reliable_subscription_shares_best_effort_publisher() {
     for (ipc, reliable_is_first) in [(false, false), (false, true), (true, false), (true, true)] {
         let (graph, domain) = (Graph::new(), domain());
         let context = || {

@@ -69,7 +69,7 @@ fn dynamic_talker(context: &Context, generation: Generation, qos: QoS) -> (Talke
 }
 
 #[test]
-fn a_late_raw_subscription_of_both_graphs_hears_each_message_once_and_in_order() {
+fn late_untyped_dual_subscription_receives_once_in_order() {
     for (qos, udpros) in
         [(MANY, false), (MANY.best_effort(), false), (MANY.transient_local(), false), (MANY, true)]
     {
@@ -94,8 +94,7 @@ fn a_late_raw_subscription_of_both_graphs_hears_each_message_once_and_in_order()
 }
 
 #[test]
-fn what_a_dynamic_publisher_of_both_graphs_publishes_is_heard_once_by_late_listeners_with_and_without_a_type()
-{
+fn late_subscriptions_receive_dynamic_dual_publisher_once() {
     for generation in Generation::ALL {
         let (graph, domain) = (Graph::new(), domain());
         let [a, b, c] = [0, 1, 2].map(|_| context(&graph.uri, Graphs::Both, domain));
@@ -115,7 +114,7 @@ fn what_a_dynamic_publisher_of_both_graphs_publishes_is_heard_once_by_late_liste
 }
 
 #[test]
-fn raw_subscriptions_hear_a_dynamic_publisher_once_whichever_of_the_two_is_in_both_graphs() {
+fn untyped_subscription_receives_dynamic_publisher_once() {
     use Graphs::{Both, Ros1, Ros2};
     for (talking, listening) in [(Both, Ros1), (Both, Ros2), (Ros1, Both), (Ros2, Both)] {
         let (graph, domain) = (Graph::new(), domain());
@@ -130,7 +129,7 @@ fn raw_subscriptions_hear_a_dynamic_publisher_once_whichever_of_the_two_is_in_bo
 }
 
 #[test]
-fn of_three_processes_two_in_both_graphs_and_one_that_changes_each_hears_all_of_the_others_once() {
+fn three_processes_receive_each_other_once() {
     for third in [Graphs::Both, Graphs::Ros1, Graphs::Ros2] {
         let (graph, domain) = (Graph::new(), domain());
         let contexts = [Graphs::Both, Graphs::Both, third].map(|graphs| context(&graph.uri, graphs, domain));

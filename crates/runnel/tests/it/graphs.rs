@@ -41,7 +41,7 @@ fn at_once(mut act: impl FnMut()) {
 }
 
 #[test]
-fn a_node_without_ros_1_is_made_publishes_and_ends_at_once_though_no_master_could_be_named() {
+fn ros2_only_node_needs_no_master() {
     at_once(|| {
         let context = context(&["__master:=nonsense", "_rate:=5"]);
         let node = context.create_node("talker").unwrap();
@@ -59,7 +59,7 @@ fn a_node_without_ros_1_is_made_publishes_and_ends_at_once_though_no_master_coul
 }
 
 #[test]
-fn what_ros_1_alone_has_is_refused_by_name() {
+fn ros1_only_features_are_refused_by_name() {
     at_once(|| {
         let context = context(&[]);
         let node = context.create_node("node").unwrap();
@@ -82,7 +82,7 @@ fn what_ros_1_alone_has_is_refused_by_name() {
 }
 
 #[test]
-fn a_nodes_own_parameters_are_those_of_its_arguments_or_the_default_where_there_is_no_master() {
+fn own_parameters_come_from_arguments_without_master() {
     at_once(|| {
         let given =
             ["_rate:=5", "--ros-args", "-p", "limits.speed:=0.5", "-p", "other:gain:=7", "-p", "n:gain:=3"];
@@ -103,7 +103,7 @@ fn a_nodes_own_parameters_are_those_of_its_arguments_or_the_default_where_there_
 }
 
 #[test]
-fn node_in_both_graphs_without_a_master_has_its_arguments_and_defaults() {
+fn dual_node_without_master_has_arguments_and_defaults() {
     let arguments = ["__master:=http://127.0.0.1:1/", "_rate:=7.5"];
     let options = ContextOptions::default().signals(false).arguments(arguments);
     let context = Context::with_options(options.graphs(Graphs::Both).domain_id(new_domain())).unwrap();
@@ -121,7 +121,7 @@ fn node_in_both_graphs_without_a_master_has_its_arguments_and_defaults() {
 }
 
 #[test]
-fn action_server_in_both_graphs_needs_no_master_to_be_made() {
+fn dual_action_server_needs_no_master() {
     let options = ContextOptions::default().signals(false).arguments(["__master:=http://127.0.0.1:1/"]);
     let context = Context::with_options(options.graphs(Graphs::Both).domain_id(new_domain())).unwrap();
     let node = context.create_node("node").unwrap();
@@ -130,7 +130,7 @@ fn action_server_in_both_graphs_needs_no_master_to_be_made() {
 }
 
 #[test]
-fn second_node_of_a_name_is_refused_where_a_master_would_stop_the_first() {
+fn second_node_of_a_name_is_refused() {
     let options = ContextOptions::default().signals(false).arguments(["__master:=http://127.0.0.1:1/"]);
     let dual = Context::with_options(options.graphs(Graphs::Both).domain_id(new_domain())).unwrap();
     let first = dual.create_node("edge").unwrap();
@@ -146,7 +146,7 @@ fn second_node_of_a_name_is_refused_where_a_master_would_stop_the_first() {
 }
 
 #[test]
-fn files_give_parameters_to_nodes_by_name_and_pattern() {
+fn parameter_files_apply_by_name_and_pattern() {
     let file = std::env::temp_dir().join(format!("runnel-params-{}.yaml", std::process::id()));
     let text = "/**:\n  ros__parameters:\n    rate: 5\n    gain: 1\n    name: \"7\"\n/robot/arm:\n  ros__parameters:\n    \
                 joints: [a, b]\n    limits:\n      low: 0.5\nleg: {}\n";
@@ -192,7 +192,7 @@ fn publish(publisher: &Publisher<Text>, data: &[&str]) {
 }
 
 #[test]
-fn nodes_of_one_process_hear_each_other_without_a_master() {
+fn local_nodes_communicate_without_master() {
     let context = context(&[]);
     let (talker, listener) =
         (context.create_node("talker").unwrap(), context.create_node("listener").unwrap());
@@ -218,7 +218,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn who_comes_late_gets_as_much_as_it_asks_for_of_what_is_kept() {
+fn late_subscription_gets_kept_messages_up_to_its_depth() {
     let context = context(&[]);
     let node = context.create_node("node").unwrap();
     let chatter = node.create_publisher::<Text>("chatter", QoS::keep_last(3).transient_local()).unwrap();
@@ -240,7 +240,7 @@ fn who_comes_late_gets_as_much_as_it_asks_for_of_what_is_kept() {
 }
 
 #[test]
-fn a_subscription_that_asks_for_more_than_is_offered_gets_nothing_until_it_is_offered() {
+fn incompatible_subscription_waits_for_matching_offer() {
     let context = context(&[]);
     let node = context.create_node("node").unwrap();
     let chatter = node.create_publisher::<Text>("chatter", QoS::sensor_data()).unwrap();
@@ -252,7 +252,7 @@ fn a_subscription_that_asks_for_more_than_is_offered_gets_nothing_until_it_is_of
 }
 
 #[test]
-fn a_node_has_a_topic_with_one_type_also_without_ros_1() {
+fn topic_has_one_type_per_node_without_ros1() {
     let context = context(&[]);
     let node = context.create_node("node").unwrap();
     let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
@@ -268,7 +268,7 @@ fn a_node_has_a_topic_with_one_type_also_without_ros_1() {
 }
 
 #[test]
-fn two_that_meet_in_both_graphs_hear_each_message_once() {
+fn local_dual_nodes_receive_once() {
     let graph = common::Graph::new();
     let context = Context::with_options(graph.options().graphs(Graphs::Both)).unwrap();
     let (talker, listener) =
@@ -291,7 +291,7 @@ fn two_that_meet_in_both_graphs_hear_each_message_once() {
 }
 
 #[test]
-fn a_master_that_is_dead_stands_in_nobodys_way_in_ros_2() {
+fn dead_master_does_not_affect_ros2() {
     let options = ContextOptions::default().signals(false).arguments(["__master:=http://localhost:1"]);
     let context = Context::with_options(options.graphs(Graphs::Both)).unwrap();
     let node = context.create_node("node").unwrap();
@@ -304,7 +304,7 @@ fn a_master_that_is_dead_stands_in_nobodys_way_in_ros_2() {
 
 /// One that is silent costs a wait and a warning, but not where it is said to come later.
 #[test]
-fn a_master_that_comes_later_is_neither_waited_for_nor_missed() {
+fn late_master_is_found_without_waiting() {
     logged::keep_log();
     // It takes connections and answers nobody.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -328,7 +328,7 @@ fn a_master_that_comes_later_is_neither_waited_for_nor_missed() {
 }
 
 #[test]
-fn simulated_time_is_followed_without_a_master_when_the_node_is_given_the_parameter() {
+fn use_sim_time_works_without_master() {
     let context = context(&["--ros-args", "-p", "use_sim_time:=true"]);
     let node = context.create_node("node").unwrap();
     assert!(context.ros_time_is_active());
@@ -340,7 +340,7 @@ fn simulated_time_is_followed_without_a_master_when_the_node_is_given_the_parame
 }
 
 #[test]
-fn a_name_that_ros_2_does_not_allow_is_refused_there_and_stays_in_ros_1_with_both() {
+fn name_invalid_in_ros2_stays_in_ros1() {
     let node = context(&[]).create_node("node").unwrap();
     let refused = node.create_publisher::<Text>("camera/2d", 1).err();
     assert!(matches!(refused, Some(Error::Name(_))), "{refused:?}");

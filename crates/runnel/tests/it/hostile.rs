@@ -82,7 +82,7 @@ fn post(length: usize, body: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_peer_that_sends_the_beginning_and_then_nothing_holds_up_nobody() {
+fn stalled_peer_blocks_nobody() {
     let scene = Scene::new("patient");
     let header = subscriber_header("/slow", "/good", "*", "*");
     let mut silent = Vec::new();
@@ -105,7 +105,7 @@ fn a_peer_that_sends_the_beginning_and_then_nothing_holds_up_nobody() {
 }
 
 #[test]
-fn a_peer_that_ends_in_the_middle_is_forgotten() {
+fn peer_closed_within_message_is_removed() {
     let scene = Scene::new("calm");
     let header = subscriber_header("/short", "/good", "*", "*");
     let request = post(CALL.len(), CALL);
@@ -125,7 +125,7 @@ fn a_peer_that_ends_in_the_middle_is_forgotten() {
 }
 
 #[test]
-fn lengths_beyond_what_is_accepted_are_refused_at_once() {
+fn excessive_lengths_are_refused_at_once() {
     let scene = Scene::new("strict");
     for length in [u32::MAX, 1 << 31, (1 << 20) + 1] {
         assert_eq!(scene.answer_of(scene.ports.tcpros, &length.to_le_bytes()), "");
@@ -144,7 +144,7 @@ fn lengths_beyond_what_is_accepted_are_refused_at_once() {
 }
 
 #[test]
-fn what_is_not_the_protocol_is_answered_so() {
+fn unknown_protocol_gets_an_error() {
     let scene = Scene::new("polite");
     for port in [scene.ports.rpc, scene.ports.master] {
         let other = scene.answer_of(port, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n");
@@ -170,7 +170,7 @@ fn what_is_not_the_protocol_is_answered_so() {
 }
 
 #[test]
-fn a_subscriber_of_another_type_is_told_and_the_log_names_both() {
+fn subscriber_of_other_type_is_refused_and_logged() {
     let scene = Scene::new("typed");
     let wrong = subscriber_header("/confused", "/good", "std_msgs/Int32", "da5909fbe378aeaf85e547e830cc1bb7");
     let answer = scene.answer_of(scene.ports.tcpros, &wrong);
@@ -183,7 +183,7 @@ fn a_subscriber_of_another_type_is_told_and_the_log_names_both() {
 }
 
 #[test]
-fn a_publisher_of_another_type_is_refused_and_named_in_the_log() {
+fn publisher_of_other_type_is_refused_and_logged() {
     let scene = Scene::new("unrelated_a");
     let fake = FakePublisher::new(&scene.graph, "/impostor", "/typed");
     let (_heard, subscription) = listen(&scene.far, "typed_listener", "typed");
@@ -195,7 +195,7 @@ fn a_publisher_of_another_type_is_refused_and_named_in_the_log() {
 }
 
 #[test]
-fn a_publisher_that_refuses_us_is_quoted_in_the_log() {
+fn refusal_by_publisher_is_logged() {
     let scene = Scene::new("unrelated_b");
     let fake = FakePublisher::new(&scene.graph, "/refuser", "/closed");
     let (_heard, _subscription) = listen(&scene.far, "closed_listener", "closed");
@@ -204,7 +204,7 @@ fn a_publisher_that_refuses_us_is_quoted_in_the_log() {
 }
 
 #[test]
-fn a_message_that_cannot_be_read_is_named_and_the_next_is_delivered() {
+fn malformed_message_is_logged_and_next_delivered() {
     let scene = Scene::new("unrelated_c");
     let fake = FakePublisher::new(&scene.graph, "/garbler", "/texts");
     let (heard, subscription) = listen(&scene.far, "texts_listener", "texts");
@@ -221,7 +221,7 @@ fn a_message_that_cannot_be_read_is_named_and_the_next_is_delivered() {
 }
 
 #[test]
-fn garbage_behind_a_good_header_ends_that_link_and_it_is_made_anew() {
+fn garbage_after_header_restarts_only_that_link() {
     let scene = Scene::new("unrelated_d");
     let fake = FakePublisher::new(&scene.graph, "/babbler", "/noise");
     let (heard, _subscription) = listen(&scene.far, "noise_listener", "noise");
@@ -233,7 +233,7 @@ fn garbage_behind_a_good_header_ends_that_link_and_it_is_made_anew() {
 }
 
 #[test]
-fn what_a_subscriber_sends_behind_its_header_is_passed_over() {
+fn data_after_subscriber_header_is_ignored() {
     let scene = Scene::new("deaf");
     let mut chatty = subscribe(scene.ports.tcpros, "/chatty", "/good");
     assert_eq!(read_frame(&mut chatty).unwrap(), framed_text("good")[4..]);
@@ -244,7 +244,7 @@ fn what_a_subscriber_sends_behind_its_header_is_passed_over() {
 }
 
 #[test]
-fn a_subscriber_that_does_not_read_its_answers_is_not_waited_for() {
+fn subscriber_that_reads_no_answers_blocks_nobody() {
     let scene = Scene::new("brisk");
     let request = post(CALL.len(), CALL);
     // Thousands of calls of one peer that never reads, in one go.
@@ -268,7 +268,7 @@ fn a_subscriber_that_does_not_read_its_answers_is_not_waited_for() {
 }
 
 #[test]
-fn a_type_that_differs_is_refused_within_a_process_as_between_two() {
+fn type_mismatch_within_process_is_refused() {
     keep_log();
     let graph = Graph::new();
     let context = graph.context();

@@ -36,7 +36,7 @@ fn bytes(count: usize, fill: u8) -> UInt8MultiArray {
 }
 
 #[test]
-fn a_link_within_the_host_goes_over_to_shared_memory_by_itself() {
+fn local_link_switches_to_shared_memory() {
     let graph = Graph::new();
     let (_near, talker, far, heard, subscription) = joined(&graph, 1000);
     (0..500).for_each(|n| talker.publish(number(n)).unwrap());
@@ -46,7 +46,7 @@ fn a_link_within_the_host_goes_over_to_shared_memory_by_itself() {
 }
 
 #[test]
-fn nothing_is_lost_or_doubled_while_a_link_goes_over() {
+fn handover_loses_and_doubles_nothing() {
     let graph = Graph::new();
     for round in 0..20 {
         let (near, far) = (graph.context(), graph.context());
@@ -83,7 +83,7 @@ fn nothing_is_lost_or_doubled_while_a_link_goes_over() {
 }
 
 #[test]
-fn messages_of_any_size_cross_whole() {
+fn messages_of_every_size_arrive_whole() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker =
@@ -112,7 +112,7 @@ fn messages_of_any_size_cross_whole() {
 }
 
 #[test]
-fn a_burst_beyond_the_ring_waits_in_the_queue() {
+fn burst_beyond_ring_is_queued() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker =
@@ -134,7 +134,7 @@ fn a_burst_beyond_the_ring_waits_in_the_queue() {
 }
 
 #[test]
-fn all_messages_are_kept_for_a_slow_subscriber_that_asks_for_it() {
+fn keep_all_subscriber_receives_every_message() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let mut talker =
@@ -159,7 +159,7 @@ fn all_messages_are_kept_for_a_slow_subscriber_that_asks_for_it() {
 }
 
 #[test]
-fn what_was_published_before_a_process_ended_is_heard() {
+fn messages_before_process_end_arrive() {
     let graph = Graph::new();
     let (near, talker, far, heard, _subscription) = joined(&graph, 1000);
     (0..1000).for_each(|n| talker.publish(number(n)).unwrap());
@@ -169,7 +169,7 @@ fn what_was_published_before_a_process_ended_is_heard() {
 }
 
 #[test]
-fn topics_both_ways_and_many_share_one_session() {
+fn many_topics_share_one_ipc_connection() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (one, two) = (near.create_node("one").unwrap(), far.create_node("two").unwrap());
@@ -202,7 +202,7 @@ fn topics_both_ways_and_many_share_one_session() {
 }
 
 #[test]
-fn nodes_of_one_process_hear_what_is_for_them() {
+fn nodes_of_a_process_receive_their_own_topics() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap();
@@ -232,7 +232,7 @@ fn nodes_of_one_process_hear_what_is_for_them() {
 }
 
 #[test]
-fn a_kept_connection_to_a_service_goes_over_too() {
+fn persistent_service_connection_switches_to_memory() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let server = far.create_node("server").unwrap();
@@ -253,7 +253,7 @@ fn a_kept_connection_to_a_service_goes_over_too() {
 }
 
 #[test]
-fn subscriptions_of_one_node_each_hear_what_comes_while_they_last() {
+fn subscriptions_of_a_node_receive_during_their_lifetime() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Int32>("numbers", 10).unwrap();
@@ -280,7 +280,7 @@ fn subscriptions_of_one_node_each_hear_what_comes_while_they_last() {
 }
 
 #[test]
-fn what_a_subscription_to_any_type_let_in_comes_to_none_of_another_type() {
+fn untyped_subscription_admits_no_type_to_typed_ones() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let words = near.create_node("words").unwrap().create_publisher::<Text>("data", 10).unwrap();
@@ -302,7 +302,7 @@ fn what_a_subscription_to_any_type_let_in_comes_to_none_of_another_type() {
 }
 
 #[test]
-fn a_context_may_stay_on_the_network() {
+fn context_may_disable_shared_memory() {
     let graph = Graph::new();
     let near = graph.context_on_network();
     let far = graph.context();

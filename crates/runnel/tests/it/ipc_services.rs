@@ -69,7 +69,7 @@ fn wait_for_bytes(stream: &TcpStream) {
 }
 
 #[test]
-fn an_answer_that_is_under_way_goes_on_in_shared_memory() {
+fn response_in_transit_continues_in_shared_memory() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (text, server) = (long_text(), near.create_node("server").unwrap());
@@ -146,7 +146,7 @@ impl Called {
 }
 
 #[test]
-fn a_request_that_is_under_way_goes_on_in_shared_memory() {
+fn request_in_transit_continues_in_shared_memory() {
     let graph = Graph::new();
     let context = graph.context();
     let text = long_text();
@@ -162,7 +162,7 @@ fn a_request_that_is_under_way_goes_on_in_shared_memory() {
 }
 
 #[test]
-fn requests_go_over_to_shared_memory_once_there_is_room() {
+fn requests_switch_once_ring_has_space() {
     let graph = Graph::new();
     let (context, other) = (graph.context(), graph.context());
     let talker = context.create_node("talker").unwrap();

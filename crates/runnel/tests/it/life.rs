@@ -37,7 +37,7 @@ fn count_up(counter: &AtomicUsize) {
 }
 
 #[test]
-fn a_node_that_is_dropped_leaves_the_graph() {
+fn dropped_node_leaves_the_graph() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("talker").unwrap();
@@ -50,7 +50,7 @@ fn a_node_that_is_dropped_leaves_the_graph() {
 }
 
 #[test]
-fn the_newer_of_two_nodes_of_one_name_wins() {
+fn newer_node_of_a_name_replaces_older() {
     let graph = Graph::new();
     let (old, new) = (graph.context(), graph.context());
     let _old = old.create_node("same").unwrap().create_publisher::<Text>("old", 10).unwrap();
@@ -66,7 +66,7 @@ fn the_newer_of_two_nodes_of_one_name_wins() {
 }
 
 #[test]
-fn a_node_can_be_told_to_stop() {
+fn node_can_be_shut_down_remotely() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("victim").unwrap();
@@ -89,7 +89,7 @@ fn a_node_can_be_told_to_stop() {
 }
 
 #[test]
-fn timers_fire_until_they_are_dropped() {
+fn timer_fires_until_dropped() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("timed").unwrap();
@@ -104,7 +104,7 @@ fn timers_fire_until_they_are_dropped() {
 }
 
 #[test]
-fn a_timer_that_is_dropped_lets_go_of_what_its_callback_holds() {
+fn dropped_timer_drops_its_callback() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("timed").unwrap();
@@ -117,7 +117,7 @@ fn a_timer_that_is_dropped_lets_go_of_what_its_callback_holds() {
 }
 
 #[test]
-fn a_rate_is_not_faster_than_asked() {
+fn rate_does_not_exceed_its_frequency() {
     let graph = Graph::new();
     let context = graph.context();
     let mut rate = Rate::new(&context, 500.0);
@@ -127,7 +127,7 @@ fn a_rate_is_not_faster_than_asked() {
 }
 
 #[test]
-fn peers_are_served_after_a_sleep_as_well() {
+fn peers_are_served_after_sleep() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("sleeper").unwrap();
@@ -140,7 +140,7 @@ fn peers_are_served_after_a_sleep_as_well() {
 }
 
 #[test]
-fn a_node_that_was_told_to_stop_makes_no_ends_that_never_work() {
+fn stopped_node_creates_no_endpoints() {
     let graph = Graph::new();
     let (older, newer) = (graph.context(), graph.context());
     let first = older.create_node("unique").unwrap();
@@ -155,7 +155,7 @@ fn a_node_that_was_told_to_stop_makes_no_ends_that_never_work() {
 }
 
 #[test]
-fn a_rate_ends_early_when_the_context_does() {
+fn rate_ends_with_the_context() {
     let graph = Graph::new();
     let context = graph.context();
     let mut rate = Rate::new(&context, 0.001);
@@ -171,7 +171,7 @@ fn a_rate_ends_early_when_the_context_does() {
 }
 
 #[test]
-fn several_threads_run_callbacks_side_by_side_but_none_twice_at_once() {
+fn executor_threads_run_no_callback_twice_at_once() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("many").unwrap();
@@ -206,7 +206,7 @@ fn several_threads_run_callbacks_side_by_side_but_none_twice_at_once() {
 }
 
 #[test]
-fn all_threads_of_an_executor_end_with_the_context() {
+fn executor_threads_end_with_the_context() {
     let graph = Graph::new();
     let context = graph.context();
     let _node = context.create_node("many").unwrap();
@@ -225,7 +225,7 @@ fn all_threads_of_an_executor_end_with_the_context() {
 }
 
 #[test]
-fn a_master_that_comes_later_is_told_everything() {
+fn late_master_gets_all_registrations() {
     let graph = Graph::new();
     let port = free_port();
     let early = graph.context_with(&[&format!("__master:=http://127.0.0.1:{port}/")]);
@@ -247,7 +247,7 @@ fn context_polling(graph: &Graph, polling: PollingPolicy) -> Context {
 }
 
 #[test]
-fn messages_arrive_however_the_thread_waits() {
+fn messages_arrive_with_every_polling_mode() {
     let graph = Graph::new();
     let policies = [
         PollingPolicy::Block,
@@ -274,7 +274,7 @@ fn messages_arrive_however_the_thread_waits() {
 }
 
 #[test]
-fn however_a_thread_waits_others_have_the_driver_and_the_end_is_heard() {
+fn every_polling_mode_releases_driver_and_ends() {
     let graph = Graph::new();
     for policy in [PollingPolicy::Period(10 * LONG), PollingPolicy::LookFirst(Duration::from_millis(20))] {
         let context = context_polling(&graph, policy);
@@ -293,7 +293,7 @@ fn however_a_thread_waits_others_have_the_driver_and_the_end_is_heard() {
 }
 
 #[test]
-fn a_timer_without_a_period_leaves_room_for_others() {
+fn zero_period_timer_starves_nobody() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("node").unwrap();
@@ -307,7 +307,7 @@ fn a_timer_without_a_period_leaves_room_for_others() {
 }
 
 #[test]
-fn waiting_for_subscribers_ends_with_the_context() {
+fn wait_for_subscribers_ends_with_the_context() {
     let graph = Graph::new();
     let context = graph.context();
     let publisher = context.create_node("node").unwrap().create_publisher::<Text>("chatter", 10).unwrap();
@@ -321,7 +321,7 @@ fn waiting_for_subscribers_ends_with_the_context() {
 }
 
 #[test]
-fn a_callback_that_panics_ends_all_threads_of_an_executor() {
+fn panic_in_callback_ends_executor_threads() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("node").unwrap();
@@ -331,7 +331,7 @@ fn a_callback_that_panics_ends_all_threads_of_an_executor() {
 }
 
 #[test]
-fn a_subscription_outlives_a_panic_of_its_callback() {
+fn subscription_survives_panic_in_callback() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("node").unwrap();
@@ -349,7 +349,7 @@ fn a_subscription_outlives_a_panic_of_its_callback() {
 }
 
 #[test]
-fn two_callbacks_that_become_due_together_run_on_two_threads() {
+fn due_callbacks_run_on_two_threads() {
     const MESSAGES: usize = 200;
     let graph = Graph::new();
     let context = graph.context();
@@ -377,7 +377,7 @@ fn two_callbacks_that_become_due_together_run_on_two_threads() {
 }
 
 #[test]
-fn a_callback_that_is_due_when_all_is_dropped_keeps_no_node() {
+fn due_callback_does_not_keep_node_alive() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("ending").unwrap();

@@ -73,7 +73,7 @@ fn talker_with_still_listener(graph: &str, ipc: bool, linger: &str) -> Stage {
     let _ = std::fs::remove_file(&stands);
     let part = |part: &str| {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "linger::the_wait_at_the_end_is_bounded_and_reported", "--nocapture"]);
+        command.args(["--exact", "linger::linger_is_bounded_and_reported", "--nocapture"]);
         command.env(PART, part).env(GRAPH, graph).env("RUNNEL_LINGER", linger).env("STANDS", &stands);
         command.env("ROS_MASTER_URI", &master.uri).env("ROS_IP", "127.0.0.1");
         if !ipc {
@@ -95,7 +95,7 @@ fn talker_with_still_listener(graph: &str, ipc: bool, linger: &str) -> Stage {
 const PATHS: [(&str, bool); 3] = [("ros2", false), ("ros2", true), ("ros1", false)];
 
 #[test]
-fn the_wait_at_the_end_is_bounded_and_reported() {
+fn linger_is_bounded_and_reported() {
     if let Ok(part) = env::var(PART) {
         play(&part);
     }
@@ -116,7 +116,7 @@ fn the_wait_at_the_end_is_bounded_and_reported() {
 }
 
 #[test]
-fn ctrl_c_ends_the_wait_at_the_end() {
+fn ctrl_c_ends_the_linger() {
     for (graph, ipc) in PATHS {
         // The wait that is asked for outlasts the test.
         let mut stage = talker_with_still_listener(graph, ipc, "3600");
@@ -152,7 +152,7 @@ fn lossy_host() -> Host {
 }
 
 #[test]
-fn reliable_messages_arrive_before_the_end_at_half_loss() {
+fn linger_delivers_reliable_messages_at_half_loss() {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     let (near, far) = (lossy_host(), lossy_host());
     near.join(&far, "cable");

@@ -166,7 +166,7 @@ fn arrives_as_published<M: Message>(graph: &Graph, link: Link, topic: &str, samp
 const SIZES: [usize; 6] = [0, 1, 1000, 4096, 50_000, 2 << 20];
 
 #[test]
-fn a_loaned_message_arrives_as_a_published_one_does() {
+fn loaned_message_arrives_like_published_one() {
     let graph = Graph::new();
     for link in LINKS {
         arrives_as_published(&graph, link, "images", &SIZES.map(image));
@@ -177,7 +177,7 @@ fn a_loaned_message_arrives_as_a_published_one_does() {
 }
 
 #[test]
-fn ordinary_and_viewing_subscribers_hear_a_loaned_message_too() {
+fn every_subscriber_kind_receives_loaned_message() {
     let graph = Graph::new();
     for link in LINKS {
         let (near, far) = link.contexts(&graph);
@@ -207,7 +207,7 @@ fn ordinary_and_viewing_subscribers_hear_a_loaned_message_too() {
 }
 
 #[test]
-fn a_loaned_message_is_latched() {
+fn loaned_message_may_be_latched() {
     let graph = Graph::new();
     for count in [100, 1 << 20] {
         for link in LINKS {
@@ -230,7 +230,7 @@ fn a_loaned_message_is_latched() {
 }
 
 #[test]
-fn one_loan_serves_memory_and_network_at_once() {
+fn loan_reaches_memory_and_network() {
     let graph = Graph::new();
     let (near, far, remote) = (graph.context(), graph.context(), graph.context_on_network());
     let publisher = near.create_node("talker").unwrap().create_publisher::<Image>("images", 1000).unwrap();
@@ -303,7 +303,7 @@ impl Keeping {
 }
 
 #[test]
-fn a_kept_message_stays_as_it_was() {
+fn kept_message_is_not_overwritten() {
     let graph = Graph::new();
     for link in LINKS {
         for count in [100, 70_000] {
@@ -322,7 +322,7 @@ fn a_kept_message_stays_as_it_was() {
 }
 
 #[test]
-fn a_kept_message_outlives_both_ends() {
+fn kept_message_outlives_both_endpoints() {
     let graph = Graph::new();
     for link in LINKS {
         let keeping = Keeping::over(link, &graph, 1);
@@ -338,7 +338,7 @@ fn a_kept_message_outlives_both_ends() {
 }
 
 #[test]
-fn past_the_quota_messages_are_copied_and_none_is_lost() {
+fn messages_beyond_quota_are_copied() {
     const MEGABYTE: usize = 1 << 20;
     let graph = Graph::new();
     let keeping = Keeping::over(Link::Memory, &graph, 1);
@@ -387,7 +387,7 @@ fn all_segments(rights: &str) -> Vec<Range<usize>> {
 }
 
 #[test]
-fn the_first_message_lies_in_memory_that_was_reserved_and_that_goes_with_its_topic() {
+fn first_message_uses_reserved_memory_of_its_topic() {
     // With its length, as long as a slot.
     const MESSAGE: usize = (3 << 19) - 4;
     let graph = Graph::new();
@@ -423,7 +423,7 @@ fn the_first_message_lies_in_memory_that_was_reserved_and_that_goes_with_its_top
 }
 
 #[test]
-fn memory_that_is_not_reserved_goes_with_its_topic_too() {
+fn unreserved_memory_is_released_with_its_topic() {
     const MESSAGE: usize = 5 << 20;
     let graph = Graph::new();
     let keeping = Keeping::over(Link::Memory, &graph, 0);
@@ -445,7 +445,7 @@ fn reserve_while_serving(far: &Context, reserve: impl FnOnce()) {
 }
 
 #[test]
-fn memory_that_cannot_be_had_is_not_reserved() {
+fn reservation_beyond_memory_fails() {
     let graph = Graph::new();
     let node = graph.context().create_node("talker").unwrap();
     let publisher = node.create_publisher::<UInt8MultiArray>("reserved", 10).unwrap();
@@ -455,7 +455,7 @@ fn memory_that_cannot_be_had_is_not_reserved() {
 }
 
 #[test]
-fn a_process_is_lent_as_much_as_its_user_says_and_what_is_reserved() {
+fn lending_is_limited_by_setting_and_reservation() {
     const MEGABYTE: usize = 1 << 20;
     let graph = Graph::new();
     let lent = |memory: usize, share: usize, reserved: usize| {
@@ -480,7 +480,7 @@ fn a_process_is_lent_as_much_as_its_user_says_and_what_is_reserved() {
 }
 
 #[test]
-fn a_dropped_loan_gives_its_memory_back() {
+fn dropped_loan_releases_its_slot() {
     let graph = Graph::new();
     let keeping = Keeping::over(Link::Memory, &graph, 0);
     keeping.send(1 << 20, 1);
@@ -493,7 +493,7 @@ fn a_dropped_loan_gives_its_memory_back() {
 }
 
 #[test]
-fn more_is_loaned_than_there_is_shared_memory() {
+fn loans_beyond_shared_memory_use_the_heap() {
     let graph = Graph::new();
     let keeping = Keeping::over(Link::Memory, &graph, 0);
     let loan = |_| keeping.publisher.loan(&UInt8MultiArray::default(), 20 << 20).unwrap();
@@ -507,7 +507,7 @@ fn more_is_loaned_than_there_is_shared_memory() {
 }
 
 #[test]
-fn loans_are_filled_by_many_threads_at_once() {
+fn loans_are_written_by_many_threads() {
     const THREADS: usize = 4;
     const EACH: usize = 300;
     let graph = Graph::new();
@@ -540,7 +540,7 @@ fn loans_are_filled_by_many_threads_at_once() {
 }
 
 #[test]
-fn all_loaned_messages_are_kept_for_a_slow_subscriber() {
+fn keep_all_subscriber_gets_every_loan() {
     let graph = Graph::new();
     for (count, messages) in [(10, 30_000), (20_000, 3000)] {
         let (near, far) = Link::Memory.contexts(&graph);
@@ -573,7 +573,7 @@ fn all_loaned_messages_are_kept_for_a_slow_subscriber() {
 }
 
 #[test]
-fn a_loan_that_a_subscriber_has_no_room_for_is_refused() {
+fn loan_without_subscriber_capacity_is_refused() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("talker").unwrap();
@@ -597,7 +597,7 @@ fn a_loan_that_a_subscriber_has_no_room_for_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_loaned_is_told() {
+fn unsupported_loans_are_errors() {
     let graph = Graph::new();
     let node = graph.context().create_node("talker").unwrap();
     let told = |error: Result<runnel::Loan, Error>| error.unwrap_err().to_string();
@@ -614,7 +614,7 @@ fn what_cannot_be_loaned_is_told() {
 }
 
 #[test]
-fn a_message_of_any_type_is_loaned_as_bytes_and_a_malformed_one_is_not_heard() {
+fn loan_of_bytes_is_checked() {
     let graph = Graph::new();
     for link in LINKS {
         let (near, far) = link.contexts(&graph);
@@ -642,7 +642,7 @@ fn a_message_of_any_type_is_loaned_as_bytes_and_a_malformed_one_is_not_heard() {
 }
 
 #[test]
-fn what_is_borrowed_may_go_to_other_threads() {
+fn borrowed_messages_are_send() {
     fn is_send_and_sync<T: Send + Sync>() {}
     is_send_and_sync::<Borrowed<Image>>();
     is_send_and_sync::<runnel::Loan>();

@@ -105,7 +105,7 @@ fn ros2_message_by_shared_memory_has_number_and_gid() {
 }
 
 #[test]
-fn message_of_same_process_has_source_time_and_in_ros2_gid() {
+fn local_message_has_source_time_and_gid() {
     let graph = Graph::new();
     for (context, is_ros2) in [(graph.context(), false), (context(new_domain(), false), true)] {
         let node = context.create_node("node").unwrap();
@@ -129,7 +129,7 @@ fn message_of_same_process_has_source_time_and_in_ros2_gid() {
 }
 
 #[test]
-fn message_that_is_taken_or_kept_has_the_same_info() {
+fn taken_or_kept_message_has_same_info() {
     let domain = new_domain();
     let (talking, listening) = (context(domain, false), context(domain, false));
     let (talker, listener) =
@@ -160,7 +160,7 @@ fn message_that_is_taken_or_kept_has_the_same_info() {
 
 /// A callback that takes no info has nothing noted for it. Its messages can be taken all the same.
 #[test]
-fn message_that_is_taken_in_place_of_plain_callback_has_no_info() {
+fn message_of_plain_callback_has_no_info() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("node").unwrap();

@@ -9,7 +9,7 @@ use runnel::{Error, ParameterValue, XmlRpcValue};
 type Heard = Arc<Mutex<Vec<(String, Option<ParameterValue>)>>>;
 
 #[test]
-fn parameters_are_read_as_what_they_are_and_as_what_they_were_meant_to_be() {
+fn parameters_are_read_by_type_and_conversion() {
     let graph = Graph::new();
     let node = graph.context().create_node("node").unwrap();
     assert_eq!(node.get_param::<i32>("~rate").unwrap(), None);
@@ -32,7 +32,7 @@ fn parameters_are_read_as_what_they_are_and_as_what_they_were_meant_to_be() {
 }
 
 #[test]
-fn integers_beyond_32_bits_are_refused_for_ros1_with_their_place() {
+fn integers_beyond_32_bits_are_refused_in_ros1() {
     let graph = Graph::new();
     let node = graph.context().create_node("node").unwrap();
     let error = node.set_param("~id", 5_000_000_000_i64).unwrap_err();
@@ -50,7 +50,7 @@ fn integers_beyond_32_bits_are_refused_for_ros1_with_their_place() {
 }
 
 #[test]
-fn values_of_the_parameter_server_come_back_as_they_were_set() {
+fn parameter_server_values_round_trip() {
     let graph = Graph::new();
     let node = graph.context().create_node("node").unwrap();
     let values = [
@@ -70,7 +70,7 @@ fn values_of_the_parameter_server_come_back_as_they_were_set() {
 }
 
 #[test]
-fn the_nearest_parameter_of_a_name_is_found() {
+fn search_param_finds_nearest_namespace() {
     let graph = Graph::new();
     let node = graph.context_with(&["__ns:=/robot/arm"]).create_node("node").unwrap();
     assert_eq!(node.search_param("speed").unwrap(), None);
@@ -81,7 +81,7 @@ fn the_nearest_parameter_of_a_name_is_found() {
 }
 
 #[test]
-fn private_parameters_are_given_as_arguments() {
+fn arguments_set_private_parameters() {
     let graph = Graph::new();
     let arguments = ["_rate:=5", "_gain:=0.5", "_on:=true", "_name:=adam", "_list:=[1, 2]"];
     let node = graph.context_with(&arguments).create_node("node").unwrap();
@@ -95,7 +95,7 @@ fn private_parameters_are_given_as_arguments() {
 }
 
 #[test]
-fn changes_of_a_parameter_are_heard_by_all_who_watch_it() {
+fn all_watchers_receive_parameter_changes() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (node, other) = (near.create_node("node").unwrap(), far.create_node("other").unwrap());
@@ -132,7 +132,7 @@ fn changes_of_a_parameter_are_heard_by_all_who_watch_it() {
 }
 
 #[test]
-fn names_that_are_swapped_are_swapped_once_however_often_they_are_watched() {
+fn swapped_remappings_apply_once_per_watch() {
     let graph = Graph::new();
     let context = graph.context_with(&["left:=right", "right:=left"]);
     let node = context.create_node("node").unwrap();
@@ -155,7 +155,7 @@ fn names_that_are_swapped_are_swapped_once_however_often_they_are_watched() {
 }
 
 #[test]
-fn a_master_that_does_not_answer_is_named() {
+fn error_names_unreachable_master() {
     let graph = Graph::new();
     let context = graph.context_with(&["__master:=http://127.0.0.1:9"]);
     let node = context.create_node("node").unwrap();

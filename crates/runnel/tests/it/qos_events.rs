@@ -113,7 +113,7 @@ fn collect(node: &Node, qos: impl Into<SubscriptionOptions>) -> (Subscription, A
 }
 
 #[test]
-fn both_ends_are_told_that_less_is_offered_than_is_asked_for() {
+fn incompatible_qos_is_reported_to_both_ends() {
     for processes in [2, 1] {
         let scene = Scene::new(processes);
         let (offered, tell_publisher) = Told::<IncompatibleQoS>::new();
@@ -146,7 +146,7 @@ fn both_ends_are_told_that_less_is_offered_than_is_asked_for() {
 }
 
 #[test]
-fn both_ends_are_told_whom_they_meet_and_who_leaves() {
+fn matches_are_reported_to_both_ends() {
     for processes in [2, 1] {
         let scene = Scene::new(processes);
         let (subscribers, tell_publisher) = Told::<Matched>::new();
@@ -173,7 +173,7 @@ fn both_ends_are_told_whom_they_meet_and_who_leaves() {
 }
 
 #[test]
-fn subscribers_of_ros_1_count_as_well() {
+fn ros1_subscribers_count_as_matched() {
     let graph = common::Graph::new();
     let (context, other) = (graph.context(), graph.context());
     let (subscribers, tell) = Told::<Matched>::new();
@@ -198,7 +198,7 @@ fn try_until_not_held_up(what: &str, is_tried: impl Fn() -> bool) {
 }
 
 /// False if nothing was tried.
-fn deadlines_are_told(processes: usize) -> bool {
+fn missed_deadlines_are_reported(processes: usize) -> bool {
     const DEADLINE: Duration = Duration::from_millis(400);
     let scene = Scene::new(processes);
     let (offered, tell_publisher) = Told::<DeadlineMissed>::new();
@@ -239,14 +239,14 @@ fn deadlines_are_told(processes: usize) -> bool {
 }
 
 #[test]
-fn both_ends_are_told_of_deadlines_that_are_missed_and_of_none_that_is_kept() {
+fn missed_deadlines_are_reported_to_both_ends() {
     for processes in [2, 1] {
-        try_until_not_held_up("deadlines", || deadlines_are_told(processes));
+        try_until_not_held_up("deadlines", || missed_deadlines_are_reported(processes));
     }
 }
 
 /// False if nothing was tried.
-fn the_end_of_a_life_is_told(processes: usize) -> bool {
+fn liveliness_loss_is_reported(processes: usize) -> bool {
     const LEASE: Duration = Duration::from_millis(500);
     let scene = Scene::new(processes);
     let (lost, tell_publisher) = Told::<LivelinessLost>::new();
@@ -278,14 +278,14 @@ fn the_end_of_a_life_is_told(processes: usize) -> bool {
 }
 
 #[test]
-fn a_publisher_that_does_not_say_that_it_lives_is_told_and_so_are_its_subscriptions() {
+fn lost_liveliness_is_reported_to_both_ends() {
     for processes in [2, 1] {
-        try_until_not_held_up("signs of life", || the_end_of_a_life_is_told(processes));
+        try_until_not_held_up("signs of life", || liveliness_loss_is_reported(processes));
     }
 }
 
 #[test]
-fn what_is_best_available_is_settled_by_what_is_there() {
+fn best_available_follows_existing_endpoints() {
     let scene = Scene::new(2);
     assert_eq!(scene.subscription(QoS::best_available()).qos(), QoS::default(), "nobody is there");
     let _strong = scene.publisher(QoS::keep_last(1).transient_local().deadline(MS(700)));
@@ -307,7 +307,7 @@ fn what_is_best_available_is_settled_by_what_is_there() {
 }
 
 #[test]
-fn each_publisher_of_a_node_offers_its_own_quality_and_is_heard_by_who_asks_for_no_more() {
+fn each_publisher_offers_its_own_qos() {
     let scene = Scene::new(2);
     let weak = scene.publisher(QoS::sensor_data());
     let strong = scene.publisher(QoS::keep_last(10));
@@ -336,7 +336,7 @@ fn each_publisher_of_a_node_offers_its_own_quality_and_is_heard_by_who_asks_for_
 }
 
 #[test]
-fn what_nobody_offers_any_more_is_had_by_nobody_who_asks_for_it() {
+fn withdrawn_offer_unmatches_subscriptions() {
     for processes in [2, 1] {
         let scene = Scene::new(processes);
         let weak = scene.publisher(QoS::sensor_data());
@@ -358,7 +358,7 @@ fn what_nobody_offers_any_more_is_had_by_nobody_who_asks_for_it() {
 }
 
 #[test]
-fn nothing_is_lost_between_two_that_keep_all_however_slow_the_callback_is() {
+fn keep_all_pair_loses_nothing_with_slow_callback() {
     for processes in [2, 1] {
         let scene = Scene::new(processes);
         let mut publisher = scene.publisher(QoS::keep_all());

@@ -63,7 +63,7 @@ fn outlive() {
 }
 
 #[test]
-fn what_nobody_of_the_process_heard_within_its_lifespan_is_heard_no_more() {
+fn expired_local_messages_are_dropped() {
     let context = context(new_domain());
     let node = context.create_node("node").unwrap();
     let (typed, raw) = (Heard::default(), Heard::default());
@@ -83,8 +83,7 @@ fn what_nobody_of_the_process_heard_within_its_lifespan_is_heard_no_more() {
 }
 
 #[test]
-fn what_waited_longer_than_its_lifespan_for_a_callback_after_the_network_or_memory_brought_it_is_heard_no_more()
- {
+fn expired_received_messages_are_dropped() {
     for (ipc, qos) in [
         (false, QoS::keep_last(10)),
         (false, QoS::keep_last(10).best_effort()),
@@ -125,7 +124,7 @@ fn what_waited_longer_than_its_lifespan_for_a_callback_after_the_network_or_memo
 }
 
 #[test]
-fn a_late_subscription_of_the_process_gets_what_is_kept_and_has_not_outlived_its_lifespan() {
+fn late_local_subscription_gets_unexpired_messages() {
     let context = context(new_domain());
     let node = context.create_node("node").unwrap();
     let kept = QoS::keep_last(10).transient_local();
@@ -158,7 +157,7 @@ fn nft(line: &str) {
 }
 
 #[test]
-fn a_subscription_is_told_of_messages_that_the_network_lost() {
+fn lost_messages_are_reported_to_subscription() {
     let host = Host::new();
     host.ip("link set lo multicast on");
     host.ip("route add 224.0.0.0/4 dev lo");

@@ -41,7 +41,7 @@ fn text(data: impl Into<String>) -> Text {
 }
 
 #[test]
-fn what_is_published_is_heard_in_order_and_once() {
+fn messages_arrive_once_and_in_order() {
     let (a, b) = pair();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
     // Deep enough for all: on a busy machine, and while the pair leaves the network, the listener is some behind.
@@ -60,7 +60,7 @@ fn what_is_published_is_heard_in_order_and_once() {
 }
 
 #[test]
-fn who_comes_late_hears_what_is_held() {
+fn late_joiner_gets_kept_samples() {
     let (a, b) = pair();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
     let publisher = talker.create_publisher::<Text>("state", QoS::keep_last(3).transient_local()).unwrap();
@@ -73,7 +73,7 @@ fn who_comes_late_hears_what_is_held() {
 }
 
 #[test]
-fn long_messages_arrive_whole_and_a_header_has_no_seq() {
+fn long_messages_arrive_whole_and_headers_lack_seq() {
     let (a, b) = pair();
     let (camera, viewer) = (a.create_node("camera").unwrap(), b.create_node("viewer").unwrap());
     let publisher = camera.create_publisher::<Image>("image", 2).unwrap();
@@ -97,7 +97,7 @@ fn long_messages_arrive_whole_and_a_header_has_no_seq() {
 }
 
 #[test]
-fn a_publisher_that_keeps_all_waits_for_the_slowest_and_loses_nothing() {
+fn keep_all_publisher_waits_for_slowest_subscriber() {
     let (a, b) = pair();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
     let mut publisher = talker.create_publisher::<Text>("chatter", QoS::keep_all()).unwrap();
@@ -119,7 +119,7 @@ fn a_publisher_that_keeps_all_waits_for_the_slowest_and_loses_nothing() {
 }
 
 #[test]
-fn a_subscription_that_asks_for_more_than_is_offered_is_not_met() {
+fn incompatible_subscription_is_not_matched() {
     let (a, b) = pair();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
     let publisher = talker.create_publisher::<Text>("chatter", QoS::sensor_data()).unwrap();
@@ -131,7 +131,7 @@ fn a_subscription_that_asks_for_more_than_is_offered_is_not_met() {
 }
 
 #[test]
-fn who_leaves_is_gone_at_once() {
+fn departed_node_is_removed_at_once() {
     let (a, b) = pair();
     let talker = a.create_node("talker").unwrap();
     let publisher = talker.create_publisher::<Text>("chatter", 10).unwrap();
@@ -152,7 +152,7 @@ fn ros2_node_has_its_own_parameters_only() {
 }
 
 #[test]
-fn who_has_nothing_to_do_sleeps() {
+fn idle_process_sleeps() {
     const MOST: Duration = Duration::from_millis(25);
     let (a, b) = pair();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());

@@ -43,7 +43,7 @@ fn bytes(generation: Generation, message: &MarkerArray) -> Vec<u8> {
 }
 
 #[test]
-fn what_a_dynamic_publisher_publishes_is_heard_in_both_graphs_whichever_form_its_schema_has() {
+fn dynamic_publisher_reaches_both_graphs() {
     for generation in Generation::ALL {
         let graphs = TwoGraphs::new();
         let talker = graphs.both.create_node("talker").unwrap();
@@ -67,7 +67,7 @@ fn what_a_dynamic_publisher_publishes_is_heard_in_both_graphs_whichever_form_its
 }
 
 #[test]
-fn a_dynamic_subscription_hears_both_graphs_in_the_form_of_its_schema() {
+fn dynamic_subscription_receives_both_graphs_by_schema() {
     for generation in Generation::ALL {
         let graphs = TwoGraphs::new();
         let listener = graphs.both.create_node("listener").unwrap();
@@ -99,7 +99,7 @@ fn a_dynamic_subscription_hears_both_graphs_in_the_form_of_its_schema() {
 }
 
 #[test]
-fn a_type_of_the_users_own_has_the_hash_that_its_definition_has() {
+fn custom_type_has_hash_of_its_definition() {
     let graphs = TwoGraphs::new();
     let (name, text) =
         (TypeName::new("robot_msgs", "State"), "Header header\nfloat64[] jointAngles\nduration age");
@@ -125,7 +125,7 @@ fn a_type_of_the_users_own_has_the_hash_that_its_definition_has() {
 }
 
 #[test]
-fn bytes_that_are_no_message_are_refused_where_they_must_be_read_and_nobody_gets_them() {
+fn malformed_bytes_are_refused_and_not_delivered() {
     let graphs = TwoGraphs::new();
     let talker = graphs.both.create_node("talker").unwrap();
     let schema = schema::<MarkerArray>(Generation::Ros1);
@@ -144,7 +144,7 @@ fn bytes_that_are_no_message_are_refused_where_they_must_be_read_and_nobody_gets
 }
 
 #[test]
-fn a_type_with_a_wide_text_stays_in_ros_1_and_where_that_is_not_it_is_refused() {
+fn type_with_wstring_is_ros1_only() {
     let graphs = TwoGraphs::new();
     let name = TypeName::new("a", "Wide");
     let mut library = Library::new();

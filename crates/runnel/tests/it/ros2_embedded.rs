@@ -80,6 +80,6 @@ fn embedded_peer_exchanges_text_twist_and_array() {
 }
 
 #[test]
-fn embedded_peer_is_met_by_a_host_with_eight_interfaces() {
+fn embedded_peer_matches_host_with_eight_interfaces() {
     meet(8);
 }

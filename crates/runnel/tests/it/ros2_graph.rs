@@ -25,7 +25,7 @@ fn of_chatter(graph: &Ros2Graph, side: EndpointType) -> Vec<EndpointInfo> {
 }
 
 #[test]
-fn a_process_without_a_node_sees_who_publishes_and_subscribes_what_and_how() {
+fn process_without_node_sees_all_endpoints() {
     let domain = new_domain();
     let talking = context_with(Graphs::Ros2, domain, &["--ros-args", "--enclave", "/robots/one"]);
     let looking = context(Graphs::Ros2, domain);
@@ -63,7 +63,7 @@ fn a_process_without_a_node_sees_who_publishes_and_subscribes_what_and_how() {
 }
 
 #[test]
-fn a_process_sees_its_own_nodes_too() {
+fn process_sees_its_own_nodes() {
     let domain = new_domain();
     let context = context(Graphs::Ros2, domain);
     let node = context.create_node("talker").unwrap();
@@ -75,7 +75,7 @@ fn a_process_sees_its_own_nodes_too() {
 }
 
 #[test]
-fn what_is_not_in_ros_2_sees_nothing_of_it_and_says_so() {
+fn ros1_context_has_no_ros2_graph() {
     let context = context(Graphs::Ros1, new_domain());
     assert!(context.ros2_graph().unwrap().is_none());
     let refused = context.wait_for_ros2_graph(LONG, |_| true);
@@ -83,7 +83,7 @@ fn what_is_not_in_ros_2_sees_nothing_of_it_and_says_so() {
 }
 
 #[test]
-fn processes_that_have_no_node_have_told_of_all_that_they_have() {
+fn processes_without_nodes_are_complete() {
     let domain = new_domain();
     let (one, other) = (context(Graphs::Ros2, domain), context(Graphs::Ros2, domain));
     let _joined = other.ros2_graph().unwrap();
@@ -94,7 +94,7 @@ fn processes_that_have_no_node_have_told_of_all_that_they_have() {
 }
 
 #[test]
-fn a_condition_on_the_graph_may_ask_the_library() {
+fn graph_condition_may_call_the_library() {
     let domain = new_domain();
     let [talking, listening] = [0, 1].map(|_| context(Graphs::Ros2, domain));
     let talker = talking.create_node("talker").unwrap();

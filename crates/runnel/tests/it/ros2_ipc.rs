@@ -12,7 +12,7 @@ use runnel::msgs::sensor_msgs::msg::Image;
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 
 #[test]
-fn a_pair_of_one_host_leaves_the_network_by_itself() {
+fn local_pair_switches_to_shared_memory() {
     for qos in [QoS::default(), QoS::sensor_data(), QoS::keep_last(5).transient_local()] {
         let pair = Pair::new(qos);
         pair.go_over();
@@ -29,7 +29,7 @@ fn a_pair_of_one_host_leaves_the_network_by_itself() {
 }
 
 #[test]
-fn what_was_published_while_a_pair_went_over_comes_once_and_in_order() {
+fn handover_of_pair_loses_and_doubles_nothing() {
     for qos in [QoS::keep_last(2000), QoS::keep_last(2000).best_effort()] {
         let pair = Pair::new(qos);
         pair.turn_until("they meet", |pair| {
@@ -48,7 +48,7 @@ fn what_was_published_while_a_pair_went_over_comes_once_and_in_order() {
 }
 
 #[test]
-fn who_keeps_its_links_on_the_network_stays_there() {
+fn context_without_ipc_stays_on_the_network() {
     let domain = new_domain();
     let (talking, listening) = (context(domain, true), context(domain, false));
     let (talker, listener) =
@@ -69,7 +69,7 @@ fn who_keeps_its_links_on_the_network_stays_there() {
 }
 
 #[test]
-fn who_comes_late_hears_what_is_held_and_then_what_comes_by_memory() {
+fn late_joiner_gets_kept_samples_then_shared_memory() {
     let domain = new_domain();
     let (talking, listening) = (context(domain, true), context(domain, true));
     let (talker, listener) =
@@ -101,7 +101,7 @@ fn who_comes_late_hears_what_is_held_and_then_what_comes_by_memory() {
 }
 
 #[test]
-fn a_subscriber_that_is_slow_costs_a_publisher_that_keeps_the_last_what_its_depth_does_not_hold() {
+fn slow_subscriber_loses_only_beyond_depth() {
     let pair = Pair::new(QoS::keep_last(10));
     pair.go_over();
     // The ring holds 256 KiB. The listener's keeper takes from it as well, as fast as the machine lets it.
@@ -117,7 +117,7 @@ fn a_subscriber_that_is_slow_costs_a_publisher_that_keeps_the_last_what_its_dept
 }
 
 #[test]
-fn an_image_arrives_whole_and_its_memory_is_given_back() {
+fn image_arrives_whole_and_slot_is_released() {
     let domain = new_domain();
     let (talking, listening) = (context(domain, true), context(domain, true));
     let (camera, viewer) = (talking.create_node("camera").unwrap(), listening.create_node("viewer").unwrap());
@@ -150,7 +150,7 @@ fn an_image_arrives_whole_and_its_memory_is_given_back() {
 }
 
 #[test]
-fn ten_thousand_messages_come_once_and_in_order_though_the_pair_goes_over_meanwhile() {
+fn ten_thousand_messages_survive_the_handover() {
     let pair = Pair::new(QoS::keep_last(10_000));
     pair.turn_until("they meet", |pair| {
         pair.publisher.subscription_count() == 1 && pair.subscription.publisher_count() == 1
@@ -179,7 +179,7 @@ fn ten_thousand_messages_come_once_and_in_order_though_the_pair_goes_over_meanwh
 }
 
 #[test]
-fn a_publisher_that_keeps_all_waits_for_a_callback_that_is_slow_also_by_memory() {
+fn keep_all_publisher_waits_for_slow_callback_in_memory() {
     let pair = Pair::new(QoS::keep_all());
     pair.go_over();
     let mut publisher = pair.publisher.clone();

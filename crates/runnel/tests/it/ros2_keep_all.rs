@@ -24,7 +24,7 @@ fn meet(ipc: bool, [a, b]: [&Context; 2], publisher: &Publisher<UInt8MultiArray>
 }
 
 #[test]
-fn a_subscription_with_a_publisher_of_its_process_and_one_of_another_gets_all_of_both() {
+fn keep_all_subscription_receives_local_and_remote_publishers() {
     for ipc in [false, true] {
         let domain = new_domain();
         let (here, there) = (context(domain, ipc), context(domain, ipc));
@@ -48,7 +48,7 @@ fn a_subscription_with_a_publisher_of_its_process_and_one_of_another_gets_all_of
 }
 
 #[test]
-fn what_a_publisher_that_has_ended_had_published_reaches_a_callback_that_was_slow() {
+fn slow_callback_gets_messages_of_ended_publisher() {
     for ipc in [false, true] {
         let domain = new_domain();
         let (talking, listening) = (lingering(domain, ipc), context(domain, ipc));

@@ -30,7 +30,7 @@ fn lent(publisher: &Publisher<Image>, fill: u8) -> Loan {
 }
 
 #[test]
-fn a_loan_reaches_subscribers_of_ros_2_alone() {
+fn loan_reaches_ros2_only_subscribers() {
     let graphs = TwoGraphs::new();
     let publisher = graphs.both.create_node("camera").unwrap().create_publisher::<Image>("image", 5).unwrap();
     let viewer = graphs.ros2.create_node("viewer").unwrap();
@@ -45,7 +45,7 @@ fn a_loan_reaches_subscribers_of_ros_2_alone() {
 }
 
 #[test]
-fn a_loan_reaches_subscribers_of_both_graphs_also_those_that_came_while_it_was_written() {
+fn loan_reaches_subscribers_that_joined_during_write() {
     let graphs = TwoGraphs::new();
     let publisher = graphs.both.create_node("camera").unwrap().create_publisher::<Image>("image", 5).unwrap();
     let (ros1, ros2) = (graphs.ros1.create_node("one").unwrap(), graphs.ros2.create_node("two").unwrap());
@@ -71,7 +71,7 @@ fn a_loan_reaches_subscribers_of_both_graphs_also_those_that_came_while_it_was_w
 }
 
 #[test]
-fn a_loan_of_a_latched_topic_is_there_for_who_comes_late_in_either_graph() {
+fn latched_loan_reaches_late_joiners_of_both_graphs() {
     let graphs = TwoGraphs::new();
     let camera = graphs.both.create_node("camera").unwrap();
     let publisher = camera.create_publisher::<Image>("image", QoS::latched()).unwrap();
@@ -84,7 +84,7 @@ fn a_loan_of_a_latched_topic_is_there_for_who_comes_late_in_either_graph() {
 }
 
 #[test]
-fn a_subscriber_of_the_same_process_gets_a_loan_as_well() {
+fn local_subscriber_receives_loan() {
     let graphs = TwoGraphs::new();
     let camera = graphs.both.create_node("camera").unwrap();
     let publisher = camera.create_publisher::<Image>("image", 5).unwrap();
@@ -98,7 +98,7 @@ fn a_subscriber_of_the_same_process_gets_a_loan_as_well() {
 }
 
 #[test]
-fn a_loan_of_a_dynamic_publisher_is_in_the_encoding_of_its_schema_and_reaches_both() {
+fn dynamic_loan_reaches_both_graphs() {
     for generation in Generation::ALL {
         let graphs = TwoGraphs::new();
         let schema: Arc<Schema> = runnel::msgs::library()

@@ -96,7 +96,7 @@ impl Drop for Done<'_> {
 }
 
 #[test]
-fn a_host_without_any_interface_is_told_of_once() {
+fn missing_interface_is_logged_once() {
     keep_log();
     let alone = Host::new();
     alone.ip("link set lo down");
@@ -108,7 +108,7 @@ fn a_host_without_any_interface_is_told_of_once() {
 }
 
 #[test]
-fn hosts_with_addresses_of_ipv6_alone_meet() {
+fn hosts_with_only_ipv6_match() {
     let (a, b) = cabled();
     a.address("cable", "fd00::1/64");
     b.address("cable", "fd00::2/64");
@@ -116,7 +116,7 @@ fn hosts_with_addresses_of_ipv6_alone_meet() {
 }
 
 #[test]
-fn hosts_with_link_local_addresses_alone_meet() {
+fn hosts_with_only_link_local_addresses_match() {
     let (a, b) = cabled();
     a.address("cable", "fe80::1/64");
     b.address("cable", "fe80::2/64");
@@ -125,7 +125,7 @@ fn hosts_with_link_local_addresses_alone_meet() {
 }
 
 #[test]
-fn a_host_of_either_family_is_met_by_one_of_both() {
+fn dual_stack_host_matches_both_families() {
     let (middle, old, new) = (Host::new(), Host::new(), Host::new());
     middle.join(&old, "old");
     middle.join(&new, "new");
@@ -137,7 +137,7 @@ fn a_host_of_either_family_is_met_by_one_of_both() {
 }
 
 #[test]
-fn a_host_of_several_networks_is_met_on_each() {
+fn host_on_several_networks_matches_on_each() {
     let (middle, left, right) = (Host::new(), Host::new(), Host::new());
     middle.join(&left, "left");
     middle.join(&right, "right");
@@ -154,7 +154,7 @@ fn a_host_of_several_networks_is_met_on_each() {
 }
 
 #[test]
-fn an_address_that_comes_late_is_used() {
+fn late_address_is_used() {
     for [first, second] in [["10.0.1.1/24", "10.0.1.2/24"], ["fd00::1/64", "fd00::2/64"]] {
         let (a, b) = cabled();
         talk(&a, &[&b], || {
@@ -165,7 +165,7 @@ fn an_address_that_comes_late_is_used() {
 }
 
 #[test]
-fn a_cable_that_comes_late_is_used() {
+fn late_interface_is_used() {
     let (a, b) = (Host::new(), Host::new());
     talk(&a, &[&b], || {
         a.join(&b, "cable");
@@ -175,7 +175,7 @@ fn a_cable_that_comes_late_is_used() {
 }
 
 #[test]
-fn another_address_that_was_told_is_used_when_the_first_is_gone() {
+fn second_announced_address_replaces_lost_one() {
     let (a, b) = cabled();
     a.address("cable", "10.0.1.1/24");
     b.address("cable", "10.0.1.2/24");
@@ -200,7 +200,7 @@ fn another_address_that_was_told_is_used_when_the_first_is_gone() {
 }
 
 #[test]
-fn a_talker_of_its_own_if_it_was_started_as_one() {
+fn child_process_runs_as_talker() {
     if std::env::var_os(ASKED).is_none() {
         return;
     }
@@ -221,7 +221,7 @@ type Variables<'a> = &'a [(&'a str, &'a str)];
 /// Starts such a talker on the host of this thread, with these variables.
 fn has_talk(variables: Variables) -> Peer {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "ros2_networks::a_talker_of_its_own_if_it_was_started_as_one", "--nocapture"]);
+    command.args(["--exact", "ros2_networks::child_process_runs_as_talker", "--nocapture"]);
     command.env(ASKED, "1").env("ROS_DOMAIN_ID", "7").envs(variables.iter().copied());
     Peer::spawn("talker", command).unwrap()
 }
@@ -263,7 +263,7 @@ const PEERS: &str = "ROS_STATIC_PEERS";
 const LOCALHOST_ONLY: &str = "ROS_LOCALHOST_ONLY";
 
 #[test]
-fn the_variables_of_ros_tell_a_program_whom_to_find() {
+fn environment_variables_select_peers() {
     let peer = (PEERS, "10.0.0.2");
     // What is set, who hears it then, and which variables it says that it ignores.
     let cases: [(Variables, [bool; 2], &[&str]); 6] = [

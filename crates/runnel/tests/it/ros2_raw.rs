@@ -58,7 +58,7 @@ fn text(data: impl Into<String>) -> Text {
 }
 
 #[test]
-fn a_raw_subscription_hears_each_type_that_a_topic_has() {
+fn untyped_subscription_receives_every_type() {
     let [a, b, c] = contexts();
     let (words, poses, listening) =
         (a.create_node("words").unwrap(), b.create_node("poses").unwrap(), c.create_node("echo").unwrap());
@@ -89,7 +89,7 @@ fn a_raw_subscription_hears_each_type_that_a_topic_has() {
 }
 
 #[test]
-fn a_publisher_that_offers_less_is_heard_and_each_message_once() {
+fn untyped_subscription_receives_weaker_offer_once() {
     let [a, b, c] = contexts();
     let (sure, unsure, listening) =
         (a.create_node("sure").unwrap(), b.create_node("unsure").unwrap(), c.create_node("echo").unwrap());
@@ -115,7 +115,7 @@ fn a_publisher_that_offers_less_is_heard_and_each_message_once() {
 }
 
 #[test]
-fn what_is_asked_for_exactly_is_not_lessened_and_what_is_best_available_is_each_publishers_own() {
+fn strict_qos_is_not_reduced_for_publishers() {
     let [a, b, c] = contexts();
     let (sure, unsure, listening) =
         (a.create_node("sure").unwrap(), b.create_node("unsure").unwrap(), c.create_node("echo").unwrap());
@@ -139,7 +139,7 @@ fn what_is_asked_for_exactly_is_not_lessened_and_what_is_best_available_is_each_
 }
 
 #[test]
-fn what_is_asked_for_exactly_is_not_lessened_within_the_process_either() {
+fn strict_qos_is_not_reduced_within_process() {
     let [context] = contexts();
     let node = context.create_node("both").unwrap();
     let any = SubscriptionOptions::from(QoS::best_available()).exactly();
@@ -155,7 +155,7 @@ fn what_is_asked_for_exactly_is_not_lessened_within_the_process_either() {
 }
 
 #[test]
-fn a_reader_ends_with_the_last_publisher_of_its_type_and_comes_again_with_another() {
+fn typed_reader_follows_publishers_of_its_type() {
     let [a, b] = contexts();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("echo").unwrap());
     let heard = Heard::default();
@@ -183,7 +183,7 @@ fn a_reader_ends_with_the_last_publisher_of_its_type_and_comes_again_with_anothe
 }
 
 #[test]
-fn types_beyond_the_limit_are_not_heard_and_stand_in_nobodys_way() {
+fn types_beyond_limit_are_ignored() {
     let [a, b, c] = contexts();
     let listening = c.create_node("echo").unwrap();
     let heard = Heard::default();
@@ -233,7 +233,7 @@ fn publish_until_held_up(publish: impl Fn(i32) -> Result<(), Error>) -> i32 {
 }
 
 #[test]
-fn nothing_is_lost_on_the_way_to_a_raw_subscription_that_keeps_all_from_publishers_of_two_types() {
+fn keep_all_untyped_subscription_loses_nothing() {
     for ipc in [false, true] {
         let [a, b, c] = contexts_by(ipc);
         let (words, numbers, listening) = (

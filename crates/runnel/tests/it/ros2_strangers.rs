@@ -23,7 +23,7 @@ fn nonsense(number: u32) -> Vec<u8> {
 }
 
 #[test]
-fn datagrams_that_make_no_sense_do_not_fill_the_log() {
+fn invalid_datagrams_do_not_fill_the_log() {
     keep_log();
     let domain = new_domain();
     let (talking, listening) = (context(domain, false), context(domain, false));
@@ -69,7 +69,7 @@ fn tell(stranger: &mut LoopbackParticipant, writer: EntityId, nodes: u128, endpo
 }
 
 #[test]
-fn a_participant_that_tells_of_too_many_nodes_is_known_in_part_and_that_is_logged_once() {
+fn excess_nodes_of_participant_are_logged_once() {
     keep_log();
     let domain = new_domain();
     let looking = context(domain, false);
@@ -82,10 +82,10 @@ fn a_participant_that_tells_of_too_many_nodes_is_known_in_part_and_that_is_logge
         graph.nodes.iter().filter(|node| node.full_name.starts_with("/n")).count()
     };
     tell(&mut stranger, writer, 2000, 3);
-    wait_logged(&["tells of 2000 nodes with 6000 endpoints", "1024 and 4096"]);
+    wait_logged(&["announces 2000 nodes with 6000 endpoints", "1024 and 4096"]);
     assert_eq!(nodes(), 1024);
     tell(&mut stranger, writer, 2001, 3);
     tell(&mut stranger, writer, 7, 3);
     wait_until("the last word counts", || nodes() == 7);
-    assert_eq!(count_logged(&["tells of 200"]), 1);
+    assert_eq!(count_logged(&["announces 200"]), 1);
 }

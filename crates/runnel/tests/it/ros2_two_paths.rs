@@ -7,7 +7,7 @@ use runnel::QoS;
 
 /// No later sample of RTPS shows that they will not come.
 #[test]
-fn samples_that_rtps_passes_over_do_not_hold_up_those_of_memory() {
+fn samples_skipped_by_rtps_do_not_block_memory() {
     let mut talker = FakeTalker::new(QoS::keep_last(10).lifespan(Duration::from_secs(1)));
     talker.rtps.muted = Some(talker.writer);
     (0..3).for_each(|number| talker.write(number));
@@ -20,7 +20,7 @@ fn samples_that_rtps_passes_over_do_not_hold_up_those_of_memory() {
 
 /// What it would be sent by memory until then adds to what it holds.
 #[test]
-fn listener_that_holds_samples_of_memory_asks_for_more_once_it_has_delivered_them() {
+fn listener_requests_memory_after_delivering_held_samples() {
     let mut talker = FakeTalker::new(QoS::keep_last(10));
     talker.rtps.muted = Some(talker.writer);
     talker.write(0);

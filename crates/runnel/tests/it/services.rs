@@ -73,7 +73,7 @@ fn why(error: Error) -> ServiceError {
 }
 
 #[test]
-fn a_call_is_answered_and_a_failure_is_told() {
+fn call_returns_response_or_error() {
     let scene = Scene::new("server");
     let client = scene.client();
     assert!(client.wait_for_service(LONG).unwrap());
@@ -85,7 +85,7 @@ fn a_call_is_answered_and_a_failure_is_told() {
 }
 
 #[test]
-fn a_persistent_client_uses_one_connection_and_looks_again_when_that_has_ended() {
+fn persistent_client_reconnects_after_end() {
     let mut scene = Scene::new("server");
     let node = scene.far.create_node("client").unwrap();
     let client = node.create_persistent_client::<SetBool>("power").unwrap();
@@ -102,7 +102,7 @@ fn a_persistent_client_uses_one_connection_and_looks_again_when_that_has_ended()
 }
 
 #[test]
-fn a_service_of_this_process_is_called_on_this_thread() {
+fn local_service_runs_on_the_calling_thread() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("both").unwrap();
@@ -122,7 +122,7 @@ fn a_service_of_this_process_is_called_on_this_thread() {
 }
 
 #[test]
-fn a_callback_may_call_services_and_one_that_calls_itself_is_told() {
+fn recursive_service_call_is_an_error() {
     let scene = Scene::new("server");
     let context = scene.graph.context();
     let node = context.create_node("relay").unwrap();
@@ -148,7 +148,7 @@ fn a_callback_may_call_services_and_one_that_calls_itself_is_told() {
 }
 
 #[test]
-fn an_asynchronous_call_is_answered_from_the_spinning_thread() {
+fn asynchronous_call_completes_on_spinning_thread() {
     let scene = Scene::new("server");
     let client = scene.client();
     let heard = Arc::new(Mutex::new(Vec::new()));
@@ -168,7 +168,7 @@ fn an_asynchronous_call_is_answered_from_the_spinning_thread() {
 }
 
 #[test]
-fn an_answer_is_not_forgotten_when_the_service_closes_behind_it() {
+fn response_survives_close_behind_it() {
     let scene = Scene::new("server");
     let client = scene.client();
     let spinning = scene.far.clone();
@@ -181,7 +181,7 @@ fn an_answer_is_not_forgotten_when_the_service_closes_behind_it() {
 }
 
 #[test]
-fn an_answer_and_the_end_of_its_connection_may_come_at_once() {
+fn response_and_close_may_arrive_together() {
     let graph = Graph::new();
     let context = graph.context();
     let scripted = Scripted::new(&graph);
@@ -205,7 +205,7 @@ fn an_answer_and_the_end_of_its_connection_may_come_at_once() {
 }
 
 #[test]
-fn a_client_that_leaves_while_its_request_waits_costs_no_cpu() {
+fn departed_client_causes_no_busy_loop() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("busy").unwrap();
@@ -221,7 +221,7 @@ fn a_client_that_leaves_while_its_request_waits_costs_no_cpu() {
 }
 
 #[test]
-fn a_call_under_way_does_not_keep_a_node_alive() {
+fn pending_call_does_not_keep_node_alive() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let server = near.create_node("mute").unwrap();
@@ -236,7 +236,7 @@ fn a_call_under_way_does_not_keep_a_node_alive() {
 }
 
 #[test]
-fn two_threads_serve_one_service_in_turn() {
+fn service_callbacks_are_mutually_exclusive() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("server").unwrap();
@@ -259,7 +259,7 @@ fn two_threads_serve_one_service_in_turn() {
 }
 
 #[test]
-fn a_service_that_never_answers_costs_no_longer_than_the_time_out() {
+fn call_to_silent_service_times_out() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("mute").unwrap();
@@ -294,7 +294,7 @@ fn ends_waiting_for_the_answer(call: impl Fn(Duration) -> Error) {
 }
 
 #[test]
-fn a_service_that_is_dropped_while_its_callback_runs_is_told_to_the_client() {
+fn dropped_service_is_reported_to_the_client() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("server").unwrap();
@@ -320,7 +320,7 @@ fn a_service_that_is_dropped_while_its_callback_runs_is_told_to_the_client() {
 }
 
 #[test]
-fn a_service_that_nobody_provides_is_told_and_can_be_waited_for() {
+fn missing_service_is_an_error_and_can_be_awaited() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
@@ -337,7 +337,7 @@ fn a_service_that_nobody_provides_is_told_and_can_be_waited_for() {
 }
 
 #[test]
-fn a_callback_that_panics_is_told_to_the_client_and_the_next_is_answered() {
+fn panic_in_service_is_reported_and_next_call_served() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("server").unwrap();
@@ -366,7 +366,7 @@ fn a_callback_that_panics_is_told_to_the_client_and_the_next_is_answered() {
 }
 
 #[test]
-fn a_service_can_be_asked_for_its_type_and_called_with_it() {
+fn service_type_can_be_queried_and_used() {
     let scene = Scene::new("server");
     let (mut library, name) = (Library::new(), TypeName::parse(SetBool::TYPE).unwrap());
     let text = "bool data\n---\nbool success\nstring message";
@@ -450,7 +450,7 @@ fn dial_with(scene: &Scene, name: &str, persistent: &str) -> TcpStream {
 }
 
 #[test]
-fn connection_for_one_call_is_answered_once_and_closed() {
+fn non_persistent_connection_gets_one_response() {
     let scene = Scene::new("server");
     let mut stream = dial_with(&scene, "/hasty", "0");
     stream.write_all(&[1, 0, 0, 0, 1].repeat(3)).unwrap();
@@ -461,7 +461,7 @@ fn connection_for_one_call_is_answered_once_and_closed() {
 }
 
 #[test]
-fn requests_that_cannot_be_read_or_come_too_fast_cost_only_their_client() {
+fn invalid_or_excess_requests_close_only_their_client() {
     let scene = Scene::new("server");
     let mut long = dial(&scene);
     long.write_all(&[3, 0, 0, 0, 1, 2, 3]).unwrap();
@@ -487,7 +487,7 @@ fn requests_that_cannot_be_read_or_come_too_fast_cost_only_their_client() {
 }
 
 #[test]
-fn what_a_client_calls_itself_stays_on_one_line_of_the_log() {
+fn client_name_is_sanitized_in_the_log() {
     keep_log();
     let scene = Scene::new("server");
     let mut forger = dial_as(&scene, "/forger\n[ERROR] all is lost\u{1b}[2J");

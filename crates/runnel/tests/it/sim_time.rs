@@ -75,7 +75,7 @@ fn wall_seconds(context: &Context) -> f64 {
 }
 
 #[test]
-fn time_is_zero_until_it_is_told_also_in_a_program_that_never_spins() {
+fn simulated_time_is_zero_before_first_clock() {
     let world = World::new();
     let (context, node) = world.listener();
     assert!(node.now().is_zero());
@@ -86,7 +86,7 @@ fn time_is_zero_until_it_is_told_also_in_a_program_that_never_spins() {
 }
 
 #[test]
-fn a_clock_of_the_same_process_counts() {
+fn local_clock_publisher_sets_time() {
     let world = World::new();
     let (context, node) = world.listener();
     let other = node.create_publisher::<Clock>("/clock", 1).unwrap();
@@ -96,7 +96,7 @@ fn a_clock_of_the_same_process_counts() {
 }
 
 #[test]
-fn without_the_parameter_time_is_the_walls_and_a_change_is_followed() {
+fn use_sim_time_changes_are_followed() {
     let graph = Graph::new();
     let context = graph.context();
     let _node = context.create_node("listener").unwrap();
@@ -113,7 +113,7 @@ fn without_the_parameter_time_is_the_walls_and_a_change_is_followed() {
 }
 
 #[test]
-fn timers_follow_simulated_time_and_wall_timers_do_not() {
+fn only_ros_timers_follow_simulated_time() {
     let world = World::new();
     let (context, node) = world.listener();
     let counter = || Arc::new(AtomicUsize::new(0));
@@ -146,7 +146,7 @@ fn timers_follow_simulated_time_and_wall_timers_do_not() {
 }
 
 #[test]
-fn sleep_and_rate_pass_simulated_time() {
+fn sleep_and_rate_use_simulated_time() {
     let world = World::new();
     let (context, _node) = world.listener();
     let slept = Arc::new(AtomicUsize::new(0));
@@ -178,7 +178,7 @@ fn sleep_and_rate_pass_simulated_time() {
 }
 
 #[test]
-fn a_sleep_ends_when_time_jumps_back_and_when_the_context_ends() {
+fn sleep_ends_on_backward_jump_and_shutdown() {
     let world = World::new();
     let (context, _node) = world.listener();
     world.tell(&context, 50_000);
@@ -202,7 +202,7 @@ fn a_sleep_ends_when_time_jumps_back_and_when_the_context_ends() {
 }
 
 #[test]
-fn who_does_not_want_it_has_wall_time() {
+fn context_may_ignore_simulated_time() {
     let world = World::new();
     let options = runnel::ContextOptions::default().signals(false).sim_time(false);
     let context =
@@ -212,7 +212,7 @@ fn who_does_not_want_it_has_wall_time() {
 }
 
 #[test]
-fn waiting_for_a_service_ends_in_time_where_time_stands_still() {
+fn wait_for_service_times_out_while_time_stands_still() {
     let world = World::new();
     let (_context, node) = world.listener();
     let client = node.create_client::<SetBool>("nobody").unwrap();
@@ -221,7 +221,7 @@ fn waiting_for_a_service_ends_in_time_where_time_stands_still() {
 }
 
 #[test]
-fn of_several_nodes_one_hears_the_clock_and_another_goes_on_when_it_ends() {
+fn clock_subscription_moves_to_another_node() {
     let world = World::new();
     let (context, first) = world.listener();
     let second = context.create_node("second").unwrap();
@@ -235,7 +235,7 @@ fn of_several_nodes_one_hears_the_clock_and_another_goes_on_when_it_ends() {
 }
 
 #[test]
-fn a_parameter_that_is_deleted_ends_no_simulation() {
+fn deleted_use_sim_time_keeps_simulated_time() {
     let world = World::new();
     let (context, _node) = world.listener();
     world.tell(&context, 1000);
@@ -247,7 +247,7 @@ fn a_parameter_that_is_deleted_ends_no_simulation() {
 }
 
 #[test]
-fn a_timer_that_was_there_before_follows_when_time_becomes_simulated() {
+fn existing_timer_follows_simulated_time() {
     let graph = Graph::new();
     let (context, simulator) = (graph.context(), graph.tool());
     let node = context.create_node("listener").unwrap();

@@ -58,7 +58,7 @@ fn publish_too_much(talker: &Publisher<UInt8MultiArray>, first: u32, dropped: u6
 }
 
 #[test]
-fn messages_that_were_dropped_for_a_connection_are_stated_between_those_that_were_not() {
+fn skip_statements_mark_dropped_messages() {
     let graph = Graph::new();
     let (_context, talker, ports) = talker(&graph);
     let (mut stream, _, _) = subscribe_to(ports.tcpros, "/data", small_number());
@@ -87,7 +87,7 @@ fn messages_that_were_dropped_for_a_connection_are_stated_between_those_that_wer
 }
 
 #[test]
-fn a_subscriber_that_says_nothing_of_statements_gets_none_and_stays_on_the_network() {
+fn subscriber_without_statements_stays_on_the_network() {
     for says in [&[][..], &[("runnel_delivery", "2")]] {
         let graph = Graph::new();
         let (_context, talker, ports) = talker(&graph);
@@ -108,7 +108,7 @@ fn a_subscriber_that_says_nothing_of_statements_gets_none_and_stays_on_the_netwo
 }
 
 #[test]
-fn messages_that_a_publisher_states_as_dropped_are_lost() {
+fn stated_skips_count_as_lost() {
     let scene = Scene::new();
     let mut writer = Writer::new(&scene.fake);
     let skip = |to: u64| stated(writer.token, SKIPS, to);
@@ -129,7 +129,7 @@ fn messages_that_a_publisher_states_as_dropped_are_lost() {
 }
 
 #[test]
-fn what_a_connection_sends_again_after_memory_is_heard_once() {
+fn message_resent_after_memory_arrives_once() {
     let scene = Scene::new();
     let mut writer = Writer::new(&scene.fake);
     writer.open(0);
@@ -154,7 +154,7 @@ fn what_a_connection_sends_again_after_memory_is_heard_once() {
 }
 
 #[test]
-fn a_publisher_that_says_nothing_of_statements_is_not_asked_to_go_by_memory() {
+fn publisher_without_statements_gets_no_memory_request() {
     let scene = Scene::new();
     let silent = FakePublisher::new(&scene.graph, "/silent", "/talk");
     let me = small_number();
@@ -175,7 +175,7 @@ fn a_publisher_that_says_nothing_of_statements_is_not_asked_to_go_by_memory() {
 }
 
 #[test]
-fn a_link_that_goes_over_while_much_is_under_way_loses_and_doubles_nothing() {
+fn handover_with_full_buffers_loses_nothing() {
     let graph = Graph::new();
     let (_context, talker, ports) = talker_that_keeps(&graph, 64);
     let me = small_number();
@@ -263,7 +263,7 @@ fn subscribe_as_dual(ports: &Ports) -> TcpStream {
 }
 
 #[test]
-fn a_subscriber_that_states_nonsense_loses_its_link_alone() {
+fn invalid_subscriber_statement_ends_only_its_link() {
     keep_log();
     let graph = Graph::new();
     let context = Context::with_options(graph.options().graphs(Graphs::Both)).unwrap();
@@ -326,7 +326,7 @@ fn publish_as_dual(fake: &FakePublisher) -> TcpStream {
 }
 
 #[test]
-fn a_publisher_that_states_nonsense_of_pairs_loses_its_link_alone() {
+fn invalid_publisher_statement_ends_only_its_link() {
     keep_log();
     let scene = Scene::new();
     let fake = FakePublisher::new(&scene.graph, "/dual", "/talk");
@@ -353,7 +353,7 @@ fn a_publisher_that_states_nonsense_of_pairs_loses_its_link_alone() {
 }
 
 #[test]
-fn publisher_that_does_not_read_answers_loses_its_link() {
+fn publisher_that_reads_no_statements_loses_its_link() {
     keep_log();
     let scene = Scene::new();
     let fake = FakePublisher::new(&scene.graph, "/dual", "/talk");

@@ -43,7 +43,7 @@ fn count_up(counter: &AtomicUsize) {
 }
 
 #[test]
-fn messages_arrive_in_order_and_whole() {
+fn messages_arrive_whole_and_in_order() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 1000).unwrap();
@@ -82,7 +82,7 @@ fn messages_sent_before_publisher_leaves_topic_arrive() {
 }
 
 #[test]
-fn a_subscriber_may_come_before_the_publisher() {
+fn subscriber_may_precede_publisher() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 10);
@@ -94,7 +94,7 @@ fn a_subscriber_may_come_before_the_publisher() {
 }
 
 #[test]
-fn a_latched_message_reaches_who_comes_later() {
+fn latched_message_reaches_late_joiner() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Text>("map", QoS::latched()).unwrap();
@@ -111,7 +111,7 @@ fn a_latched_message_reaches_who_comes_later() {
 }
 
 #[test]
-fn a_second_subscription_of_a_node_gets_the_latched_message_too() {
+fn second_subscription_gets_latched_message() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Text>("map", QoS::latched()).unwrap();
@@ -125,7 +125,7 @@ fn a_second_subscription_of_a_node_gets_the_latched_message_too() {
 }
 
 #[test]
-fn a_publisher_that_never_spins_is_served() {
+fn publisher_without_spin_is_served() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("talker").unwrap();
@@ -145,7 +145,7 @@ fn a_publisher_that_never_spins_is_served() {
 }
 
 #[test]
-fn a_long_callback_keeps_nobody_else_waiting() {
+fn long_callback_delays_no_peer() {
     let graph = Graph::new();
     let (blocked, other) = (graph.context(), graph.context());
     let node = blocked.create_node("blocked").unwrap();
@@ -175,7 +175,7 @@ fn a_long_callback_keeps_nobody_else_waiting() {
 }
 
 #[test]
-fn within_a_process_a_message_goes_by_reference() {
+fn local_message_is_passed_by_reference() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("both").unwrap();
@@ -195,7 +195,7 @@ fn within_a_process_a_message_goes_by_reference() {
 }
 
 #[test]
-fn two_nodes_of_one_process_need_no_socket() {
+fn local_nodes_use_no_socket() {
     let graph = Graph::new();
     let context = graph.context();
     let (a, b) = (context.create_node("a").unwrap(), context.create_node("b").unwrap());
@@ -210,7 +210,7 @@ fn two_nodes_of_one_process_need_no_socket() {
 }
 
 #[test]
-fn a_slow_subscriber_loses_the_oldest_and_it_is_counted() {
+fn slow_subscriber_drops_and_counts_oldest() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("both").unwrap();
@@ -253,7 +253,7 @@ fn block() -> UInt8MultiArray {
 }
 
 #[test]
-fn a_stopped_subscriber_costs_only_itself() {
+fn suspended_subscriber_harms_no_other() {
     let graph = Graph::new();
     let (_near, publisher) = talker(&graph, QoS::keep_last(2));
     let _stopped = stopped_subscriber(&graph, "/data");
@@ -272,7 +272,7 @@ fn a_stopped_subscriber_costs_only_itself() {
 }
 
 #[test]
-fn a_publisher_that_keeps_all_waits_and_then_names_the_slowest() {
+fn keep_all_publisher_times_out_with_slowest_name() {
     let graph = Graph::new();
     let (_near, mut publisher) = talker(&graph, QoS::keep_all());
     publisher.set_max_blocking_time(Duration::from_millis(50));
@@ -286,7 +286,7 @@ fn a_publisher_that_keeps_all_waits_and_then_names_the_slowest() {
 }
 
 #[test]
-fn a_publisher_that_keeps_all_loses_nothing_however_many_threads_publish() {
+fn keep_all_publisher_is_lossless_across_threads() {
     let small = UInt8MultiArray { data: vec![7; 10_000], ..Default::default() };
     // Whether two threads meet where room ends is chance.
     for _ in 0..8 {
@@ -302,7 +302,7 @@ fn a_publisher_that_keeps_all_loses_nothing_however_many_threads_publish() {
 }
 
 #[test]
-fn views_borrow_from_what_was_received() {
+fn views_borrow_from_received_bytes() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let publisher = near.create_node("camera").unwrap().create_publisher::<Image>("image", 10).unwrap();
@@ -324,7 +324,7 @@ fn views_borrow_from_what_was_received() {
 }
 
 #[test]
-fn any_type_can_be_heard_as_bytes_with_its_definition() {
+fn untyped_subscription_gets_bytes_and_definition() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let publisher = near.create_node("talker").unwrap().create_publisher::<PoseStamped>("pose", 10).unwrap();
@@ -345,7 +345,7 @@ fn any_type_can_be_heard_as_bytes_with_its_definition() {
 }
 
 #[test]
-fn a_subscription_to_any_type_lets_nothing_through_to_one_of_another_type() {
+fn untyped_subscription_admits_no_other_type() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let publisher = near.create_node("talker").unwrap().create_publisher::<Float32>("number", 10).unwrap();
@@ -365,7 +365,7 @@ fn a_subscription_to_any_type_lets_nothing_through_to_one_of_another_type() {
 }
 
 #[test]
-fn a_type_that_differs_is_refused_and_disturbs_nobody() {
+fn type_mismatch_is_refused_without_side_effects() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let publisher = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 10).unwrap();
@@ -392,7 +392,7 @@ fn names_are_resolved_and_remapped() {
 }
 
 #[test]
-fn what_is_published_last_arrives_although_the_publisher_ends() {
+fn last_message_before_drop_arrives() {
     let graph = Graph::new();
     let (near, far) = (Context::with_options(graph.options().linger(LONG)).unwrap(), graph.context());
     let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
@@ -404,7 +404,7 @@ fn what_is_published_last_arrives_although_the_publisher_ends() {
 }
 
 #[test]
-fn publishers_of_one_topic_keep_the_most_that_any_of_them_asks_for() {
+fn publishers_of_a_topic_keep_the_largest_depth() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("talker").unwrap();
@@ -416,7 +416,7 @@ fn publishers_of_one_topic_keep_the_most_that_any_of_them_asks_for() {
 }
 
 #[test]
-fn a_latched_message_of_no_bytes_is_one_too() {
+fn empty_message_can_be_latched() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("talker").unwrap();
@@ -435,7 +435,7 @@ fn a_latched_message_of_no_bytes_is_one_too() {
 }
 
 #[test]
-fn a_dropped_subscription_hears_nothing_of_what_waited_for_it() {
+fn dropped_subscription_receives_no_queued_message() {
     let graph = Graph::new();
     let context = graph.context();
     let node = context.create_node("both").unwrap();
@@ -449,7 +449,7 @@ fn a_dropped_subscription_hears_nothing_of_what_waited_for_it() {
 }
 
 #[test]
-fn a_publisher_made_while_the_last_one_goes_is_not_taken_with_it() {
+fn publisher_created_during_drop_survives() {
     let graph = Graph::new();
     let near = graph.context();
     let node = near.create_node("talker").unwrap();
@@ -482,7 +482,7 @@ fn a_publisher_made_while_the_last_one_goes_is_not_taken_with_it() {
 }
 
 #[test]
-fn a_topic_with_many_messages_holds_up_no_other_and_spin_once_runs_one_callback() {
+fn busy_topic_starves_no_other_topic() {
     let graph = Graph::new();
     let context = graph.tool();
     let node = context.create_node("node").unwrap();

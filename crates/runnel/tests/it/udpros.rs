@@ -64,7 +64,7 @@ fn wait_for_links(context: &Context, graph: &Graph, node: &str, expected: &[&str
 }
 
 #[test]
-fn messages_of_every_size_around_a_datagrams_border_arrive_whole() {
+fn message_sizes_around_datagram_limit_arrive() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("talker").unwrap();
@@ -90,7 +90,7 @@ fn messages_of_every_size_around_a_datagrams_border_arrive_whole() {
 }
 
 #[test]
-fn a_message_without_bytes_arrives() {
+fn empty_message_arrives() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Empty>("tick", 1).unwrap();
@@ -125,7 +125,7 @@ fn datagrams_travel_over_ipv6() {
 }
 
 #[test]
-fn a_latched_message_comes_as_datagrams_too() {
+fn latched_message_arrives_by_datagrams() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("talker").unwrap();
@@ -140,7 +140,7 @@ fn a_latched_message_comes_as_datagrams_too() {
 }
 
 #[test]
-fn best_effort_alone_asks_for_no_datagrams() {
+fn best_effort_does_not_request_udpros() {
     let graph = Graph::new();
     let (near, far) = (graph.context_on_network(), graph.context_on_network());
     let node = near.create_node("talker").unwrap();
@@ -151,7 +151,7 @@ fn best_effort_alone_asks_for_no_datagrams() {
 }
 
 #[test]
-fn a_subscription_of_the_same_node_that_wants_every_message_brings_all_to_a_connection() {
+fn reliable_subscription_moves_node_to_tcpros() {
     let graph = Graph::new();
     let (near, far) = (graph.context_on_network(), graph.context_on_network());
     let node = near.create_node("talker").unwrap();
@@ -194,7 +194,7 @@ fn notices_ended_subscriber(
 }
 
 #[test]
-fn a_subscriber_that_ends_is_noticed_with_the_next_message() {
+fn ended_subscriber_is_detected_by_next_message() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = notices_ended_subscriber(&graph, &near, &far, 1);
@@ -205,7 +205,7 @@ fn a_subscriber_that_ends_is_noticed_with_the_next_message() {
 }
 
 #[test]
-fn a_subscriber_that_reads_again_soon_keeps_its_link() {
+fn briefly_stalled_subscriber_keeps_its_link() {
     let graph = Graph::new();
     let near = graph.context();
     let node = near.create_node("talker").unwrap();
@@ -223,7 +223,7 @@ fn a_subscriber_that_reads_again_soon_keeps_its_link() {
 }
 
 #[test]
-fn what_the_network_says_of_lost_datagrams_ends_no_link() {
+fn network_errors_end_no_link() {
     let graph = Graph::new();
     let near = graph.context();
     let node = near.create_node("talker").unwrap();
@@ -263,14 +263,14 @@ fn sending_port(answer: &Value) -> u16 {
 }
 
 #[test]
-fn the_end_of_a_subscriber_is_noticed_by_who_sends_as_well() {
+fn ended_subscriber_is_detected_by_sender() {
     let graph = Graph::new();
     // The first of two is refused by the subscriber's host, and the second takes that away from who waits at the socket.
     notices_ended_subscriber(&graph, &graph.context(), &graph.context(), 2);
 }
 
 #[test]
-fn a_publisher_that_ends_is_forgotten_and_a_new_one_is_heard() {
+fn ended_publisher_is_replaced_by_new_one() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
@@ -320,7 +320,7 @@ fn through_relay(size: usize, messages: u64, loses: impl FnMut(u64) -> bool + Se
 }
 
 #[test]
-fn lost_datagrams_lose_their_messages_which_are_counted() {
+fn lost_datagrams_count_as_lost_messages() {
     // Every tenth of 400 is lost, the first ones not.
     assert_eq!(through_relay(10, 401, |count| count % 10 == 0), (361, 40));
     // Four datagrams a message: every tenth lost is two messages of five.
@@ -333,7 +333,7 @@ fn doubled_loss_within_one_message_counts_once() {
 }
 
 #[test]
-fn messages_lost_in_a_row_are_counted_one_by_one() {
+fn consecutive_lost_messages_are_counted_singly() {
     with_relay(
         |count| (3..=5).contains(&count),
         |talker, far, heard, subscription| {
@@ -359,7 +359,7 @@ fn raw_subscriber(context: &Context, node: &Uri, longest: i32) -> (UdpSocket, Va
 }
 
 #[test]
-fn datagrams_go_to_the_caller_and_not_to_the_host_that_it_names() {
+fn datagrams_go_to_the_callers_address() {
     let graph = Graph::new();
     let near = graph.context();
     let node = near.create_node("talker").unwrap();
@@ -380,7 +380,7 @@ fn datagrams_go_to_the_caller_and_not_to_the_host_that_it_names() {
 }
 
 #[test]
-fn a_message_that_datagrams_cannot_carry_is_dropped_with_a_warning() {
+fn oversized_datagram_message_is_dropped_with_warning() {
     keep_log();
     let graph = Graph::new();
     let near = graph.context();
@@ -397,7 +397,7 @@ fn a_message_that_datagrams_cannot_carry_is_dropped_with_a_warning() {
 }
 
 #[test]
-fn a_text_topic_refuses_a_subscriber_of_another_type() {
+fn udpros_subscriber_of_other_type_is_refused() {
     keep_log();
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());

@@ -38,7 +38,7 @@ fn publisher<M: Message + Wire>(context: &Context, topic: &str) -> Publisher<M> 
 }
 
 #[test]
-fn wait_gives_entities_that_are_ready_until_all_is_taken() {
+fn wait_returns_entities_until_they_are_taken() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let [one, other] = ["one", "other"].map(|topic| subscribe::<Text>(&far, topic));
@@ -61,7 +61,7 @@ fn wait_gives_entities_that_are_ready_until_all_is_taken() {
 }
 
 #[test]
-fn message_of_the_same_process_is_taken_by_reference() {
+fn local_message_is_taken_by_reference() {
     let graph = Graph::new();
     let context = graph.context();
     let subscription = subscribe::<Text>(&context, "chatter");
@@ -76,7 +76,7 @@ fn message_of_the_same_process_is_taken_by_reference() {
 }
 
 #[test]
-fn loaned_message_is_taken_where_it_lies() {
+fn loaned_message_is_taken_in_place() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let subscription = subscribe::<UInt8MultiArray>(&far, "data");
@@ -104,7 +104,7 @@ fn loaned_message_is_taken_where_it_lies() {
 }
 
 #[test]
-fn message_of_ros_2_ends_the_wait() {
+fn ros2_message_ends_the_wait() {
     let domain = new_domain();
     let (near, far) = (ros2_context(domain, false), ros2_context(domain, false));
     let subscription = subscribe::<Text>(&far, "chatter");
@@ -156,7 +156,7 @@ fn guard_condition_ends_the_wait_of_another_thread() {
 }
 
 #[test]
-fn thread_waits_while_another_spins_or_runs_a_long_callback() {
+fn thread_waits_while_another_runs_the_loop() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let (entered, enters) = channel();
@@ -191,7 +191,7 @@ fn thread_waits_while_another_spins_or_runs_a_long_callback() {
 
 /// Nobody spins: one of the two polls for both, and then the other.
 #[test]
-fn threads_with_wait_sets_of_their_own_serve_each_other() {
+fn threads_with_own_wait_sets_serve_each_other() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let subscriptions = ["one", "other"].map(|topic| subscribe::<Text>(&far, topic));
@@ -261,7 +261,7 @@ fn ticks_of_a_timer_are_taken() {
 }
 
 #[test]
-fn requests_are_taken_and_answered_later_in_any_order() {
+fn requests_are_answered_later_in_any_order() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("server").unwrap();
@@ -306,7 +306,7 @@ fn requests_are_taken_and_answered_later_in_any_order() {
 
 /// The one of the same process has no callback that it could run, and goes through sockets.
 #[test]
-fn call_of_the_same_process_is_answered_by_the_thread_that_takes() {
+fn local_call_is_answered_by_the_taking_thread() {
     let graph = Graph::new();
     let context = graph.context();
     let service = context.create_node("server").unwrap().create_taken_service::<SetBool>("power").unwrap();
@@ -330,7 +330,7 @@ fn call_of_the_same_process_is_answered_by_the_thread_that_takes() {
 }
 
 #[test]
-fn event_of_the_quality_of_service_is_taken() {
+fn qos_event_is_taken() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = far.create_node("taker").unwrap();

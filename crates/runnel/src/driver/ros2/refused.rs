@@ -35,7 +35,7 @@ impl Ros2 {
 
     /// RTPS has counted its room all the same.
     fn drop_refused(&mut self, sample: &Sample, datagram: &[u8], effects: &mut Effects) {
-        self.note_room_taken(sample.reader, sample.payload.bytes(datagram).len(), effects);
+        self.use_capacity(sample.reader, sample.payload.bytes(datagram).len(), effects);
     }
 
     /// Whether no datagram is taken until the loop has done what those before call for.

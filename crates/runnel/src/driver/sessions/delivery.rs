@@ -93,11 +93,11 @@ impl Sessions {
         &mut self,
         pair: Key,
         carried: Carried,
-        has_room: impl FnOnce(EntityId) -> bool,
+        has_capacity: impl FnOnce(EntityId) -> bool,
     ) -> Result<(), SessionFault> {
         // The channel of a pair that is gone carries nothing.
         let Some(SampleInput { topic, reader, memory, .. }) = self.sample_input(pair) else { return Ok(()) };
-        memory.carried(carried, has_room(*reader), || topic.spare())
+        memory.carried(carried, has_capacity(*reader), || topic.spare())
     }
 
     /// Gives the user of a pair the next message that is due, if there is room for it, and does what else is due. The reader and
@@ -105,12 +105,12 @@ impl Sessions {
     pub(in crate::driver) fn deliver_next(
         &mut self,
         pair: Key,
-        has_room: impl Fn(EntityId) -> bool,
+        has_capacity: impl Fn(EntityId) -> bool,
     ) -> Option<(EntityId, usize)> {
         let is_network_unread = self.is_network_unread;
         loop {
             let input = self.sample_input(pair)?;
-            match input.next_action(has_room(input.reader))? {
+            match input.next_action(has_capacity(input.reader))? {
                 ReceiveAction::Deliver { number, message } => {
                     let length = input.deliver(number.unwrap_or_default(), message);
                     return Some((input.reader, length));
@@ -118,8 +118,9 @@ impl Sessions {
                 ReceiveAction::Lost { count, .. } => input.lose(count),
                 ReceiveAction::Reached { statement, .. } if input.memory.has_channel() => {
                     let memory = &mut input.memory;
-                    memory.untold = memory.delivery.as_ref().map(|delivery| delivery.reached(statement));
-                    self.tell_untold(pair);
+                    memory.unsent_report =
+                        memory.delivery.as_ref().map(|delivery| delivery.reached(statement));
+                    self.send_report(pair);
                 }
                 ReceiveAction::DrainPath { path } if is_network_unread => self.undrained.push((pair, path)),
                 // The sockets were read before the Begin.
@@ -241,10 +242,10 @@ impl Sessions {
             // RTPS may hold samples that memory has brought as well, and gives them next.
             input.from.position.pass_given();
         }
-        let asks = std::mem::take(&mut input.asks_later);
+        let asks = std::mem::take(&mut input.requests_later);
         self.set_draining(pair, false);
         if asks && let Some(session) = self.session_of(pair) {
-            self.ask(session, pair, effects);
+            self.request_memory(session, pair, effects);
         }
     }
 

@@ -14,7 +14,7 @@ use crate::driver::table::Key;
 use crate::ipc::{Carried, Piece};
 
 /// Pairs that are remembered at most.
-const MOST_ORPHANS: usize = 256;
+const MAX_ORPHANS: usize = 256;
 
 /// A pair that RTPS has lost, by what its channel knew it by.
 pub(in crate::driver) struct Orphan {
@@ -71,7 +71,7 @@ impl Sessions {
     /// RTPS has lost a pair that a link serves next.
     pub(in crate::driver) fn orphaned(&mut self, orphan: Orphan) {
         self.orphans.retain(|other| (other.link, other.pair) != (orphan.link, orphan.pair));
-        if self.orphans.len() >= MOST_ORPHANS {
+        if self.orphans.len() >= MAX_ORPHANS {
             self.orphans.remove(0);
         }
         self.orphans.push(orphan);

@@ -18,11 +18,11 @@ use crate::driver::table::Key;
 use crate::log_output::console;
 
 /// Ends of pairs before which RTPS is read on until a link begins: other nodes may part without end.
-const MOST_READS: usize = 64;
+const MAX_READS: usize = 64;
 
 /// How long a link waits at most until discovery has delivered the readers of its node: a participant may announce readers
 /// without end.
-const MOST_WAIT: Duration = Duration::from_secs(3);
+const MAX_WAIT: Duration = Duration::from_secs(3);
 
 impl Driver {
     /// A link to a publisher stands.
@@ -50,8 +50,8 @@ impl Driver {
         console::debug!("topic {}: publisher [{}] joined", link.topic, from.publisher);
         self.share_link(key);
         self.sockets.messages(key, &link.rest, &mut self.effects);
-        self.share_changed(key);
-        self.meet(key, OtherEnd::Publisher, link.same_host);
+        self.link_share_changed(key);
+        self.add_local_link(key, OtherEnd::Publisher, link.same_host);
     }
 
     /// A link to a subscriber stands.
@@ -65,8 +65,8 @@ impl Driver {
         if link.origin.is_none() {
             return self.begin_subscriber(key, &publication, link);
         }
-        let until = clock::monotonic() + MOST_WAIT;
-        let joining = JoiningSubscriber { key, publication, link, reads: MOST_READS, until };
+        let until = clock::monotonic() + MAX_WAIT;
+        let joining = JoiningSubscriber { key, publication, link, reads: MAX_READS, until };
         self.read_before_join(Box::new(joining));
     }
 
@@ -83,7 +83,7 @@ impl Driver {
 
     /// RTPS has been read for a link. It begins once discovery has delivered the readers of its node: an announcement that has
     /// arrived waits while discovery is read again, and while an earlier one is missing.
-    pub(super) fn go_on_joining(&mut self, joining: Box<JoiningSubscriber>) {
+    pub(super) fn continue_joining(&mut self, joining: Box<JoiningSubscriber>) {
         if joining.reads > 0 {
             return self.read_before_join(joining);
         }
@@ -111,16 +111,16 @@ impl Driver {
         }
         self.effects.cancel(Deadline::JoiningSubscribers);
         let joining = std::mem::take(&mut self.sockets.joining);
-        joining.into_iter().for_each(|joining| self.go_on_joining(Box::new(joining)));
+        joining.into_iter().for_each(|joining| self.continue_joining(Box::new(joining)));
         self.settle();
     }
 
     /// All is read that may change what a link to a subscriber carries: it begins.
     fn begin_subscriber(&mut self, key: Key, publication: &Arc<Publication>, link: SubscriberLink) {
-        let meeting = link.same_host;
+        let local_peer = link.same_host;
         console::debug!("topic {}: subscriber [{}] joined", link.topic, link.subscriber);
         if self.sockets.join_subscriber(key, publication, link) {
-            self.meet(key, OtherEnd::Receiver, meeting);
+            self.add_local_link(key, OtherEnd::Receiver, local_peer);
         }
     }
 
@@ -129,9 +129,9 @@ impl Driver {
         let Some(key) = self.sockets.key_of(engine, link.conn) else { return };
         let service = self.node_of(engine).and_then(|node| node.services.get(&link.service).cloned());
         let Some(service) = service else { return self.link_ended(key, None) };
-        let meeting = link.same_host;
+        let local_peer = link.same_host;
         if self.sockets.join_client(key, service, link, &mut self.effects) {
-            self.meet(key, OtherEnd::Receiver, meeting);
+            self.add_local_link(key, OtherEnd::Receiver, local_peer);
         }
     }
 
@@ -155,13 +155,13 @@ impl Driver {
             None => self.call_ended(engine, linked.link, Ok(Ok(Vec::new()))),
         }
         self.sockets.responses(key, &linked.rest, &mut self.effects);
-        self.meet(key, OtherEnd::Service, linked.same_host);
+        self.add_local_link(key, OtherEnd::Service, linked.same_host);
     }
 
     /// A link stands whose other end may be of this host.
-    fn meet(&mut self, key: Key, other_end: OtherEnd, peer: Option<LocalPeerId>) {
+    fn add_local_link(&mut self, key: Key, other_end: OtherEnd, peer: Option<LocalPeerId>) {
         if let Some(peer) = peer {
-            self.sessions.meet(key, other_end, peer, &mut self.effects);
+            self.sessions.add_local_link(key, other_end, peer, &mut self.effects);
         }
     }
 

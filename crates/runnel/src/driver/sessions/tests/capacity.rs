@@ -1,4 +1,4 @@
-//! A subscription that keeps all and takes nothing: what memory brought of it, and what RTPS brings after that.
+//! Test of a keep-all subscription with a full queue, while its pair falls back from shared memory to RTPS.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn context() -> Context {
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let deadline = clock::monotonic() + LONG;
     while !done() {
-        assert!(clock::monotonic() < deadline, "still not: {what}");
+        assert!(clock::monotonic() < deadline, "timed out: {what}");
         std::thread::yield_now();
     }
 }
@@ -44,9 +44,9 @@ fn pair_of(listener: &Node) -> (EntityId, Guid) {
     pair.expect("a pair that memory carries")
 }
 
-/// The user has no room for what memory has brought. RTPS must not bring more until there is some.
+/// The subscription has no capacity for the samples of shared memory. RTPS delivers none until it has.
 #[test]
-fn rtps_waits_for_the_user_behind_what_memory_brought() {
+fn rtps_waits_for_capacity_after_fallback() {
     require_private_network();
     let (talking, listening) = (context(), context());
     let (talker, listener) =
@@ -54,23 +54,23 @@ fn rtps_waits_for_the_user_behind_what_memory_brought() {
     let qos = QoS::keep_all();
     let mut publisher = talker.create_publisher::<UInt32MultiArray>("count", qos).unwrap();
     publisher.set_max_blocking_time(Duration::from_millis(100));
-    let heard: Arc<Mutex<Vec<u32>>> = Arc::default();
-    let into = Arc::clone(&heard);
+    let received: Arc<Mutex<Vec<u32>>> = Arc::default();
+    let into = Arc::clone(&received);
     let take = move |numbers: &UInt32MultiArray| into.lock().unwrap().extend(numbers.data.first());
     let subscription = listener.create_subscription("count", qos, take).unwrap();
-    wait_until("memory carries the pair", || subscription.shared_memory_count() == 1);
+    wait_until("the pair uses shared memory", || subscription.shared_memory_count() == 1);
 
     let message = |number| UInt32MultiArray { data: vec![number], ..UInt32MultiArray::default() };
     let count = (0..).find(|number| publisher.publish(message(*number)).is_err()).unwrap();
     let pair = pair_of(&listener);
-    let sessions = talker.inner.driver().sessions.standing.clone();
+    let sessions = talker.inner.driver().sessions.established.clone();
     sessions.into_iter().for_each(|session| talker.inner.driver().end_session(session, None));
     wait_until("RTPS has announced all", || last_announced(&listener, pair) >= u64::from(count));
 
-    wait_until("the last is heard", || {
+    wait_until("the last is received", || {
         listening.spin_once(Duration::from_millis(1)).unwrap();
-        heard.lock().unwrap().last() == Some(&(count - 1))
+        received.lock().unwrap().last() == Some(&(count - 1))
     });
-    assert_eq!(*heard.lock().unwrap(), (0..count).collect::<Vec<u32>>());
+    assert_eq!(*received.lock().unwrap(), (0..count).collect::<Vec<u32>>());
     assert_eq!(subscription.lost(), 0);
 }

@@ -1,18 +1,18 @@
-//! Publishers and subscriptions of this process in the ROS 2 graph, which are matched here: a participant does not match
-//! what is its own.
+//! Matching of publishers and subscriptions of this process in the ROS 2 graph. The participant does not match its own
+//! endpoints.
 
 use std::sync::Arc;
 
 use runnel_core::qos::QoS;
 
 use super::effect::{Effect, Effects};
-use super::incompatible::why_not;
+use super::incompatible::explain_incompatible;
 use super::nodes::NodeKey;
-use super::ros2::as_offered;
+use super::ros2::limited_to_offer;
 use crate::announced::Topic;
 use crate::data::{Offer, Publication, SubscriptionCore};
 
-/// What the nodes of this process have in the ROS 2 graph.
+/// ROS 2 endpoints of the nodes of this process.
 #[derive(Default)]
 pub(super) struct Endpoints {
     offers: Vec<Endpoint<Publication>>,
@@ -23,13 +23,13 @@ struct Endpoint<E> {
     node: NodeKey,
     topic: String,
     qos: QoS,
-    /// A subscription that takes what is offered, if that is less.
-    takes_less: bool,
+    /// The subscription also accepts publishers that offer less than its QoS.
+    accepts_less: bool,
     end: Arc<E>,
 }
 
 impl Endpoints {
-    /// A node offers a topic, or something else of it than before.
+    /// Adds or extends the offer of a publication, and matches it.
     pub(super) fn offer(
         &mut self,
         node: NodeKey,
@@ -47,7 +47,7 @@ impl Endpoints {
             None => {
                 publication.keep_earlier();
                 let (topic, end) = (topic.to_owned(), Arc::clone(publication));
-                offers.push(Endpoint { node, topic, qos, takes_less: false, end });
+                offers.push(Endpoint { node, topic, qos, accepts_less: false, end });
                 offers.len() - 1
             }
         };
@@ -56,7 +56,7 @@ impl Endpoints {
         effects.extend(self.requests.iter().filter_map(refused));
     }
 
-    /// A node offers what is left of a topic: who asks for more gets nothing more.
+    /// Reduces the offer of a publication to its remaining offers. Subscriptions that request more are unmatched.
     pub(super) fn offer_less(&mut self, publication: &Arc<Publication>, effects: &mut Effects) {
         let Self { offers, requests } = self;
         let of = offers.iter_mut().find(|offer| Arc::ptr_eq(&offer.end, publication));
@@ -67,7 +67,7 @@ impl Endpoints {
         effects.extend(requests.iter().filter(parted).filter_map(|request| refuse(of, request, &left)));
     }
 
-    /// A node requests a topic.
+    /// Adds a subscription, and matches it.
     pub(super) fn request(
         &mut self,
         node: NodeKey,
@@ -76,36 +76,36 @@ impl Endpoints {
         subscription: &Arc<SubscriptionCore>,
         effects: &mut Effects,
     ) {
-        let takes_less = subscription.takes_any() && topic.exactly.is_none();
-        // Who takes any type settles what is best available for each publisher.
+        let accepts_less = subscription.takes_any() && topic.exactly.is_none();
+        // For an untyped subscription, `best_available` is settled for each publisher.
         let qos = topic.exactly.unwrap_or(qos);
         let (topic, end) = (topic.name.clone(), Arc::clone(subscription));
-        let request = Endpoint { node, topic, qos, takes_less, end };
+        let request = Endpoint { node, topic, qos, accepts_less, end };
         effects.extend(self.offers.iter().filter_map(|offer| refuse(offer, &request, &offer.end.offers())));
         self.requests.push(request);
     }
 
-    /// What is offered of a topic.
+    /// QoS that publications of a topic offer.
     pub(super) fn offered(&self, topic: &str) -> impl Iterator<Item = QoS> {
         self.offers.iter().filter(move |offer| offer.topic == topic).map(|offer| offer.qos)
     }
 
-    /// What is asked for of a topic.
+    /// QoS that subscriptions to a topic request.
     pub(super) fn requested(&self, topic: &str) -> impl Iterator<Item = QoS> {
         self.requests.iter().filter(move |request| request.topic == topic).map(|request| request.qos)
     }
 
-    /// A publication is gone.
+    /// Removes a publication.
     pub(super) fn forget_publication(&mut self, publication: &Arc<Publication>) {
         self.offers.retain(|offer| !Arc::ptr_eq(&offer.end, publication));
     }
 
-    /// A subscription is gone.
+    /// Removes a subscription.
     pub(super) fn forget_subscription(&mut self, subscription: &Arc<SubscriptionCore>) {
         self.requests.retain(|request| !Arc::ptr_eq(&request.end, subscription));
     }
 
-    /// A node is gone.
+    /// Removes the endpoints of a node.
     pub(super) fn forget_node(&mut self, node: NodeKey) {
         self.offers.retain(|offer| offer.node != node);
         self.requests.retain(|request| request.node != node);
@@ -113,10 +113,11 @@ impl Endpoints {
 }
 
 impl Endpoint<Publication> {
-    /// What a subscription asks for of it. Who takes any type takes what is offered, unless it asks exactly.
+    /// QoS that a subscription requests of this publication. An untyped subscription requests no more than is offered,
+    /// unless its QoS is strict.
     fn asked_by(&self, request: &Endpoint<SubscriptionCore>) -> QoS {
         let asked = request.qos.settled_for_subscription(&[self.qos]);
-        if request.takes_less { as_offered(asked, &self.qos) } else { asked }
+        if request.accepts_less { limited_to_offer(asked, &self.qos) } else { asked }
     }
 
     fn meets(&self, request: &Endpoint<SubscriptionCore>) -> bool {
@@ -124,8 +125,9 @@ impl Endpoint<Publication> {
     }
 }
 
-/// Matches a publication with a subscription, if both are of one topic and that is possible. If it is not, both are told,
-/// the publishers by what they have offered; what is to be said of it by whom, unless callbacks hear of it.
+/// Matches a publication with a subscription of the same topic if their QoS is compatible. If not, reports the
+/// incompatibility to both, and to each publisher by its own offer. Returns a warning if one of them has no event
+/// callback for it.
 fn refuse(
     of: &Endpoint<Publication>,
     request: &Endpoint<SubscriptionCore>,
@@ -147,13 +149,14 @@ fn refuse(
         true if publishers_hear => return None,
         true => of.node,
     };
-    let why = why_not(&policies, &of.qos, &asked);
+    let why = explain_incompatible(&policies, &of.qos, &asked);
     let line =
-        format!("topic {}: a publisher and a subscription of this process do not meet: {why}", of.topic);
-    Some(Effect::NodeTrouble { node, line })
+        format!("topic {}: a publisher and a subscription of this process do not match: {why}", of.topic);
+    Some(Effect::NodeWarning { node, line })
 }
 
-/// What several publishers of one node offer together: whoever asks for what any of them offers gets the messages of all.
+/// Union of the offers of one node's publishers: a subscription that is compatible with any of them gets the messages
+/// of all.
 fn widest(one: QoS, other: QoS) -> QoS {
     let shortest = |one: Option<_>, other| one.into_iter().chain(other).min();
     QoS {

@@ -1,26 +1,26 @@
-//! Records of sessions. Samples that come in order go to their subscriptions at once; what other records say is for the loop to
-//! hand on.
+//! Records of IPC connections. In-order samples go to their subscriptions at once. The event loop dispatches all other
+//! records.
 
-use super::{Entry, LOOKS, Sessions};
+use super::{Entry, RING_POLLS, Sessions};
 use crate::driver::limits::SCRATCH;
 use crate::driver::table::{Key, Owner};
 use crate::ipc::{Heard, Receiver, Record, SessionFault};
 
-/// Records taken from one session before others get their turn.
+/// Records taken from one IPC connection before others get their turn.
 const BATCH: usize = 256;
 
 /// Words of records after which others get their turn, too: no more than one read of a connection.
 const BATCH_WORDS: u64 = (SCRATCH / 8) as u64;
 
-/// Links that may come by one session.
-pub(in crate::driver) const MOST_CHANNELS: usize = 1 << 16;
+/// Maximum number of channels of an IPC connection.
+pub(in crate::driver) const MAX_CHANNELS: usize = 1 << 16;
 
-/// What is taken from a session before others get their turn.
+/// State of one batch of records of an IPC connection.
 #[derive(Default)]
 pub(in crate::driver) struct Batch {
-    /// Records of the batch.
+    /// Number of records in the batch.
     count: usize,
-    /// Where it begins in the ring, once it has begun.
+    /// Position in the ring at which the batch begins.
     begun: Option<u64>,
     has_any: bool,
     network: Network,
@@ -42,8 +42,8 @@ impl Batch {
         self.has_any
     }
 
-    /// Begins another batch behind what the network is read for now; false if that was done.
-    pub(in crate::driver) fn begin_behind_network(&mut self) -> bool {
+    /// Restarts the batch after the network was read for it; false if that had been done.
+    pub(in crate::driver) fn restart_after_network(&mut self) -> bool {
         let is_first = self.network == Network::Unread;
         if is_first {
             (self.count, self.begun, self.network) = (0, None, Network::Read);
@@ -60,40 +60,40 @@ impl Batch {
     }
 }
 
-/// What [`Sessions::take_records`] has come to.
+/// Result of [`Sessions::take_records`].
 pub(in crate::driver) enum Taken {
-    /// Nothing more is taken now.
+    /// No record is left for now.
     All,
-    /// A record that is done with, and what it says of its channel.
+    /// A taken record, for the event loop to dispatch.
     Record { channel: u32, heard: Heard },
-    /// The network is to be read before the next record.
+    /// The network must be read before the next record.
     NetworkFirst,
 }
 
 impl Sessions {
-    /// Looks at the rings again and again, until there is something, or `enough` says so, or the reactor is to be looked at
-    /// as well.
-    pub(crate) fn look_out(&self, enough: impl Fn() -> bool) {
-        for _ in 0..LOOKS {
-            let mut standing = self.standing.iter();
-            if self.standing.is_empty() || standing.any(|session| self.has_record(*session)) || enough() {
+    /// Polls the rings in a busy loop, until one has a record, `enough` is true, or the reactor must be polled.
+    pub(crate) fn poll_rings(&self, enough: impl Fn() -> bool) {
+        for _ in 0..RING_POLLS {
+            let mut established = self.established.iter();
+            if self.established.is_empty() || established.any(|session| self.has_record(*session)) || enough()
+            {
                 break;
             }
         }
     }
 
-    /// Whether there is a record of a session.
+    /// Whether an IPC connection has a record.
     pub(in crate::driver) fn has_record(&self, session: Key) -> bool {
         self.open.get(session).is_some_and(|open| open.receiver.has_record())
     }
 
-    /// Words of a session's ring that are done with, while it stands or ends.
+    /// Words read from the ring of an IPC connection.
     pub(in crate::driver) fn position(&self, session: Key) -> Option<u64> {
         self.open.get(session).map(|open| open.receiver.position())
     }
 
-    /// Takes records of a session up to one of which others are told. Samples in order of a link of ROS 1 are for `of_link` to
-    /// take.
+    /// Takes records of an IPC connection up to one that the event loop must dispatch. `of_link` takes in-order samples
+    /// of ROS 1 links.
     pub(in crate::driver) fn take_records(
         &mut self,
         session: Key,
@@ -102,7 +102,7 @@ impl Sessions {
     ) -> Result<Taken, SessionFault> {
         let Some(open) = self.open.get_mut(session) else { return Ok(Taken::All) };
         let mut next = None;
-        if open.ending.is_none() && !open.receiver.peer_has_gone_on() {
+        if open.teardown.is_none() && !open.receiver.peer_has_gone_on() {
             let most = if open.receiver.copies() { 1 } else { BATCH };
             let begun = *batch.begun.get_or_insert(open.receiver.position());
             while batch.count < most
@@ -149,31 +149,32 @@ impl Sessions {
         Ok(taken)
     }
 
-    /// Takes one packet of a session's socket. An error is the end of the session: `None` in good order.
+    /// Takes one packet from the socket of an IPC connection. An error ends the connection: with `None`, the peer
+    /// closed it.
     pub(in crate::driver) fn take_packet(
         &mut self,
         session: Key,
     ) -> Option<Result<(), Option<SessionFault>>> {
         let open = self.open.get_mut(session)?;
         let taken = open.receiver.packet();
-        // Records may lend from what came.
+        // Records may wait for descriptors of the packet.
         if matches!(taken, Ok(true)) {
             open.sender.ring();
         }
         Some(taken.map(drop))
     }
 
-    /// What a channel of a session carries.
+    /// The link or pair of a channel.
     pub(in crate::driver) fn link_of(&self, session: Key, channel: u32) -> Option<Key> {
         self.open.get(session)?.link_of(channel)
     }
 
-    /// All that the channels of a session carry.
+    /// The links and pairs of all channels.
     pub(in crate::driver) fn links_of(&self, session: Key) -> Vec<Key> {
         self.open.get(session).into_iter().flat_map(|open| &open.channels).copied().flatten().collect()
     }
 
-    /// A channel carries this link from now on, which has given all that went before.
+    /// Assigns a channel to a link or pair, which has received everything that was sent before.
     pub(in crate::driver) fn set_channel(&mut self, session: Key, channel: u32, link: Key) {
         let Some(open) = self.open.get_mut(session) else { return };
         let channel = channel as usize;
@@ -183,14 +184,14 @@ impl Sessions {
         open.channels[channel] = Some(link);
     }
 
-    /// A channel carries nothing more; what it carried.
+    /// Ends a channel. Returns its link or pair.
     pub(in crate::driver) fn close_channel(&mut self, session: Key, channel: u32) -> Option<Key> {
         let open = self.open.get_mut(session)?;
-        open.late.close(channel);
+        open.waiting.close(channel);
         open.channels.get_mut(channel as usize).and_then(Option::take)
     }
 
-    /// No channel carries this link.
+    /// Removes a link or pair from all channels.
     pub(in crate::driver) fn forget_channel_of(&mut self, session: Key, link: Key) {
         let channels = self.open.get_mut(session).into_iter().flat_map(|open| &mut open.channels);
         channels.filter(|carried| **carried == Some(link)).for_each(|carried| *carried = None);

@@ -1,4 +1,4 @@
-//! What the process knows of the ROS 2 graph, put together for who asks.
+//! Snapshot of the ROS 2 graph, for queries.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::ros2_graph::{
 };
 
 impl Ros2 {
-    /// What is known of the ROS 2 graph; `None` if the process is not there.
+    /// Snapshot of the ROS 2 graph; `None` if the process has not joined it.
     pub(in crate::driver) fn snapshot(&self, nodes_here: &Nodes) -> Option<Ros2Graph> {
         let rtps = self.rtps.as_ref()?;
         let mut graph = Ros2Graph::default();
@@ -56,7 +56,7 @@ impl Ros2 {
     ) {
         let prefix = peer.data.prefix;
         let known = self.graph.nodes_of(prefix);
-        // Before it has told of its nodes there is more to come, if it does.
+        // Incomplete until the participant has announced its nodes, if it has a writer for that.
         let tells = |endpoint: &Endpoint| endpoint.role() == Role::Writer && endpoint.topic == TOPIC;
         let awaited = known.is_none() && peer.endpoints.values().any(tells);
         let number = gid(prefix.with(EntityId::PARTICIPANT));
@@ -113,7 +113,7 @@ fn endpoint(of: &Endpoint, nodes: &BTreeMap<Guid, String>) -> EndpointInfo {
     }
 }
 
-/// What it does not name is XCDR1.
+/// The default is XCDR1.
 fn representations(of: &Endpoint) -> Vec<DataRepresentation> {
     match of.representations.as_slice() {
         [] => vec![DataRepresentation::Xcdr1],
@@ -125,7 +125,7 @@ fn gid(guid: Guid) -> Gid {
     Gid(guid.to_bytes())
 }
 
-/// What user data says of a key, as in `enclave=/;`. Source: rmw_dds_common.
+/// Value of a key in user data, as in `enclave=/;`. Source: rmw_dds_common.
 fn value_of(user_data: &[u8], key: &str) -> Option<String> {
     let text = String::from_utf8_lossy(user_data);
     let pairs = text.split(';').filter_map(|pair| pair.split_once('='));
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn user_data_is_keys_and_values() {
+    fn value_of_finds_user_data_by_key() {
         assert_eq!(value_of(b"enclave=/;securitycontext=/x;", "enclave").as_deref(), Some("/"));
         assert_eq!(value_of(b"typehash=RIHS01_ab;", "typehash").as_deref(), Some("RIHS01_ab"));
         assert_eq!(value_of(b"\xff;typehash", "typehash"), None);
