@@ -10,9 +10,9 @@ use runnel_io::Reactor;
 use runnel_ros1::node::TopicSpec;
 
 use crate::data::{LinkInfo, Publication, PublicationOptions, SubscriptionSpec};
-use crate::forms::Forms;
 use crate::frame::QueueBound;
 use crate::ipc::Pool;
+use crate::type_mapping::TypeMapping;
 
 /// Byte limit of a publisher's queue for one subscriber, and of a subscription's queue, at any depth.
 const QUEUE_BYTES: usize = 1 << 30;
@@ -34,7 +34,7 @@ pub(crate) struct Topic {
     /// Its type in ROS 2; `None` if the topic exists only in ROS 1.
     pub(crate) ros2: Option<Ros2Type>,
     /// For subscriptions of any type: the QoS requested from every publisher, even from one that offers less.
-    pub(crate) exactly: Option<QoS>,
+    pub(crate) strict_qos: Option<QoS>,
     /// Subscriptions request UDPROS from ROS 1 publishers before TCPROS.
     pub(crate) udpros: bool,
 }
@@ -115,36 +115,42 @@ impl Topic {
             name,
             ros1: Some(Ros1Type::of::<M>()),
             ros2: Some(Ros2Type::of::<M>()),
-            exactly: None,
+            strict_qos: None,
             udpros: false,
         }
     }
 
     /// A topic of a type known at run time, in the graphs in which that has a definition.
-    pub(crate) fn of_forms(name: String, forms: &Forms) -> Self {
-        let form = |generation| forms.in_generation(generation).ok();
-        let ros1 = form(Generation::Ros1).map(|schema| Ros1Type::of_schema(schema));
+    pub(crate) fn of_mapping(name: String, mapping: &TypeMapping) -> Self {
+        let definition = |generation| mapping.in_generation(generation).ok();
+        let ros1 = definition(Generation::Ros1).map(|schema| Ros1Type::of_schema(schema));
         Self {
             name,
             ros1,
-            ros2: form(Generation::Ros2).map(|schema| Ros2Type::of_schema(schema)),
-            exactly: None,
+            ros2: definition(Generation::Ros2).map(|schema| Ros2Type::of_schema(schema)),
+            strict_qos: None,
             udpros: false,
         }
     }
 
     /// A topic whose publishers determine its type.
     pub(crate) fn of_any(name: String) -> Self {
-        Self { name, ros1: Some(Ros1Type::any()), ros2: Some(Ros2Type::any()), exactly: None, udpros: false }
+        Self {
+            name,
+            ros1: Some(Ros1Type::any()),
+            ros2: Some(Ros2Type::any()),
+            strict_qos: None,
+            udpros: false,
+        }
     }
 
     /// A topic that exists only in ROS 1.
     pub(crate) fn of_ros1(name: String, ros1: Ros1Type) -> Self {
-        Self { name, ros1: Some(ros1), ros2: None, exactly: None, udpros: false }
+        Self { name, ros1: Some(ros1), ros2: None, strict_qos: None, udpros: false }
     }
 
     /// Type name and sum for matching within the process: those of ROS 1 if it has them.
-    pub(crate) fn told_type(&self) -> (&str, &str) {
+    pub(crate) fn local_type(&self) -> (&str, &str) {
         match (&self.ros1, &self.ros2) {
             (Some(ros1), _) => (&ros1.type_name, &ros1.md5),
             (None, Some(ros2)) => (&ros2.dds_type, &ros2.rihs01),
@@ -160,7 +166,7 @@ impl Topic {
         node: &str,
         qos: QoS,
     ) -> Arc<Publication> {
-        let (type_name, md5) = self.told_type();
+        let (type_name, md5) = self.local_type();
         let info = LinkInfo {
             publisher: node.to_owned(),
             type_name: type_name.to_owned(),
@@ -183,7 +189,7 @@ impl Topic {
 
     /// Queue options of a subscription, which gets messages of type `takes` from this process by reference.
     pub(crate) fn subscription_options(&self, qos: QoS, takes: Option<TypeId>) -> SubscriptionSpec {
-        let (type_name, md5) = self.told_type();
+        let (type_name, md5) = self.local_type();
         SubscriptionSpec {
             topic: self.name.clone(),
             type_name: type_name.to_owned(),

@@ -12,7 +12,7 @@ use runnel_ros1::node::{HandshakeFault, ServiceFailure, ServiceLinkId, TypeSum, 
 use runnel_ros1::tcpros::{LENGTH, try_frame};
 
 use crate::callback_group::Runner;
-use crate::data::{Asked, CallAnswer, PendingCall, ServiceCore};
+use crate::data::{CallAnswer, PendingCall, ServiceCall, ServiceCore};
 use crate::driver::{CallRequest, ServiceInfo};
 use crate::error::{Error, ServiceError};
 use crate::node::NodeInner;
@@ -109,7 +109,7 @@ impl Caller {
         let request = self.framed(write)?;
         if let Some(core) = local {
             let (request, mut response) = (&request[LENGTH..], Vec::new());
-            let ask = |core: &ServiceCore| core.call(Asked::Bytes { request, response: &mut response });
+            let ask = |core: &ServiceCore| core.call(ServiceCall::Bytes { request, response: &mut response });
             return self.call_local(core, ask, until).map(|()| response);
         }
         let pending = self.send_framed(request, until)?;

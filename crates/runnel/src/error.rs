@@ -1,8 +1,8 @@
 //! Errors of the node API.
 
 mod action;
+mod conversion;
 mod service;
-mod unfit;
 
 use std::fmt;
 use std::io;
@@ -18,8 +18,8 @@ use runnel_ros1::node::TopicError;
 use runnel_ros1::rpc::CallError;
 
 pub use action::ActionError;
+pub(crate) use conversion::ConversionError;
 pub use service::ServiceError;
-pub(crate) use unfit::Unfit;
 
 /// Why an operation of the node API failed.
 ///
@@ -286,11 +286,11 @@ impl Error {
     }
 
     /// The error if a message cannot be converted.
-    pub(crate) fn unfit(topic: String, unfit: Unfit) -> Self {
-        match unfit {
-            Unfit::Value(why) => Self::Encode { topic, why },
-            Unfit::Form(why) => Self::Transcode { topic, why },
-            Unfit::NoMemory(NoMemory { bytes }) => Self::NoMemory { topic, bytes },
+    pub(crate) fn conversion(topic: String, error: ConversionError) -> Self {
+        match error {
+            ConversionError::Value(why) => Self::Encode { topic, why },
+            ConversionError::Mismatch(why) => Self::Transcode { topic, why },
+            ConversionError::NoMemory(NoMemory { bytes }) => Self::NoMemory { topic, bytes },
         }
     }
 

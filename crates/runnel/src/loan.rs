@@ -8,11 +8,11 @@ use runnel_core::Message;
 use runnel_core::message::{len_with_tail, write_with_tail};
 use runnel_core::wire::{Encoding, GrowingSink};
 
-use crate::data::{Blank, Filled};
-use crate::error::{Error, Unfit};
-use crate::forms::Forms;
-use crate::outgoing::translate;
+use crate::data::{LoanedBuffer, WrittenLoan};
+use crate::error::{ConversionError, Error};
+use crate::outgoing::convert;
 use crate::publisher::{DynamicPublisher, Publisher, PublisherBase};
+use crate::type_mapping::TypeMapping;
 
 /// A message that is being written in its publisher's memory, where subscribers in other processes of this host read
 /// it: the bytes of its last array, or of the whole message if its type is known only at run time. It corresponds to
@@ -30,19 +30,19 @@ use crate::publisher::{DynamicPublisher, Publisher, PublisherBase};
 #[must_use = "a loan is heard of once it is published"]
 pub struct Loan {
     base: PublisherBase,
-    blank: Blank,
+    buffer: LoanedBuffer,
     /// The part that the user writes.
     part: Range<usize>,
-    translation: Translation,
+    conversion: Conversion,
 }
 
 /// Decodes a message from the first encoding and appends it in the second.
-type Translate = fn(&[u8], Encoding, Encoding, &mut GrowingSink) -> Result<(), Unfit>;
+type Convert = fn(&[u8], Encoding, Encoding, &mut GrowingSink) -> Result<(), ConversionError>;
 
 /// Conversion to another encoding.
-enum Translation {
-    Typed(Translate),
-    Dynamic(Arc<Forms>),
+enum Conversion {
+    Typed(Convert),
+    Dynamic(Arc<TypeMapping>),
 }
 
 impl Loan {
@@ -53,12 +53,12 @@ impl Loan {
         elements: usize,
     ) -> Result<Self, Error> {
         let failed = |why| Error::Loan { topic: base.topic().to_owned(), why };
-        let encoding = match base.is_for_ros2_alone() {
+        let encoding = match base.has_only_ros2_subscribers() {
             true if len_with_tail(message, Encoding::Xcdr1, elements).is_ok() => Encoding::Xcdr1,
             _ => Encoding::Ros1,
         };
         let bytes = len_with_tail(message, encoding, elements).map_err(failed)?;
-        let mut loan = Self::of(base, bytes, encoding, Translation::Typed(translate::<M>))?;
+        let mut loan = Self::of(base, bytes, encoding, Conversion::Typed(convert::<M>))?;
         let Range { start, end } =
             write_with_tail(message, encoding, elements, loan.deref_mut()).map_err(failed)?.elements;
         loan.part = start..end;
@@ -66,18 +66,22 @@ impl Loan {
     }
 
     /// A loan for a serialized message of `bytes` bytes.
-    pub(crate) fn of_bytes(base: &PublisherBase, bytes: usize, forms: &Arc<Forms>) -> Result<Self, Error> {
-        Self::of(base, bytes, forms.own_encoding(), Translation::Dynamic(Arc::clone(forms)))
+    pub(crate) fn of_bytes(
+        base: &PublisherBase,
+        bytes: usize,
+        mapping: &Arc<TypeMapping>,
+    ) -> Result<Self, Error> {
+        Self::of(base, bytes, mapping.own_encoding(), Conversion::Dynamic(Arc::clone(mapping)))
     }
 
     fn of(
         base: &PublisherBase,
         bytes: usize,
         encoding: Encoding,
-        translation: Translation,
+        conversion: Conversion,
     ) -> Result<Self, Error> {
-        let blank = base.blank(bytes, encoding)?;
-        Ok(Self { base: base.clone(), blank, part: 0..bytes, translation })
+        let buffer = base.loan(bytes, encoding)?;
+        Ok(Self { base: base.clone(), buffer, part: 0..bytes, conversion })
     }
 
     /// Publishes the message without a copy for subscribers that use shared memory. Subscriptions of this process get
@@ -88,10 +92,10 @@ impl Loan {
     /// [`Error::Encode`] or [`Error::Transcode`] if it fails, [`Error::NoMemory`] if there is no memory for it. The
     /// message is lost then.
     pub fn publish(self) -> Result<(), Error> {
-        let Self { base, blank, translation, .. } = self;
-        let from = blank.encoding();
-        let translate = |bytes: &[u8], to, out: &mut GrowingSink| translation.run(bytes, from, to, out);
-        base.publish_filled(Filled { blank, translate: &translate })
+        let Self { base, buffer, conversion, .. } = self;
+        let from = buffer.encoding();
+        let convert = |bytes: &[u8], to, out: &mut GrowingSink| conversion.run(bytes, from, to, out);
+        base.publish_loan(WrittenLoan { buffer, convert: &convert })
     }
 }
 
@@ -133,15 +137,21 @@ impl DynamicPublisher {
     /// # Errors
     /// [`Error::TooLong`] if it is longer than subscribers accept, [`Error::NoMemory`] if there is no memory for it.
     pub fn loan(&self, bytes: usize) -> Result<Loan, Error> {
-        Loan::of_bytes(&self.base, bytes, &self.forms)
+        Loan::of_bytes(&self.base, bytes, &self.mapping)
     }
 }
 
-impl Translation {
-    fn run(&self, bytes: &[u8], from: Encoding, to: Encoding, out: &mut GrowingSink) -> Result<(), Unfit> {
+impl Conversion {
+    fn run(
+        &self,
+        bytes: &[u8],
+        from: Encoding,
+        to: Encoding,
+        out: &mut GrowingSink,
+    ) -> Result<(), ConversionError> {
         match self {
-            Self::Typed(translate) => translate(bytes, from, to, out),
-            Self::Dynamic(forms) => forms.translate(bytes, to, out),
+            Self::Typed(convert) => convert(bytes, from, to, out),
+            Self::Dynamic(mapping) => mapping.convert(bytes, to, out),
         }
     }
 }
@@ -149,13 +159,13 @@ impl Translation {
 impl Deref for Loan {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        self.blank.bytes().get(self.part.clone()).unwrap_or(&[])
+        self.buffer.bytes().get(self.part.clone()).unwrap_or(&[])
     }
 }
 
 impl DerefMut for Loan {
     fn deref_mut(&mut self) -> &mut [u8] {
-        self.blank.bytes_mut().get_mut(self.part.clone()).unwrap_or(&mut [])
+        self.buffer.bytes_mut().get_mut(self.part.clone()).unwrap_or(&mut [])
     }
 }
 

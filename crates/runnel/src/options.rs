@@ -34,7 +34,7 @@ pub struct PublisherOptions {
 pub struct SubscriptionOptions {
     pub(crate) qos: QoS,
     pub(crate) callbacks: Callbacks,
-    pub(crate) exactly: bool,
+    pub(crate) strict_qos: bool,
     pub(crate) udpros: bool,
 }
 
@@ -45,7 +45,7 @@ impl SubscriptionOptions {
     /// resolved for each publisher.
     #[must_use]
     pub fn exactly(mut self) -> Self {
-        self.exactly = true;
+        self.strict_qos = true;
         self
     }
 

@@ -15,15 +15,15 @@ use runnel_core::wire::{Encoding, GrowingSink, NoMemory};
 use runnel_io::clock;
 
 use crate::announced::Topic;
-use crate::data::{Blank, Filled, NoBlank, Outgoing, Publication, QosEvents, Refused};
+use crate::data::{LoanError, LoanedBuffer, Outgoing, Publication, QosEvents, Refused, WrittenLoan};
 use crate::error::Error;
-use crate::forms::Forms;
 use crate::node::Node;
 use crate::node::publishing::{Offering, PublisherEnd};
 use crate::options::PublisherOptions;
-use crate::outgoing::{Publishable, Typed, Written, translate};
+use crate::outgoing::{Publishable, Typed, Written, convert};
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessLost, Matched};
 use crate::turning::Turning;
+use crate::type_mapping::TypeMapping;
 pub use dynamic::DynamicPublisher;
 
 /// Default of the time for which publishing waits for a subscriber with keep-all history.
@@ -93,7 +93,7 @@ pub struct PublisherBase {
 impl<M: Message> Publisher<M> {
     pub(crate) fn new(base: PublisherBase) -> Self {
         let to_ros1 =
-            |bytes: &[u8], out: &mut GrowingSink| translate::<M>(bytes, Encoding::Xcdr1, Encoding::Ros1, out);
+            |bytes: &[u8], out: &mut GrowingSink| convert::<M>(bytes, Encoding::Xcdr1, Encoding::Ros1, out);
         base.publication.set_to_ros1(to_ros1);
         Self { base, message: PhantomData }
     }
@@ -154,9 +154,9 @@ impl Node {
         schema: &Arc<Schema>,
         options: impl Into<PublisherOptions>,
     ) -> Result<DynamicPublisher, Error> {
-        let forms = Forms::of(schema);
-        let topic = self.topic_of_forms(topic, &forms)?;
-        Ok(DynamicPublisher::new(self.publishing(&topic, options)?, forms))
+        let mapping = TypeMapping::of(schema);
+        let topic = self.topic_of_mapping(topic, &mapping)?;
+        Ok(DynamicPublisher::new(self.publishing(&topic, options)?, mapping))
     }
 
     /// Creates a user's publisher.
@@ -180,18 +180,18 @@ impl PublisherBase {
 
     /// Connected subscribers.
     pub fn subscription_count(&self) -> usize {
-        self.end.publication.subscriber_count(&self.offering.offer)
+        self.end.publication.subscriber_count(&self.offering.group)
     }
 
     /// The offered QoS, with best-available policies resolved.
     pub fn qos(&self) -> QoS {
-        self.offering.offer.qos
+        self.offering.group.qos
     }
 
     /// Asserts the publisher's liveliness, as publishing does. Needed within each lease if its liveliness is manual;
     /// no effect if it is automatic.
     pub fn assert_liveliness(&self) {
-        self.offering.offer.assert_liveliness();
+        self.offering.group.assert_liveliness();
     }
 
     /// Counts of matched subscriptions.
@@ -234,7 +234,7 @@ impl PublisherBase {
     /// memory: by messages that it has not handled yet, and by those that it keeps (see
     /// [`Borrowed`](crate::Borrowed)). Sum over all subscribers.
     pub fn copied(&self) -> u64 {
-        self.end.publication.copied()
+        self.end.publication.shm_fallback_count()
     }
 
     /// Preallocates shared memory for `messages` messages of up to `bytes` serialized bytes each. Waits at most one
@@ -253,7 +253,7 @@ impl PublisherBase {
         let publication = &self.end.publication;
         let what = || format!("topic {}: memory for {messages} messages of {bytes} bytes", self.end.topic);
         publication.reserve(messages, bytes).map_err(|error| Error::io(what(), &error))?;
-        context.wait(MAPPING, |_| publication.is_reserved_everywhere())?;
+        context.wait(MAPPING, |_| publication.is_preallocation_mapped())?;
         Ok(())
     }
 
@@ -265,8 +265,8 @@ impl PublisherBase {
     /// If the operating system refuses to wait.
     pub fn wait_for_subscribers(&self, count: usize, timeout: Duration) -> Result<bool, Error> {
         let shared = &self.end.node.context.shared;
-        let (publication, offer) = (&self.end.publication, &self.offering.offer);
-        shared.wait(timeout, |_| publication.ready_count(offer) >= count)
+        let (publication, group) = (&self.end.publication, &self.offering.group);
+        shared.wait(timeout, |_| publication.ready_count(group) >= count)
     }
 }
 
@@ -299,31 +299,31 @@ impl PublisherBase {
     }
 
     /// Whether only ROS 2 subscribers are to get messages.
-    pub(crate) fn is_for_ros2_alone(&self) -> bool {
-        self.publication.is_for_ros2_alone(&self.offering.offer)
+    pub(crate) fn has_only_ros2_subscribers(&self) -> bool {
+        self.publication.has_only_ros2_subscribers(&self.offering.group)
     }
 
     /// Memory for a message of `bytes` bytes in an encoding.
-    pub(crate) fn blank(&self, bytes: usize, encoding: Encoding) -> Result<Blank, Error> {
-        let blank = self.publication.blank(bytes, encoding);
+    pub(crate) fn loan(&self, bytes: usize, encoding: Encoding) -> Result<LoanedBuffer, Error> {
+        let buffer = self.publication.loan(bytes, encoding);
         let topic = || self.end.topic.clone();
-        blank.map_err(|why| match why {
-            NoBlank::TooLong(length) => Error::TooLong { topic: topic(), length },
-            NoBlank::NoMemory(NoMemory { bytes }) => Error::NoMemory { topic: topic(), bytes },
+        buffer.map_err(|why| match why {
+            LoanError::TooLong(length) => Error::TooLong { topic: topic(), length },
+            LoanError::NoMemory(NoMemory { bytes }) => Error::NoMemory { topic: topic(), bytes },
         })
     }
 
     /// Publishes a loaned message like [`PublisherBase::publish`].
-    pub(crate) fn publish_filled(&self, filled: Filled<'_>) -> Result<(), Error> {
-        self.attending(filled, self.max_blocking, |publication, filled| {
-            publication.publish_filled(filled, &self.offering.offer)
+    pub(crate) fn publish_loan(&self, loan: WrittenLoan<'_>) -> Result<(), Error> {
+        self.attending(loan, self.max_blocking, |publication, loan| {
+            publication.publish_loan(loan, &self.offering.group)
         })
     }
 
     /// Publishes a message. With keep-all history, waits until no queue would drop a message, at most for `timeout`.
     fn publish(&self, message: impl Outgoing, patience: Duration) -> Result<(), Error> {
-        let offer = &*self.offering.offer;
-        self.attending(message, patience, |publication, message| publication.publish(message, offer))
+        let group = &*self.offering.group;
+        self.attending(message, patience, |publication, message| publication.publish(message, group))
     }
 
     fn attending<O>(
@@ -353,7 +353,7 @@ impl PublisherBase {
             let topic = || self.end.topic.clone();
             let (subscriber, bytes) = match refused {
                 Refused::TooLong(length) => return Err(Error::TooLong { topic: topic(), length }),
-                Refused::Unfit(why) => return Err(Error::unfit(topic(), why)),
+                Refused::Conversion(why) => return Err(Error::conversion(topic(), why)),
                 Refused::Full { subscriber, message: kept, bytes } => {
                     message = kept;
                     (subscriber, bytes)
@@ -364,7 +364,7 @@ impl PublisherBase {
                 return Err(Error::Blocked { topic: topic(), subscriber, waited });
             }
             let shared = &self.end.node.context.shared;
-            shared.wait(patience - waited, |_| publication.has_room(bytes, &self.offering.offer))?;
+            shared.wait(patience - waited, |_| publication.has_capacity(bytes, &self.offering.group))?;
         }
     }
 }

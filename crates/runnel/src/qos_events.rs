@@ -21,10 +21,10 @@ macro_rules! counted {
             }
 
             /// Takes the status for a callback, and resets the changes.
-            pub(crate) fn told(&mut self) -> Self {
-                let told = *self;
+            pub(crate) fn take_changes(&mut self) -> Self {
+                let status = *self;
                 self.total_count_change = 0;
-                told
+                status
             }
         }
     )*};
@@ -61,10 +61,10 @@ impl LivelinessChanged {
         self.not_alive_count_change += not_alive;
     }
 
-    pub(crate) fn told(&mut self) -> Self {
-        let told = *self;
+    pub(crate) fn take_changes(&mut self) -> Self {
+        let status = *self;
         (self.alive_count_change, self.not_alive_count_change) = (0, 0);
-        told
+        status
     }
 }
 
@@ -90,10 +90,10 @@ impl IncompatibleQoS {
         self.last_policy_kind = policy.or(self.last_policy_kind);
     }
 
-    pub(crate) fn told(&mut self) -> Self {
-        let told = *self;
+    pub(crate) fn take_changes(&mut self) -> Self {
+        let status = *self;
         self.total_count_change = 0;
-        told
+        status
     }
 }
 
@@ -118,10 +118,10 @@ impl Matched {
         self.current_count_change += by;
     }
 
-    pub(crate) fn told(&mut self) -> Self {
-        let told = *self;
+    pub(crate) fn take_changes(&mut self) -> Self {
+        let status = *self;
         (self.total_count_change, self.current_count_change) = (0, 0);
-        told
+        status
     }
 }
 

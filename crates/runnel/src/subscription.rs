@@ -20,12 +20,12 @@ use crate::callback_group::CallbackGroup;
 use crate::data::{Delivery, Kept, QosEvents, SubscriptionCore, SubscriptionSpec, Taken, Unreadable};
 use crate::driver::Inputs;
 use crate::error::Error;
-use crate::forms::Forms;
 use crate::message_info::MessageInfo;
 use crate::node::{Node, NodeInner};
 use crate::options::SubscriptionOptions;
 use crate::qos_events::{DeadlineMissed, IncompatibleQoS, LivelinessChanged, Matched};
 use crate::ready::{Waitable, When};
+use crate::type_mapping::TypeMapping;
 pub use callback::SubscriptionCallback;
 pub use raw_message::RawMessage;
 
@@ -69,7 +69,7 @@ impl Subscription {
 
     /// Connected publishers, including those of this process.
     pub fn publisher_count(&self) -> usize {
-        let ros2 = self.inputs.ros2.as_ref().map_or(0, |input| input.links_beside(&self.inputs.ros1));
+        let ros2 = self.inputs.ros2.as_ref().map_or(0, |input| input.link_count_without(&self.inputs.ros1));
         self.inputs.ros1.link_count() + ros2 + self.node.count_publishers_of_this_process(&self.core)
     }
 
@@ -228,7 +228,7 @@ impl Node {
     ///
     /// Without a schema, it matches ROS 2 publishers of any type, also several types on one topic. From a publisher
     /// that offers less than requested it requests only what is offered, unless the options have
-    /// [`strict_qos`](SubscriptionOptions::strict_qos).
+    /// [`exactly`](SubscriptionOptions::exactly).
     ///
     /// # Errors
     /// As [`Node::create_subscription`].
@@ -241,10 +241,10 @@ impl Node {
     ) -> Result<Subscription, Error> {
         let options = options.into();
         let topic = match schema {
-            Some(schema) => self.topic_of_forms(topic, &Forms::of(&Arc::new(schema.clone())))?,
+            Some(schema) => self.topic_of_mapping(topic, &TypeMapping::of(&Arc::new(schema.clone())))?,
             None => {
-                let exactly = options.exactly.then_some(options.qos);
-                Topic { exactly, ..Topic::of_any(self.resolve(topic)?) }
+                let strict_qos = options.strict_qos.then_some(options.qos);
+                Topic { strict_qos, ..Topic::of_any(self.resolve(topic)?) }
             }
         };
         self.subscribe(&topic, options, Takes { by_reference: None, info: true }, move |delivery| {
@@ -269,11 +269,11 @@ impl Node {
         options: impl Into<SubscriptionOptions>,
         mut callback: impl FnMut(&DynamicMessage) + Send + 'static,
     ) -> Result<Subscription, Error> {
-        let forms = Forms::of(schema);
-        let topic = self.topic_of_forms(topic, &forms)?;
+        let mapping = TypeMapping::of(schema);
+        let topic = self.topic_of_mapping(topic, &mapping)?;
         self.subscribe(&topic, options, Takes::default(), move |delivery| {
             if let Delivery::Bytes { bytes, from, .. } = delivery {
-                callback(&forms.decode(bytes.bytes(), from.encoding)?);
+                callback(&mapping.decode(bytes.bytes(), from.encoding)?);
             }
             Ok(())
         })

@@ -218,7 +218,7 @@ fn full_log_file_is_reported_once_and_counted() {
     for number in 0..5 {
         runnel::log_info!(node, "line {number}");
     }
-    let line = ear.line("log file /dev/full takes no lines: No space left on device");
+    let line = ear.line("log file /dev/full: cannot write: No space left on device");
     assert_eq!(line.level, 8, "an error");
     ear.line("line 4");
     let reports = ear.texts().iter().filter(|text| text.contains("/dev/full")).count();

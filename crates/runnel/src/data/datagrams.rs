@@ -47,7 +47,7 @@ pub(super) struct DatagramLink {
 
 /// What happened to a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Offered {
+pub(super) enum SendOutcome {
     /// The kernel has accepted it.
     Sent,
     /// It was dropped, at least in part.
@@ -65,7 +65,7 @@ impl DatagramLink {
     }
 
     /// Sends a message.
-    pub(super) fn offer(&mut self, message: &[u8]) -> Offered {
+    pub(super) fn send(&mut self, message: &[u8]) -> SendOutcome {
         let datagrams = match self.fragmenter.fragment(message) {
             Ok(datagrams) => datagrams,
             Err(error) => {
@@ -73,9 +73,9 @@ impl DatagramLink {
                 let (topic, subscriber, too_long) = (&self.topic, sanitize(&self.subscriber), self.too_long);
                 // Only powers of two are logged, since a publisher may send nothing else.
                 if !too_long.is_power_of_two() {
-                    return Offered::Dropped;
+                    return SendOutcome::Dropped;
                 }
-                return Offered::TooLong(format!(
+                return SendOutcome::TooLong(format!(
                     "topic {topic}: message dropped for subscriber [{subscriber}] over UDPROS: {error} ({too_long} so far)"
                 ));
             }
@@ -83,12 +83,12 @@ impl DatagramLink {
         for (head, part) in datagrams {
             match self.socket.send_vectored(&[IoSlice::new(head.as_ref()), IoSlice::new(part)]) {
                 Sent::Taken => {}
-                Sent::Refused if self.refusals.refused(clock::monotonic()) => return Offered::Refused,
-                Sent::Refused | Sent::Dropped => return Offered::Dropped,
+                Sent::Refused if self.refusals.refused(clock::monotonic()) => return SendOutcome::Refused,
+                Sent::Refused | Sent::Dropped => return SendOutcome::Dropped,
             }
         }
         self.refusals.sent();
-        Offered::Sent
+        SendOutcome::Sent
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) trait Event: Send + 'static {
 
 /// Limit of waiting events: the oldest is dropped for newer ones. An empty queue accepts any event.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Most {
+pub(crate) struct EventLimit {
     pub(crate) count: usize,
     pub(crate) bytes: usize,
 }
@@ -32,7 +32,7 @@ type Callback<E> = Box<dyn FnMut(E) + Send>;
 pub(crate) struct Events<E> {
     waiting: Mutex<Waiting<E>>,
     callback: TryMutex<Option<Callback<E>>>,
-    most: Most,
+    limit: EventLimit,
     dropped: AtomicU64,
     turn: Turn,
 }
@@ -45,12 +45,12 @@ struct Waiting<E> {
 }
 
 impl<E: Event> Events<E> {
-    pub(crate) fn new(most: Most, when: When, callback: impl FnMut(E) + Send + 'static) -> Arc<Self> {
+    pub(crate) fn new(limit: EventLimit, when: When, callback: impl FnMut(E) + Send + 'static) -> Arc<Self> {
         let waiting = Waiting { events: VecDeque::new(), bytes: 0, scheduled: false };
         Arc::new_cyclic(|myself| Self {
             waiting: Mutex::new(Class::EventQueue, waiting),
             callback: TryMutex::new(Some(Box::new(callback))),
-            most,
+            limit,
             dropped: AtomicU64::new(0),
             turn: Turn::new(when, myself),
         })
@@ -64,7 +64,7 @@ impl<E: Event> Events<E> {
     /// Queues an event.
     pub(crate) fn push(&self, event: E) {
         let mut waiting = lock(&self.waiting);
-        while waiting.is_full(&event, self.most) {
+        while waiting.is_full(&event, self.limit) {
             waiting.pop();
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -113,8 +113,8 @@ impl<E: Event> Events<E> {
 
 impl<E: Event> Waiting<E> {
     /// True if the oldest event must be dropped for this one.
-    fn is_full(&self, event: &E, most: Most) -> bool {
-        let too_much = self.events.len() >= most.count || self.bytes + event.bytes() > most.bytes;
+    fn is_full(&self, event: &E, limit: EventLimit) -> bool {
+        let too_much = self.events.len() >= limit.count || self.bytes + event.bytes() > limit.bytes;
         too_much && !self.events.is_empty() && !event.is_last()
     }
 
@@ -138,9 +138,9 @@ impl<E: Event> Waitable for Events<E> {
 impl<E: Event> Runnable for Events<E> {
     fn run(&self) {
         let Some(entered) = self.turn.enter("the callback of an event") else { return };
-        let mut running = Running { events: self, is_over: false, _entered: entered };
+        let mut running = Running { events: self, is_finished: false, _entered: entered };
         while let Some(event) = running.next() {
-            running.hear(event);
+            running.call(event);
         }
     }
 }
@@ -149,7 +149,7 @@ impl<E: Event> Runnable for Events<E> {
 struct Running<'a, E: Event> {
     events: &'a Events<E>,
     /// No event waits any more.
-    is_over: bool,
+    is_finished: bool,
     _entered: Entered<'a>,
 }
 
@@ -158,28 +158,28 @@ impl<E: Event> Running<'_, E> {
     fn next(&mut self) -> Option<E> {
         let mut waiting = lock(&self.events.waiting);
         let next = waiting.pop();
-        self.is_over = next.is_none();
-        waiting.scheduled = !self.is_over;
+        self.is_finished = next.is_none();
+        waiting.scheduled = !self.is_finished;
         next
     }
 
-    fn hear(&self, event: E) {
+    fn call(&self, event: E) {
         let is_last = event.is_last();
         // Only a thread in the group uses it.
         let Some(mut callback) = self.events.callback.try_lock() else { return };
-        if let Some(hear) = callback.as_mut() {
-            hear(event);
+        if let Some(call) = callback.as_mut() {
+            call(event);
         }
         // The callback can own anything of the user's, so it is dropped without the lock.
-        let over = if is_last { callback.take() } else { None };
+        let finished = if is_last { callback.take() } else { None };
         drop(callback);
-        drop(over);
+        drop(finished);
     }
 }
 
 impl<E: Event> Drop for Running<'_, E> {
     fn drop(&mut self) {
-        if !self.is_over {
+        if !self.is_finished {
             let mut waiting = lock(&self.events.waiting);
             waiting.scheduled = false;
             self.events.schedule(waiting);
@@ -194,7 +194,7 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::mpsc::channel;
 
-    const MOST: Most = Most { count: 100, bytes: 1000 };
+    const LIMIT: EventLimit = EventLimit { count: 100, bytes: 1000 };
 
     impl Event for usize {
         fn bytes(&self) -> usize {
@@ -214,7 +214,7 @@ mod tests {
     /// Handles events of these lengths. Returns those that the callback got, and how many were dropped.
     fn heard(lengths: &[usize]) -> (Vec<usize>, u64) {
         let (heard, told) = channel();
-        let events = Events::new(MOST, When::Spun(queue()), move |event| heard.send(event).unwrap());
+        let events = Events::new(LIMIT, When::Spun(queue()), move |event| heard.send(event).unwrap());
         lengths.iter().for_each(|length| events.push(*length));
         events.run_due();
         (told.try_iter().collect(), events.dropped())
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn a_callback_that_panics_hears_of_the_next_event_in_its_turn() {
         let (ready, (heard, told)) = (queue(), channel());
-        let events = Events::new(MOST, When::Spun(Arc::clone(&ready)), move |event: usize| {
+        let events = Events::new(LIMIT, When::Spun(Arc::clone(&ready)), move |event: usize| {
             assert_ne!(event, 1, "as it is to");
             heard.send(event).unwrap();
         });
@@ -255,7 +255,7 @@ mod tests {
     fn what_is_forgotten_is_not_heard() {
         let (ready, (heard, told)) = (queue(), channel());
         let events =
-            Events::new(MOST, When::Spun(Arc::clone(&ready)), move |event| heard.send(event).unwrap());
+            Events::new(LIMIT, When::Spun(Arc::clone(&ready)), move |event| heard.send(event).unwrap());
         events.push(5);
         events.forget();
         assert!(ready.pop().is_none());
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn events_are_due_again_once_those_before_were_taken() {
         let ready = queue();
-        let events = Events::new(MOST, When::Spun(Arc::clone(&ready)), |_: usize| panic!("it was taken"));
+        let events = Events::new(LIMIT, When::Spun(Arc::clone(&ready)), |_: usize| panic!("it was taken"));
         for event in [5, 6] {
             events.push(event);
             assert_eq!((ready.len(), events.is_ready()), (1, true));

@@ -14,7 +14,7 @@ pub(super) const SHORT: usize = 1024;
 
 thread_local! {
     /// A frame for short messages of all topics. It stays in the cache, however many topics there are.
-    static AT_HAND: Cell<Option<Arc<Vec<u8>>>> = const { Cell::new(None) };
+    static THREAD_FRAME: Cell<Option<Arc<Vec<u8>>>> = const { Cell::new(None) };
 }
 
 /// Frames into which messages are written.
@@ -35,8 +35,8 @@ impl FramePool {
 
     /// Like [`filled`](Self::filled), but `write` gets unspecified content.
     pub(super) fn taken(&mut self, short: bool, write: impl FnOnce(&mut Vec<u8>)) -> Arc<Vec<u8>> {
-        let at_hand = if short { take_at_hand() } else { None };
-        let mut frame = at_hand.or_else(|| self.free()).unwrap_or_default();
+        let thread_frame = if short { take_thread_frame() } else { None };
+        let mut frame = thread_frame.or_else(|| self.free()).unwrap_or_default();
         if let Some(bytes) = Arc::get_mut(&mut frame) {
             write(bytes);
             if bytes.capacity() > LONG && bytes.len() < bytes.capacity() / 4 {
@@ -52,9 +52,9 @@ impl FramePool {
     }
 
     /// Puts a frame back. Its memory is reused once it has no other owner.
-    pub(super) fn give_back(&mut self, frame: Arc<Vec<u8>>) {
-        let at_hand = frame.capacity() <= SHORT && Arc::strong_count(&frame) == 1;
-        let over = if at_hand { put_at_hand(frame) } else { Some(frame) };
+    pub(super) fn recycle(&mut self, frame: Arc<Vec<u8>>) {
+        let thread_frame = frame.capacity() <= SHORT && Arc::strong_count(&frame) == 1;
+        let over = if thread_frame { set_thread_frame(frame) } else { Some(frame) };
         if self.frames.len() < KEPT {
             self.frames.extend(over);
         }
@@ -62,14 +62,14 @@ impl FramePool {
 }
 
 /// This thread's frame, which has no other owner.
-fn take_at_hand() -> Option<Arc<Vec<u8>>> {
+fn take_thread_frame() -> Option<Arc<Vec<u8>>> {
     // Thread-local storage is gone while a thread ends.
-    AT_HAND.try_with(Cell::take).ok()?
+    THREAD_FRAME.try_with(Cell::take).ok()?
 }
 
 /// Makes this the thread's frame, and returns the previous one.
-fn put_at_hand(frame: Arc<Vec<u8>>) -> Option<Arc<Vec<u8>>> {
-    AT_HAND.try_with(|place| place.replace(Some(frame))).ok()?
+fn set_thread_frame(frame: Arc<Vec<u8>>) -> Option<Arc<Vec<u8>>> {
+    THREAD_FRAME.try_with(|place| place.replace(Some(frame))).ok()?
 }
 
 #[cfg(test)]
@@ -81,10 +81,10 @@ mod tests {
         let (mut one, mut other) = (FramePool::default(), FramePool::default());
         let first = one.filled(true, |bytes| bytes.push(1));
         let place = first.as_ptr();
-        one.give_back(first);
+        one.recycle(first);
         let held = other.filled(true, |bytes| bytes.push(2));
         assert_eq!((held.as_ptr(), held.as_slice()), (place, &[2][..]));
-        other.give_back(Arc::clone(&held));
+        other.recycle(Arc::clone(&held));
         assert_ne!(one.filled(true, |bytes| bytes.push(3)).as_ptr(), place, "it is in use");
         drop(held);
         assert_eq!(other.filled(false, |bytes| bytes.push(4)).as_ptr(), place, "it is not any more");
@@ -95,7 +95,7 @@ mod tests {
         let mut pool = FramePool::default();
         let first = pool.taken(false, |bytes| bytes.extend_from_slice(&[1; 2 * SHORT]));
         let place = first.as_ptr();
-        pool.give_back(Arc::clone(&first));
+        pool.recycle(Arc::clone(&first));
         assert_ne!(pool.taken(false, |_| {}).as_ptr(), place, "it is in use");
         drop(first);
         let mut again = pool.taken(false, |bytes| bytes.truncate(2));
@@ -107,7 +107,7 @@ mod tests {
     fn a_frame_that_waits_is_left_alone() {
         let mut pool = FramePool::default();
         let first = pool.filled(false, |bytes| bytes.push(1));
-        pool.give_back(Arc::clone(&first));
+        pool.recycle(Arc::clone(&first));
         let second = pool.filled(false, |bytes| bytes.push(2));
         assert_eq!((first.as_slice(), second.as_slice()), (&[1][..], &[2][..]));
     }

@@ -7,7 +7,7 @@ use runnel_core::wire::Bytes;
 use super::received::Received;
 use super::sample_info::SampleInfo;
 use super::subscription::{LinkInfo, SubscriptionCore};
-use crate::ipc::Lent;
+use crate::ipc::BorrowedSlot;
 use crate::sync::{Class, Mutex, lock};
 
 /// All subscriptions of one node to one topic. They share the links to the publishers.
@@ -47,15 +47,15 @@ impl TopicInput {
         Some(other.type_name().to_owned())
     }
 
-    /// Adds a subscription. It gets the last messages of latched publishers, except those of the dual nodes `by_ros2`,
+    /// Adds a subscription. It gets the last messages of latched publishers, except those of the dual nodes `served_by_ros2`,
     /// whose messages come by ROS 2 now: what they last sent here may be outdated, and ROS 2 delivers what they keep.
-    pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>, by_ros2: &[u64]) {
+    pub(crate) fn add(&self, subscription: Arc<SubscriptionCore>, served_by_ros2: &[u64]) {
         let mut mixed = false;
         let links = lock(&self.links);
         for link in links.iter() {
             subscription.events().linked(&link.from, 1);
             if subscription.reads(&link.from) {
-                let is_last = link.from.origin.is_none_or(|origin| !by_ros2.contains(&origin));
+                let is_last = link.from.origin.is_none_or(|origin| !served_by_ros2.contains(&origin));
                 let latched = link.latched.iter().filter(|_| is_last);
                 latched.for_each(|latched| {
                     subscription.push_copy(latched.into(), &link.from, SampleInfo::default());
@@ -68,14 +68,14 @@ impl TopicInput {
         let mut readers = lock(&self.readers);
         readers.mixed |= mixed;
         readers.all.push(subscription);
-        readers.settle();
+        readers.find_only();
     }
 
     /// Removes a subscription. True if none is left.
     pub(crate) fn remove(&self, subscription: &Arc<SubscriptionCore>) -> bool {
         let mut readers = lock(&self.readers);
         readers.all.retain(|other| !Arc::ptr_eq(other, subscription));
-        readers.settle();
+        readers.find_only();
         readers.all.is_empty()
     }
 
@@ -84,8 +84,8 @@ impl TopicInput {
         let mut readers = lock(&self.readers);
         let Readers { all, mixed, .. } = &mut *readers;
         all.iter().for_each(|subscription| *mixed |= !subscription.reads(from));
-        readers.settle();
-        all_linked(&readers, from, 1);
+        readers.find_only();
+        report_links(&readers, from, 1);
         drop(readers);
         lock(&self.links).push(Link { from: Arc::clone(from), latched: None });
     }
@@ -97,7 +97,7 @@ impl TopicInput {
         links.retain(|link| !Arc::ptr_eq(&link.from, from));
         let left = before - links.len();
         drop(links);
-        all_linked(&lock(&self.readers), from, -(left as i64));
+        report_links(&lock(&self.readers), from, -(left as i64));
     }
 
     /// The publisher at the other end of a link has another name.
@@ -114,7 +114,7 @@ impl TopicInput {
     }
 
     /// Connected publishers that `other`, the input of the other graph, does not have as well.
-    pub(crate) fn links_beside(&self, other: &Self) -> usize {
+    pub(crate) fn link_count_without(&self, other: &Self) -> usize {
         let others: Vec<u64> = lock(&other.links).iter().filter_map(|link| link.from.origin).collect();
         let is_other = |link: &&Link| link.from.origin.is_some_and(|origin| others.contains(&origin));
         lock(&self.links).iter().filter(|link| !is_other(link)).count()
@@ -152,7 +152,7 @@ impl TopicInput {
 
     /// Delivers a message with its metadata.
     pub(crate) fn push_sample(&self, message: Received, from: &Arc<LinkInfo>, info: SampleInfo) {
-        self.give(message, (from, info), |_| true);
+        self.deliver(message, (from, info), |_| true);
     }
 
     /// Delivers a message to some subscriptions.
@@ -162,7 +162,7 @@ impl TopicInput {
         from: &Arc<LinkInfo>,
         is_for: impl Fn(&Arc<SubscriptionCore>) -> bool,
     ) {
-        self.give(Received::Own(message), (from, SampleInfo::default()), is_for);
+        self.deliver(Received::Own(message), (from, SampleInfo::default()), is_for);
     }
 
     /// Delivers a message of `len` bytes, which `fill` writes into a buffer, to every subscription.
@@ -186,11 +186,11 @@ impl TopicInput {
     }
 
     /// Delivers a message in the memory of another process.
-    pub(crate) fn push_lent(&self, message: Lent, from: &Arc<LinkInfo>) {
-        self.push_sample(Received::Lent(message), from, SampleInfo::default());
+    pub(crate) fn push_borrowed(&self, message: BorrowedSlot, from: &Arc<LinkInfo>) {
+        self.push_sample(Received::Borrowed(message), from, SampleInfo::default());
     }
 
-    fn give(
+    fn deliver(
         &self,
         message: Received,
         (from, info): (&Arc<LinkInfo>, SampleInfo),
@@ -241,13 +241,13 @@ impl TopicInput {
 }
 
 /// Reports a change in the number of links to a publisher.
-fn all_linked(readers: &Readers, from: &LinkInfo, by: i64) {
+fn report_links(readers: &Readers, from: &LinkInfo, by: i64) {
     readers.all.iter().for_each(|subscription| subscription.events().linked(from, by));
 }
 
 impl Readers {
     /// Determines whether there is an only subscription.
-    fn settle(&mut self) {
+    fn find_only(&mut self) {
         self.only = match self.all.as_slice() {
             [only] if !self.mixed => Some(Arc::clone(only)),
             _ => None,

@@ -49,7 +49,7 @@ impl Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         if let Received::Own(bytes) = std::mem::take(&mut self.message) {
-            lock(&self.queue).give_back(bytes);
+            lock(&self.queue).recycle(bytes);
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::events::{Event, Events, Most};
+use super::events::{Event, EventLimit, Events};
 use crate::parameter_value::ParameterValue;
 use crate::ready::When;
 
 /// Limit of waiting changes.
-const MOST: Most = Most { count: 1000, bytes: 64 << 20 };
+const LIMIT: EventLimit = EventLimit { count: 1000, bytes: 64 << 20 };
 
 /// A change of a parameter: its name, and its value unless it was deleted.
 pub(crate) type Change = (String, Option<ParameterValue>);
@@ -31,8 +31,8 @@ impl WatchCore {
         when: When,
         mut callback: impl FnMut(&str, Option<&ParameterValue>) + Send + 'static,
     ) -> Arc<Self> {
-        let hear = move |(key, value): Change| callback(&key, value.as_ref());
-        Arc::new(Self { key, changes: Events::new(MOST, when, hear) })
+        let call = move |(key, value): Change| callback(&key, value.as_ref());
+        Arc::new(Self { key, changes: Events::new(LIMIT, when, call) })
     }
 
     /// Whether a parameter is the watched one, or below it.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use runnel_core::qos::Policy;
 
-use super::events::{Event, Events, Most};
-use super::met::Met;
+use super::events::{Event, EventLimit, Events};
+use super::matched_publishers::MatchedPublishers;
 use super::subscription::LinkInfo;
 use crate::qos_events::{
     DeadlineMissed, IncompatibleQoS, LivelinessChanged, LivelinessLost, Matched, MessageLost, QosEvent,
@@ -17,7 +17,7 @@ use crate::ready::{Waitable, When};
 use crate::sync::{Class, Mutex, lock};
 
 /// Each kind waits once at most.
-const MOST: Most = Most { count: Kind::Matched as usize + 1, bytes: 0 };
+const LIMIT: EventLimit = EventLimit { count: Kind::Matched as usize + 1, bytes: 0 };
 
 impl Event for Kind {
     fn bytes(&self) -> usize {
@@ -55,10 +55,10 @@ pub(crate) struct Callbacks {
 pub(crate) struct QosEvents {
     statuses: Arc<Mutex<Statuses>>,
     /// Kinds that have a callback or are taken, as bits.
-    heard: u8,
+    enabled: u8,
     /// Kinds with events since they were last taken.
     events: Option<Arc<Events<Kind>>>,
-    met: Mutex<Met>,
+    publishers: Mutex<MatchedPublishers>,
 }
 
 impl Default for QosEvents {
@@ -70,27 +70,32 @@ impl Default for QosEvents {
 
 impl QosEvents {
     pub(crate) fn new(mut callbacks: Callbacks, when: When) -> Self {
-        let heard = callbacks.heard();
-        Self::with(heard, |statuses| {
+        let enabled = callbacks.enabled();
+        Self::with(enabled, |statuses| {
             let call = move |kind| {
                 // The lock is free while the callback runs, since the callback may ask for a status.
                 let event = lock(&statuses).take(kind);
                 callbacks.call(event);
             };
-            (heard != 0).then(|| Events::new(MOST, when, call))
+            (enabled != 0).then(|| Events::new(LIMIT, when, call))
         })
     }
 
     /// Events of these kinds are taken.
     pub(crate) fn taken(kinds: &[Kind]) -> Self {
-        let heard = kinds.iter().fold(0, |heard, kind| heard | kind.bit());
-        Self::with(heard, |_| Some(Events::new(MOST, When::Taken, drop)))
+        let enabled = kinds.iter().fold(0, |enabled, kind| enabled | kind.bit());
+        Self::with(enabled, |_| Some(Events::new(LIMIT, When::Taken, drop)))
     }
 
-    fn with(heard: u8, events: impl FnOnce(Arc<Mutex<Statuses>>) -> Option<Arc<Events<Kind>>>) -> Self {
+    fn with(enabled: u8, events: impl FnOnce(Arc<Mutex<Statuses>>) -> Option<Arc<Events<Kind>>>) -> Self {
         let statuses = Arc::new(Mutex::new(Class::QosStatuses, Statuses::default()));
         let events = events(Arc::clone(&statuses));
-        Self { statuses, heard, events, met: Mutex::new(Class::PublisherCounts, Met::default()) }
+        Self {
+            statuses,
+            enabled,
+            events,
+            publishers: Mutex::new(Class::PublisherCounts, MatchedPublishers::default()),
+        }
     }
 
     /// The events that wait for their callbacks or to be taken; `None` if there are none of either.
@@ -127,7 +132,7 @@ impl QosEvents {
     /// Counts an endpoint that does not match because of these policies. False if there is no callback for that.
     pub(crate) fn incompatible(&self, policies: &[Policy]) -> bool {
         self.note(Kind::Incompatible, |statuses| statuses.incompatible_qos.add(1, policies.last().copied()));
-        self.hears(Kind::Incompatible)
+        self.is_enabled(Kind::Incompatible)
     }
 
     /// Counts lost messages.
@@ -144,7 +149,7 @@ impl QosEvents {
 
     /// Records a change in the number of links to a publisher in another process.
     pub(crate) fn linked(&self, from: &LinkInfo, by: i64) {
-        let publishers = lock(&self.met).change(from, by);
+        let publishers = lock(&self.publishers).change(from, by);
         self.matched(publishers);
     }
 
@@ -157,14 +162,14 @@ impl QosEvents {
         }
     }
 
-    fn hears(&self, kind: Kind) -> bool {
-        self.heard & kind.bit() != 0
+    fn is_enabled(&self, kind: Kind) -> bool {
+        self.enabled & kind.bit() != 0
     }
 
     fn note(&self, kind: Kind, change: impl FnOnce(&mut Statuses)) {
         let mut statuses = lock(&self.statuses);
         change(&mut statuses);
-        let news = self.hears(kind) && statuses.pending & kind.bit() == 0;
+        let news = self.is_enabled(kind) && statuses.pending & kind.bit() == 0;
         if news {
             statuses.pending |= kind.bit();
         }
@@ -191,18 +196,18 @@ impl Statuses {
     fn take(&mut self, kind: Kind) -> QosEvent {
         self.pending &= !kind.bit();
         match kind {
-            Kind::Deadline => QosEvent::DeadlineMissed(self.deadline.told()),
-            Kind::LivelinessLost => QosEvent::LivelinessLost(self.liveliness_lost.told()),
-            Kind::LivelinessChanged => QosEvent::LivelinessChanged(self.liveliness_changed.told()),
-            Kind::Incompatible => QosEvent::IncompatibleQoS(self.incompatible_qos.told()),
-            Kind::MessageLost => QosEvent::MessageLost(self.message_lost.told()),
-            Kind::Matched => QosEvent::Matched(self.matched.told()),
+            Kind::Deadline => QosEvent::DeadlineMissed(self.deadline.take_changes()),
+            Kind::LivelinessLost => QosEvent::LivelinessLost(self.liveliness_lost.take_changes()),
+            Kind::LivelinessChanged => QosEvent::LivelinessChanged(self.liveliness_changed.take_changes()),
+            Kind::Incompatible => QosEvent::IncompatibleQoS(self.incompatible_qos.take_changes()),
+            Kind::MessageLost => QosEvent::MessageLost(self.message_lost.take_changes()),
+            Kind::Matched => QosEvent::Matched(self.matched.take_changes()),
         }
     }
 }
 
 impl Callbacks {
-    fn heard(&self) -> u8 {
+    fn enabled(&self) -> u8 {
         let bits = [
             (Kind::Deadline, self.deadline.is_some()),
             (Kind::LivelinessLost, self.liveliness_lost.is_some()),
@@ -211,7 +216,7 @@ impl Callbacks {
             (Kind::MessageLost, self.message_lost.is_some()),
             (Kind::Matched, self.matched.is_some()),
         ];
-        bits.iter().filter(|(_, is_heard)| *is_heard).fold(0, |heard, (kind, _)| heard | kind.bit())
+        bits.iter().filter(|(_, is_enabled)| *is_enabled).fold(0, |enabled, (kind, _)| enabled | kind.bit())
     }
 
     fn call(&mut self, event: QosEvent) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use runnel_core::wire::Bytes;
 
 use crate::frame::Frame;
-use crate::ipc::Lent;
+use crate::ipc::BorrowedSlot;
 
 /// A message that subscriptions of this process take by reference.
 pub(crate) type SharedMessage = Arc<dyn Any + Send + Sync>;
@@ -16,7 +16,7 @@ pub(crate) enum Received {
     /// In a buffer of the subscription's pool.
     Own(Vec<u8>),
     /// In memory of another process.
-    Lent(Lent),
+    Borrowed(BorrowedSlot),
     /// In the memory where a publisher of this process wrote it.
     Frame(Frame),
 }
@@ -25,7 +25,7 @@ impl Received {
     pub(crate) fn bytes(&self) -> Bytes<'_> {
         match self {
             Self::Own(bytes) => bytes.into(),
-            Self::Lent(lent) => lent.bytes(),
+            Self::Borrowed(lent) => lent.bytes(),
             Self::Frame(frame) => frame.as_ref().into(),
         }
     }

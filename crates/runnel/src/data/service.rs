@@ -22,7 +22,7 @@ pub(crate) use client_link::ClientLink;
 const CALLBACK: &str = "the callback of a service";
 
 /// One call for the user's callback.
-pub(crate) enum Asked<'a> {
+pub(crate) enum ServiceCall<'a> {
     /// From another process: the callback appends the response.
     Bytes { request: &'a [u8], response: &'a mut Vec<u8> },
     /// From this process, by reference.
@@ -30,7 +30,7 @@ pub(crate) enum Asked<'a> {
 }
 
 /// Fails with an error text for the client.
-type Callback = Box<dyn FnMut(Asked<'_>) -> Result<(), String> + Send>;
+type Callback = Box<dyn FnMut(ServiceCall<'_>) -> Result<(), String> + Send>;
 
 /// The type of a service.
 #[derive(Clone, Copy, Debug)]
@@ -84,13 +84,13 @@ pub(crate) struct Responder {
     client: Arc<ClientLink>,
     number: u64,
     /// Length of the request in bytes.
-    asked: usize,
+    request_len: usize,
     result: Result<Vec<u8>, String>,
 }
 
 impl Responder {
-    fn new(client: Arc<ClientLink>, number: u64, asked: usize) -> Self {
-        Self { client, number, asked, result: Err("the service has not responded".to_owned()) }
+    fn new(client: Arc<ClientLink>, number: u64, request_len: usize) -> Self {
+        Self { client, number, request_len, result: Err("the service has not responded".to_owned()) }
     }
 
     /// Sends the response, or the error text.
@@ -102,7 +102,7 @@ impl Responder {
 impl Drop for Responder {
     fn drop(&mut self) {
         let result = std::mem::replace(&mut self.result, Ok(Vec::new()));
-        self.client.answer(self.number, (self.asked, result));
+        self.client.answer(self.number, (self.request_len, result));
     }
 }
 
@@ -162,15 +162,15 @@ impl ServiceCore {
     ///
     /// # Errors
     /// If the callback runs already: which thread runs it.
-    pub(crate) fn call(&self, asked: Asked<'_>) -> Result<Result<(), String>, Runner> {
+    pub(crate) fn call(&self, call: ServiceCall<'_>) -> Result<Result<(), String>, Runner> {
         let _entered = self.turn.try_enter(CALLBACK)?;
-        Ok(self.answer(asked))
+        Ok(self.answer(call))
     }
 
     /// Runs the callback. The caller is in its group.
-    fn answer(&self, asked: Asked<'_>) -> Result<(), String> {
+    fn answer(&self, call: ServiceCall<'_>) -> Result<(), String> {
         match self.callback.try_lock() {
-            Some(mut callback) => callback(asked),
+            Some(mut callback) => callback(call),
             None => Err("another call is under way".to_owned()),
         }
     }
@@ -193,7 +193,7 @@ impl Runnable for ServiceCore {
         let Some(ServiceRequest { bytes, mut responder }) = self.take() else { return };
         responder.result = Err("the callback panicked".to_owned());
         let mut response = Vec::new();
-        let done = self.answer(Asked::Bytes { request: &bytes, response: &mut response });
+        let done = self.answer(ServiceCall::Bytes { request: &bytes, response: &mut response });
         responder.respond(done.map(|()| response));
     }
 }

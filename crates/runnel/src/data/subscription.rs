@@ -1,12 +1,12 @@
 //! Subscriptions: a bounded queue between the sockets and the user's callback.
 
+mod buffer_pool;
+mod capacity;
 mod deferred;
 mod link_info;
 mod pair_position;
 mod push;
 mod queue;
-mod room;
-mod spares;
 mod take;
 
 use std::any::{Any, TypeId};
@@ -20,20 +20,20 @@ use runnel_core::time::Instant;
 use runnel_core::wire::DecodeError;
 use runnel_ros1::peer_text::sanitize;
 
+use super::deadline_monitor::{DeadlineMonitor, Monitored};
 use super::qos_events::QosEvents;
 use super::received::Received;
 use super::sample_info::SampleInfo;
-use super::watch::{Pulse, Watched};
 use crate::callback_group::{CallbackGroup, Turn};
 use crate::frame::QueueBound;
 use crate::log_output::console;
 use crate::ready::When;
 use crate::sync::{Class, Mutex, TryMutex, lock};
+use capacity::Capacity;
 pub(crate) use deferred::Deferred;
 pub(crate) use link_info::LinkInfo;
 pub(crate) use pair_position::PairPosition;
 pub(crate) use queue::Queue;
-use room::Room;
 pub(crate) use take::Taken;
 
 /// One message for a callback.
@@ -105,8 +105,8 @@ pub(crate) struct SubscriptionCore {
     queue: Arc<Mutex<Queue>>,
     turn: Turn,
     received: AtomicU64,
-    deadline: Pulse,
-    room: Room,
+    deadline: DeadlineMonitor,
+    capacity: Capacity,
     callback: TryMutex<Callback>,
     options: SubscriptionSpec,
     dropped: AtomicU64,
@@ -136,8 +136,8 @@ impl SubscriptionCore {
             queue: Arc::new(Mutex::new(Class::SubscriptionQueue, Queue::default())),
             turn: Turn::in_group(when, group, myself),
             received: AtomicU64::new(0),
-            deadline: Pulse::new(options.deadline),
-            room: Room::default(),
+            deadline: DeadlineMonitor::new(options.deadline),
+            capacity: Capacity::default(),
             callback: TryMutex::new(Box::new(callback)),
             options,
             dropped: AtomicU64::new(0),
@@ -267,9 +267,9 @@ impl SubscriptionCore {
     }
 }
 
-impl Watched for SubscriptionCore {
-    fn look(&self, now: Instant) -> Option<Instant> {
-        let (missed, next) = self.deadline.look(now)?;
+impl Monitored for SubscriptionCore {
+    fn check(&self, now: Instant) -> Option<Instant> {
+        let (missed, next) = self.deadline.check(now)?;
         if missed > 0 {
             self.events.deadline_missed(missed);
         }

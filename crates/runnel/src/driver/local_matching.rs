@@ -10,7 +10,7 @@ use super::incompatible::explain_incompatible;
 use super::nodes::NodeKey;
 use super::ros2::limited_to_offer;
 use crate::announced::Topic;
-use crate::data::{Offer, Publication, SubscriptionCore};
+use crate::data::{Publication, SubscriptionCore, WriterGroup};
 
 /// ROS 2 endpoints of the nodes of this process.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Endpoints {
         &mut self,
         node: NodeKey,
         topic: &str,
-        offer: &Arc<Offer>,
+        offer: &Arc<WriterGroup>,
         publication: &Arc<Publication>,
         effects: &mut Effects,
     ) {
@@ -60,7 +60,7 @@ impl Endpoints {
     pub(super) fn offer_less(&mut self, publication: &Arc<Publication>, effects: &mut Effects) {
         let Self { offers, requests } = self;
         let of = offers.iter_mut().find(|offer| Arc::ptr_eq(&offer.end, publication));
-        let left = publication.offers();
+        let left = publication.groups();
         let (Some(of), Some(qos)) = (of, left.iter().map(|offer| offer.qos).reduce(widest)) else { return };
         of.qos = qos;
         let parted = |request: &&Endpoint<_>| !of.meets(request) && publication.unmatch_local(&request.end);
@@ -76,12 +76,12 @@ impl Endpoints {
         subscription: &Arc<SubscriptionCore>,
         effects: &mut Effects,
     ) {
-        let accepts_less = subscription.takes_any() && topic.exactly.is_none();
+        let accepts_less = subscription.takes_any() && topic.strict_qos.is_none();
         // For an untyped subscription, `best_available` is settled for each publisher.
-        let qos = topic.exactly.unwrap_or(qos);
+        let qos = topic.strict_qos.unwrap_or(qos);
         let (topic, end) = (topic.name.clone(), Arc::clone(subscription));
         let request = Endpoint { node, topic, qos, accepts_less, end };
-        effects.extend(self.offers.iter().filter_map(|offer| refuse(offer, &request, &offer.end.offers())));
+        effects.extend(self.offers.iter().filter_map(|offer| refuse(offer, &request, &offer.end.groups())));
         self.requests.push(request);
     }
 
@@ -131,7 +131,7 @@ impl Endpoint<Publication> {
 fn refuse(
     of: &Endpoint<Publication>,
     request: &Endpoint<SubscriptionCore>,
-    offers: &[Arc<Offer>],
+    offers: &[Arc<WriterGroup>],
 ) -> Option<Effect> {
     if of.topic != request.topic {
         return None;
@@ -142,7 +142,7 @@ fn refuse(
         of.end.match_local(Arc::clone(&request.end), asked.is_latching());
         return None;
     }
-    let told = |offer: &Arc<Offer>| offer.incompatible(&asked.incompatible_with(&offer.qos));
+    let told = |offer: &Arc<WriterGroup>| offer.incompatible(&asked.incompatible_with(&offer.qos));
     let publishers_hear = offers.iter().fold(true, |all, offer| told(offer) & all);
     let node = match request.end.events().incompatible(&policies) {
         false => request.node,

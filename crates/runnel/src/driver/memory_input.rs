@@ -9,7 +9,7 @@ use runnel_ros1::tcpros::FrameReader;
 
 use super::pair_delivery::PairDelivery;
 use crate::data::{LinkInfo, SampleInfo, TopicInput};
-use crate::ipc::{Carried, Piece, Receiver, Record, SessionFault};
+use crate::ipc::{ChannelData, IpcFault, Receiver, Record, SampleData};
 
 /// See the module's documentation.
 #[derive(Default)]
@@ -71,7 +71,7 @@ impl MemoryInput {
         receiver: &mut Receiver,
         record: &Record,
         (topic, from): (&TopicInput, &Arc<LinkInfo>),
-    ) -> Result<bool, SessionFault> {
+    ) -> Result<bool, IpcFault> {
         let number = receiver.number(record)?;
         let (Some(Channel::BetweenSamples), Some(delivery)) = (&self.channel, &mut self.delivery) else {
             return Ok(false);
@@ -90,38 +90,38 @@ impl MemoryInput {
     /// Takes input of the channel. `spare` gives a buffer for a sample that arrives in pieces.
     pub(super) fn carried(
         &mut self,
-        carried: Carried,
+        carried: ChannelData,
         has_capacity: bool,
         spare: impl FnOnce() -> Vec<u8>,
-    ) -> Result<(), SessionFault> {
+    ) -> Result<(), IpcFault> {
         let (Some(channel), Some(delivery)) = (&mut self.channel, &mut self.delivery) else { return Ok(()) };
         let whole = match carried {
-            Carried::Stream(bytes) => channel.take_more(&bytes)?,
-            Carried::Sample { number, piece } => {
+            ChannelData::Stream(bytes) => channel.take_more(&bytes)?,
+            ChannelData::Sample { number, piece } => {
                 channel.check_begin(number, delivery)?;
                 Some((number, piece))
             }
-            Carried::SampleBegin { number, len, bytes } => {
+            ChannelData::SampleBegin { number, len, bytes } => {
                 channel.check_begin(number, delivery)?;
                 channel.begin((number, len), spare)?;
                 channel.take_more(&bytes)?
             }
-            Carried::Skip(Statement::Skip { to, .. }) => {
-                return delivery.skip_of_memory(to).map_err(SessionFault::Delivery);
+            ChannelData::Skip(Statement::Skip { to, .. }) => {
+                return delivery.skip_of_memory(to).map_err(IpcFault::Delivery);
             }
-            Carried::Skip(_) => return Err(SessionFault::UnexpectedStatement),
+            ChannelData::Skip(_) => return Err(IpcFault::UnexpectedStatement),
         };
         let Some((number, piece)) = whole else { return Ok(()) };
-        delivery.message_of_memory(number, piece, has_capacity).map_err(SessionFault::Delivery)
+        delivery.message_of_memory(number, piece, has_capacity).map_err(IpcFault::Delivery)
     }
 }
 
 impl Channel {
     /// Checks that the sample with this number may begin.
-    fn check_begin(&self, number: u64, delivery: &PairDelivery) -> Result<(), SessionFault> {
+    fn check_begin(&self, number: u64, delivery: &PairDelivery) -> Result<(), IpcFault> {
         match self {
             Self::BetweenSamples => delivery.check_order(number),
-            Self::WithinSample(..) => Err(SessionFault::SampleWithinSample),
+            Self::WithinSample(..) => Err(IpcFault::SampleWithinSample),
         }
     }
 
@@ -130,24 +130,24 @@ impl Channel {
         &mut self,
         (number, len): (u64, u64),
         spare: impl FnOnce() -> Vec<u8>,
-    ) -> Result<(), SessionFault> {
+    ) -> Result<(), IpcFault> {
         let mut pieces = FrameReader::new(MAX_MESSAGE);
         let len = usize::try_from(len).unwrap_or(usize::MAX);
-        pieces.begin_unframed(len, spare).map_err(SessionFault::SampleLength)?;
+        pieces.begin_unframed(len, spare).map_err(IpcFault::SampleLength)?;
         *self = Self::WithinSample(number, pieces);
         Ok(())
     }
 
     /// Adds a piece of a sample. Returns the sample once it is complete.
-    pub(super) fn take_more(&mut self, mut bytes: &[u8]) -> Result<Option<(u64, Piece)>, SessionFault> {
+    pub(super) fn take_more(&mut self, mut bytes: &[u8]) -> Result<Option<(u64, SampleData)>, IpcFault> {
         let mut whole = None;
         if let Self::WithinSample(number, pieces) = self {
-            let message = pieces.take(&mut bytes, Vec::new).map_err(SessionFault::SampleLength)?;
-            whole = message.map(|message| (*number, Piece::Own(message)));
+            let message = pieces.take(&mut bytes, Vec::new).map_err(IpcFault::SampleLength)?;
+            whole = message.map(|message| (*number, SampleData::Own(message)));
         }
         if whole.is_some() {
             *self = Self::BetweenSamples;
         }
-        if bytes.is_empty() { Ok(whole) } else { Err(SessionFault::SampleTooLong) }
+        if bytes.is_empty() { Ok(whole) } else { Err(IpcFault::SampleTooLong) }
     }
 }

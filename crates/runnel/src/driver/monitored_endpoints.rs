@@ -8,19 +8,19 @@ use runnel_core::time::Instant;
 use runnel_io::clock;
 
 use super::effect::{Deadline, Effects};
-use crate::data::Watched;
+use crate::data::Monitored;
 
 /// See the module's documentation.
 #[derive(Default)]
 pub(super) struct MonitoredEndpoints {
-    endpoints: BTreeMap<u64, Weak<dyn Watched>>,
+    endpoints: BTreeMap<u64, Weak<dyn Monitored>>,
     last_number: u64,
 }
 
 impl MonitoredEndpoints {
     /// Monitors an endpoint, if its QoS asks for it.
-    pub(super) fn add<W: Watched + 'static>(&mut self, endpoint: &Arc<W>, effects: &mut Effects) {
-        if let Some(at) = endpoint.look(clock::monotonic()) {
+    pub(super) fn add<W: Monitored + 'static>(&mut self, endpoint: &Arc<W>, effects: &mut Effects) {
+        if let Some(at) = endpoint.check(clock::monotonic()) {
             let endpoint: Weak<W> = Arc::downgrade(endpoint);
             self.last_number += 1;
             self.endpoints.insert(self.last_number, endpoint);
@@ -31,7 +31,7 @@ impl MonitoredEndpoints {
     /// Checks the endpoint with this number, or forgets it if it is gone.
     pub(super) fn check(&mut self, number: u64, now: Instant, effects: &mut Effects) {
         let endpoint = self.endpoints.get(&number).and_then(Weak::upgrade);
-        match endpoint.and_then(|endpoint| endpoint.look(now)) {
+        match endpoint.and_then(|endpoint| endpoint.check(now)) {
             Some(next) => effects.schedule(Deadline::MonitoredEndpoint(number), next),
             None => _ = self.endpoints.remove(&number),
         }

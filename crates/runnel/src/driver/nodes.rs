@@ -141,9 +141,9 @@ impl Nodes {
         let begin = || {
             self.outputs().for_each(|(_, output)| output.begin_wait(now, linger));
             publication.begin_wait(now, linger);
-            publication.is_waited_for().unwrap_or(now)
+            publication.wait_deadline().unwrap_or(now)
         };
-        publication.is_waited_for().unwrap_or_else(begin)
+        publication.wait_deadline().unwrap_or_else(begin)
     }
 
     /// Whether all nodes have left their graphs.

@@ -5,7 +5,7 @@
 
 use runnel_delivery::{Credit, Path, PathId, PathKind, ReceiveError, Receiver, Statement, StreamId};
 
-use crate::ipc::{Piece, SessionFault};
+use crate::ipc::{IpcFault, SampleData};
 
 /// Path id of the network. Each channel of shared memory gets an id of its own.
 const NETWORK: PathId = PathId(0);
@@ -15,7 +15,7 @@ const REPORT_EVERY: u64 = Credit::DEFAULT.messages as u64 / 2;
 
 /// See the module's documentation.
 pub(super) struct PairDelivery {
-    pub(super) receiver: Receiver<Piece>,
+    pub(super) receiver: Receiver<SampleData>,
     /// Path id of shared memory, and the sender's epoch of it.
     memory: PathId,
     epoch: u32,
@@ -74,10 +74,10 @@ impl PairDelivery {
     }
 
     /// Checks that shared memory may deliver the sample with this number next.
-    pub(super) fn check_order(&self, number: u64) -> Result<(), SessionFault> {
+    pub(super) fn check_order(&self, number: u64) -> Result<(), IpcFault> {
         let next = self.position;
         if number < next || number > i64::MAX as u64 {
-            return Err(SessionFault::SampleOutOfOrder { number, next });
+            return Err(IpcFault::SampleOutOfOrder { number, next });
         }
         Ok(())
     }
@@ -86,7 +86,7 @@ impl PairDelivery {
     pub(super) fn message_of_memory(
         &mut self,
         number: u64,
-        piece: Piece,
+        piece: SampleData,
         has_capacity: bool,
     ) -> Result<(), ReceiveError> {
         let is_next = has_capacity && number == self.receiver.next();
@@ -108,7 +108,7 @@ impl PairDelivery {
     pub(super) fn message_of_network(&mut self, number: u64, bytes: Vec<u8>) {
         let length = bytes.len();
         if self.receiver.skip(NETWORK, number).is_ok() {
-            let _ = self.receiver.message(NETWORK, number, Piece::Own(bytes), length);
+            let _ = self.receiver.message(NETWORK, number, SampleData::Own(bytes), length);
         }
     }
 

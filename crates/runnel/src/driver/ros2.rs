@@ -28,10 +28,10 @@ use super::effect::{Effect, Effects};
 use super::nodes::NodeKey;
 use super::table::Key;
 use super::throttle::Throttle;
-use crate::data::{LinkInfo, Offer, SubscriptionCore, TopicInput};
+use crate::data::{LinkInfo, SubscriptionCore, TopicInput, WriterGroup};
 use crate::environment::Ros2Settings;
 use crate::log_output::console;
-use crate::rtps::{Brought, Rtps};
+use crate::rtps::{ReceivedBatch, Rtps};
 use diagnostics::Diagnostics;
 use graph::Graph;
 #[cfg(test)]
@@ -69,7 +69,7 @@ pub(crate) struct Ros2 {
     /// Samples of pairs that a ROS 1 link serves, until the event loop has read that link.
     refused: Vec<Sample>,
     /// Reused buffer for the output of RTPS.
-    pub(super) brought: Brought,
+    pub(super) brought: ReceivedBatch,
     /// Received datagrams, and their buffer.
     pub(super) inbox: Inbox,
     /// Reception time of a datagram in this iteration.
@@ -82,7 +82,7 @@ pub(crate) struct Ros2 {
 struct WriterEnd {
     node: NodeKey,
     topic: String,
-    offer: Weak<Offer>,
+    group: Weak<WriterGroup>,
 }
 
 pub(super) struct ReaderEnd {
@@ -121,7 +121,7 @@ impl Ros2 {
 
     pub(super) fn new(settings: Option<Ros2Settings>, has_sessions: bool) -> Self {
         let (writers, readers) = (BTreeMap::new(), BTreeMap::new());
-        let (graph, brought) = (Graph::default(), Brought::default());
+        let (graph, brought) = (Graph::default(), ReceivedBatch::default());
         Self {
             settings,
             has_sessions,
@@ -162,9 +162,9 @@ impl Ros2 {
 impl Ros2 {
     /// Writers of this process on a topic.
     #[cfg(test)]
-    pub(super) fn writers_to(&self, topic: &str) -> Vec<(EntityId, Option<Arc<Offer>>)> {
+    pub(super) fn writers_to(&self, topic: &str) -> Vec<(EntityId, Option<Arc<WriterGroup>>)> {
         let to_topic = self.writers.iter().filter(|(_, end)| end.topic == topic);
-        to_topic.map(|(id, end)| (*id, end.offer.upgrade())).collect()
+        to_topic.map(|(id, end)| (*id, end.group.upgrade())).collect()
     }
 
     /// Settings to join the graph with, unless the process has joined or left it.
@@ -191,7 +191,7 @@ impl Ros2 {
 
     /// Whether all ROS 2 subscribers have acknowledged all messages.
     pub(crate) fn is_acknowledged(&self) -> bool {
-        self.writers.values().filter_map(|end| end.offer.upgrade()).all(|offer| offer.is_acknowledged())
+        self.writers.values().filter_map(|end| end.group.upgrade()).all(|group| group.is_acknowledged())
     }
 
     /// Removes a lost participant. Returns the keys of its pairs.
@@ -204,7 +204,7 @@ impl Ros2 {
     /// Checks for changed network interfaces.
     pub(super) fn look_at_interfaces(&self, effects: &mut Effects) {
         let Some(rtps) = &self.rtps else { return };
-        if let Err(error) = rtps.look_at_interfaces() {
+        if let Err(error) = rtps.update_addresses() {
             console::warning!("cannot read the network interfaces: {error}");
         }
         effects.push_back(Effect::ParticipantUsed);

@@ -51,7 +51,7 @@ use super::effect::Effects;
 use super::table::{Key, Owner, Table};
 use super::throttle::Throttle;
 use crate::environment::IpcSettings;
-use crate::ipc::{Pool, Receiver, Sender, awake};
+use crate::ipc::{Pool, Receiver, Sender, sleep_flag};
 use crate::log_output::console;
 use handshake::Handshake;
 pub(super) use memory_requests::OtherEnd;
@@ -311,14 +311,14 @@ impl Sessions {
     /// From now on peers ring the doorbell. The rings must be polled once more before this process sleeps.
     pub(super) fn fall_asleep(&self) {
         self.page.iter().for_each(|page| {
-            awake::fall_asleep(page.words());
+            sleep_flag::fall_asleep(page.words());
         });
     }
 
     /// From now on peers need not ring the doorbell.
     pub(super) fn wake_up(&self) {
         self.page.iter().for_each(|page| {
-            awake::wake_up(page.words());
+            sleep_flag::wake_up(page.words());
         });
     }
 }

@@ -17,7 +17,7 @@ use super::sessions::Orphan;
 use super::sockets::{Input, LinkShare, Socket, SubscriptionId, id_of};
 use super::table::Key;
 use crate::data::{LinkInfo, PairPosition, SubscriptionCore, TopicInput};
-use crate::rtps::{Brought, pair_id};
+use crate::rtps::{ReceivedBatch, pair_id};
 
 /// The publisher of a link: the dual node id from its header, and its address.
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ impl Ros2 {
         let readers = self.readers.iter().filter(|(_, end)| end.core.as_ptr() as usize == subscription);
         let pairs = readers
             .flat_map(|(reader, _)| rtps.matched(*reader).into_iter().map(move |writer| (*reader, writer)));
-        let is_of_node = |(_, writer): &(EntityId, Guid)| rtps.origin_of(*writer) == Some(origin);
+        let is_of_node = |(_, writer): &(EntityId, Guid)| rtps.dual_node_id_of(*writer) == Some(origin);
         pairs.filter(is_of_node).map(|(reader, writer)| pair_id(writer.entity, reader)).collect()
     }
 }
@@ -118,7 +118,7 @@ impl Driver {
             ));
         }
         position.pass(before);
-        let mut brought = Brought::default();
+        let mut brought = ReceivedBatch::default();
         rtps.note_received(pair, (1, before), &mut brought);
         self.dispatch_rtps(brought, &[]);
         Ok(())

@@ -174,7 +174,7 @@ talker:
             ),
             (
                 "a:\n  ros__parameters:\n    b: |\n      c",
-                "line 3: | is not read here: plain values, lists and maps by indentation are",
+                "line 3: | is not supported. Try: plain values, lists and maps by indentation",
             ),
             ("a:\n\tb: 1", "line 2: a tab where spaces should indent"),
             ("a:\n  b", "line 2: b should have the form KEY: VALUE"),

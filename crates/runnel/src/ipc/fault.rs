@@ -9,7 +9,7 @@ use super::ring::BadRecord;
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub(crate) enum SessionFault {
+pub(crate) enum IpcFault {
     /// Its ring contains what no correct writer writes.
     Record(BadRecord),
     /// It wrote a record of an unknown kind.
@@ -74,13 +74,13 @@ pub(crate) enum SessionFault {
     Socket(io::Error),
 }
 
-impl From<BadRecord> for SessionFault {
+impl From<BadRecord> for IpcFault {
     fn from(bad: BadRecord) -> Self {
         Self::Record(bad)
     }
 }
 
-impl fmt::Display for SessionFault {
+impl fmt::Display for IpcFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Record(bad) => write!(f, "it {bad}"),

@@ -6,7 +6,7 @@ use super::outbox::LOANS;
 
 /// The peer released a slot that was not lent to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NotLent;
+pub(crate) struct NotBorrowed;
 
 /// See the module's documentation. A loan has a number below [`LOANS`], which is reused once the slot was released.
 #[derive(Default)]
@@ -23,13 +23,13 @@ impl Loans {
     }
 
     /// Whether the peer may borrow `bytes` more bytes within `quota`.
-    pub(crate) fn has_room(&self, bytes: usize, quota: usize) -> bool {
+    pub(crate) fn has_capacity(&self, bytes: usize, quota: usize) -> bool {
         self.bytes + bytes <= quota && self.count() < LOANS
     }
 
     /// Lends a slot; `None` if the peer would exceed `quota` bytes, or has too many slots.
     pub(crate) fn lend(&mut self, slot: &Slot, quota: usize) -> Option<u16> {
-        if !self.has_room(slot.len(), quota) {
+        if !self.has_capacity(slot.len(), quota) {
             return None;
         }
         let loan = match self.free.pop() {
@@ -45,9 +45,10 @@ impl Loans {
     }
 
     /// Ends a loan whose slot the peer has released.
-    pub(crate) fn give_back(&mut self, loan: u64) -> Result<(), NotLent> {
-        let place = usize::try_from(loan).ok().and_then(|index| self.places.get_mut(index)).ok_or(NotLent)?;
-        let slot = place.take().ok_or(NotLent)?;
+    pub(crate) fn release(&mut self, loan: u64) -> Result<(), NotBorrowed> {
+        let place =
+            usize::try_from(loan).ok().and_then(|index| self.places.get_mut(index)).ok_or(NotBorrowed)?;
+        let slot = place.take().ok_or(NotBorrowed)?;
         self.bytes -= slot.len();
         self.free.push(loan as u16);
         Ok(())
@@ -89,9 +90,9 @@ mod tests {
     fn what_was_not_lent_is_not_taken_back() {
         let mut loans = Loans::default();
         let loan = loans.lend(&slot(64), 1000).unwrap();
-        assert_eq!((loans.give_back(7), loans.give_back(u64::MAX)), (Err(NotLent), Err(NotLent)));
-        assert_eq!(loans.give_back(loan.into()), Ok(()));
-        assert_eq!(loans.give_back(loan.into()), Err(NotLent));
+        assert_eq!((loans.release(7), loans.release(u64::MAX)), (Err(NotBorrowed), Err(NotBorrowed)));
+        assert_eq!(loans.release(loan.into()), Ok(()));
+        assert_eq!(loans.release(loan.into()), Err(NotBorrowed));
     }
 
     #[test]
@@ -99,7 +100,7 @@ mod tests {
         let (mut loans, slot) = (Loans::default(), slot(100));
         let first = loans.lend(&slot, 200).unwrap();
         assert!(loans.lend(&slot, 200).is_some() && loans.lend(&slot, 299).is_none());
-        loans.give_back(first.into()).unwrap();
+        loans.release(first.into()).unwrap();
         assert_eq!((loans.count(), loans.lend(&slot, 200)), (1, Some(first)));
     }
 

@@ -10,11 +10,11 @@
 //!     └ lent slots ◄────── outbox of the peer: returns ◄──┘
 //! ```
 
-pub(crate) mod awake;
+mod announced_segments;
+mod borrowed_slot;
 pub(crate) mod cells;
 mod fault;
-mod given;
-mod lent;
+pub(crate) mod flow_control;
 mod loans;
 mod outbox;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -25,18 +25,18 @@ mod record;
 pub(crate) mod returns;
 pub(crate) mod ring;
 mod sender;
-pub(crate) mod telling;
+pub(crate) mod sleep_flag;
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
-pub(crate) use fault::SessionFault;
-pub(crate) use lent::Lent;
+pub(crate) use borrowed_slot::BorrowedSlot;
+pub(crate) use fault::IpcFault;
 pub(crate) use outbox::{Inbox, Outbox, RING};
 pub(crate) use pool::{Pool, Reservation, SHORTEST};
-pub(crate) use receiver::{Carried, Heard, Piece, Receiver};
+pub(crate) use receiver::{ChannelData, Receiver, RecordEvent, SampleData};
 pub(crate) use record::{Hello, NoHello};
 pub(crate) use ring::Record;
 pub(crate) use sender::{Sender, Tally, Unread, UnreadSample};

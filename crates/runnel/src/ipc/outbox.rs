@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicU64;
 use runnel_io::memory::{ForeignWords, SharedWords};
 
 use super::cells::{Cells, OwnCells};
-use super::telling::{self, End};
+use super::flow_control::{self, Teardown};
 use super::{returns, ring};
 
 /// Words of the ring of records: a power of two.
@@ -57,27 +57,27 @@ impl Outbox {
     }
 
     /// Reports the position in the peer's ring. Returns how often the peer has requested to be notified of free space.
-    pub(crate) fn tell(&self, reader: &ring::RingReader, inbox: &Inbox) -> u64 {
-        telling::tell(reader, self.0.words(), &inbox.0)
+    pub(crate) fn report_position(&self, reader: &ring::RingReader, inbox: &Inbox) -> u64 {
+        flow_control::report_position(reader, self.0.words(), &inbox.0)
     }
 
     /// Requests to be notified of free space in this process's own ring.
-    pub(crate) fn ask_for_room(&self) {
-        telling::ask_for_room(self.0.words());
+    pub(crate) fn request_space(&self) {
+        flow_control::request_space(self.0.words());
     }
 
     /// Announces a step of the teardown.
-    pub(crate) fn tell_end(&self, end: End) {
-        telling::tell_end(self.0.words(), end);
+    pub(crate) fn announce_teardown(&self, end: Teardown) {
+        flow_control::announce_teardown(self.0.words(), end);
     }
 
     /// Announces how many segments of the peer are mapped.
-    pub(crate) fn tell_mapped(&self, count: usize) {
+    pub(crate) fn announce_mapped(&self, count: usize) {
         self.0.words().store_release(MAPPED, count as u64);
     }
 
     /// Announces that no more segments are mapped.
-    pub(crate) fn tell_full(&self) {
+    pub(crate) fn announce_full(&self) {
         let words = self.0.words();
         words.store_release(MAPPED, words.load(MAPPED) | FULL);
     }
@@ -101,19 +101,19 @@ impl Inbox {
 
     /// The peer's position in this process's ring.
     pub(crate) fn position(&self) -> u64 {
-        telling::position(&self.0)
+        flow_control::position(&self.0)
     }
 
     /// Whether the peer has reached a step of the teardown.
     #[inline]
-    pub(crate) fn has_come(&self, end: End) -> bool {
-        telling::has_come(&self.0, end)
+    pub(crate) fn has_reached(&self, end: Teardown) -> bool {
+        flow_control::has_reached(&self.0, end)
     }
 
     /// The number of segments of this process that the peer has mapped, and whether it maps no more.
     pub(crate) fn mapped(&self) -> (u64, bool) {
-        let told = self.0.load_acquire(MAPPED);
-        (told & !FULL, told & FULL != 0)
+        let mapped = self.0.load_acquire(MAPPED);
+        (mapped & !FULL, mapped & FULL != 0)
     }
 }
 

@@ -7,8 +7,8 @@
 mod attacker;
 pub(crate) mod ends;
 
-use super::record::Gift;
-use super::{Carried, Heard, Hello, Piece, Pool, RING, Tally};
+use super::record::SegmentAnnouncement;
+use super::{ChannelData, Hello, Pool, RING, RecordEvent, SampleData, Tally};
 use crate::frame::Frame;
 use attacker::Attacker;
 use ends::{End, connect};
@@ -66,8 +66,8 @@ struct Scene {
     attacker: Attacker,
     exposed_link: Stream,
     /// Borrowed messages of both peers.
-    held: Vec<Piece>,
-    held_of_attacker: Vec<Piece>,
+    held: Vec<SampleData>,
+    held_of_attacker: Vec<SampleData>,
 }
 
 /// Runs an input.
@@ -89,8 +89,8 @@ fn read_packets(input: &[u8]) {
     if let Ok(hello) = Hello::from_bytes(input) {
         assert_eq!(Hello::from_bytes(&hello.to_bytes()), Ok(hello));
     }
-    if let Some(gift) = Gift::from_bytes(input) {
-        assert_eq!(gift.to_bytes(), input);
+    if let Some(announcement) = SegmentAnnouncement::from_bytes(input) {
+        assert_eq!(announcement.to_bytes(), input);
     }
 }
 
@@ -138,23 +138,27 @@ impl Scene {
         self.there.take_packets().expect("an honest peer sends packets of a session");
         for _ in 0..most {
             match self.there.next().expect("an honest peer writes records of a session") {
-                Some(Heard::Carried(Carried::Stream(bytes))) => self.link.received.extend(bytes),
-                Some(Heard::Carried(Carried::Sample { piece, .. })) => {
+                Some(RecordEvent::ChannelData(ChannelData::Stream(bytes))) => {
+                    self.link.received.extend(bytes)
+                }
+                Some(RecordEvent::ChannelData(ChannelData::Sample { piece, .. })) => {
                     self.link.arrive(piece, &mut self.held)
                 }
-                Some(Heard::Carried(Carried::SampleBegin { bytes, .. })) => self.link.received.extend(bytes),
+                Some(RecordEvent::ChannelData(ChannelData::SampleBegin { bytes, .. })) => {
+                    self.link.received.extend(bytes)
+                }
                 Some(_) => {}
                 None => break,
             }
         }
-        self.there.receiver.tell();
+        self.there.receiver.report_position();
     }
 
     /// Releases borrowed messages.
     fn let_go(&mut self, first: u8) {
         self.held.truncate(usize::from(first) % 4);
         self.held_of_attacker.truncate(usize::from(first) % 8);
-        self.here.sender.take_back_slots();
+        self.here.sender.reclaim_slots();
         self.here.sender.ready_links();
         if let Some(exposed) = &self.exposed {
             exposed.sender.ready_links();
@@ -167,15 +171,18 @@ impl Scene {
         let mut result = exposed.take_packets();
         for _ in 0..most {
             match result.and_then(|()| exposed.next()) {
-                Ok(Some(Heard::Carried(Carried::Stream(bytes)))) => assert!(bytes.len() <= RING * 8),
-                Ok(Some(Heard::Carried(Carried::Sample { piece, .. }))) => {
-                    let most = if matches!(piece, Piece::Lent(_)) { i32::MAX as usize } else { RING * 8 };
+                Ok(Some(RecordEvent::ChannelData(ChannelData::Stream(bytes)))) => {
+                    assert!(bytes.len() <= RING * 8)
+                }
+                Ok(Some(RecordEvent::ChannelData(ChannelData::Sample { piece, .. }))) => {
+                    let most =
+                        if matches!(piece, SampleData::Borrowed(_)) { i32::MAX as usize } else { RING * 8 };
                     assert!(piece.bytes().len() <= most);
                     if self.held_of_attacker.len() < MOST_HELD {
                         self.held_of_attacker.push(piece);
                     }
                 }
-                Ok(Some(Heard::Carried(Carried::SampleBegin { bytes, .. }))) => {
+                Ok(Some(RecordEvent::ChannelData(ChannelData::SampleBegin { bytes, .. }))) => {
                     assert!(bytes.len() <= RING * 8)
                 }
                 Ok(Some(_)) => {}
@@ -184,7 +191,7 @@ impl Scene {
             }
             result = Ok(());
         }
-        exposed.receiver.tell();
+        exposed.receiver.report_position();
     }
 
     /// Unread data of the attacker comes back once at most, whatever position it reported.
@@ -205,7 +212,7 @@ impl Scene {
     /// The honest connection continues until everything has arrived, or ends and the network carries the rest.
     fn end(&mut self, falls_back: bool) {
         if falls_back {
-            self.there.receiver.tell_last();
+            self.there.receiver.report_final_position();
             let (why, mut unread) = self.here.sender.finish();
             assert_eq!(why, None, "an honest peer did nothing");
             let channel = self.link.channel.expect("a channel");
@@ -219,7 +226,7 @@ impl Scene {
                     break;
                 }
                 self.held.clear();
-                self.here.sender.take_back_slots();
+                self.here.sender.reclaim_slots();
                 self.link.send(&self.here);
                 self.receive(usize::MAX);
             }
@@ -274,7 +281,7 @@ impl Stream {
         }
     }
 
-    fn arrive(&mut self, piece: Piece, held: &mut Vec<Piece>) {
+    fn arrive(&mut self, piece: SampleData, held: &mut Vec<SampleData>) {
         self.received.extend(piece.bytes());
         held.push(piece);
     }

@@ -38,9 +38,9 @@ pub(crate) struct Pool {
 struct State {
     segments: Vec<Arc<Segment>>,
     /// Bytes of segments that are being allocated.
-    coming: usize,
+    allocating: usize,
     /// After a failed allocation: how many more messages get no slot before the next attempt.
-    without: u32,
+    skipped: u32,
 }
 
 /// Preallocated memory, freed when dropped.
@@ -76,13 +76,13 @@ impl Pool {
             if let Some(slot) = state.take(slot_bytes) {
                 return Some(slot);
             }
-            state.make_room(slots.checked_mul(slot_bytes)?, self.limit())?
+            state.reserve_space(slots.checked_mul(slot_bytes)?, self.limit())?
         };
         drop(unused);
-        match self.made(slot_bytes, slots) {
+        match self.allocate(slot_bytes, slots) {
             Ok(segment) => segment.take(),
             Err(_) => {
-                lock(&self.state).without = PAUSE;
+                lock(&self.state).skipped = PAUSE;
                 None
             }
         }
@@ -90,12 +90,12 @@ impl Pool {
 
     /// Allocates a segment whose bytes are within the limit. The caller holds no lock, since that takes a millisecond
     /// for a few MB.
-    fn made(&self, slot_bytes: usize, slots: usize) -> io::Result<Arc<Segment>> {
-        let made = Segment::new(slot_bytes, slots);
+    fn allocate(&self, slot_bytes: usize, slots: usize) -> io::Result<Arc<Segment>> {
+        let allocate = Segment::new(slot_bytes, slots);
         let mut state = lock(&self.state);
-        state.coming -= slots * slot_bytes;
-        state.segments.extend(made.iter().cloned());
-        made
+        state.allocating -= slots * slot_bytes;
+        state.segments.extend(allocate.iter().cloned());
+        allocate
     }
 
     /// Preallocates memory for `messages` messages of up to `bytes` bytes, beyond the limit and the quota.
@@ -125,8 +125,8 @@ impl Reservation {
         let bytes = slot_bytes * slots;
         self.bytes += bytes;
         self.pool.reserved.fetch_add(bytes, Ordering::Relaxed);
-        lock(&self.pool.state).coming += bytes;
-        self.segments.push(self.pool.made(slot_bytes, slots)?);
+        lock(&self.pool.state).allocating += bytes;
+        self.segments.push(self.pool.allocate(slot_bytes, slots)?);
         Ok(())
     }
 
@@ -156,30 +156,30 @@ impl State {
 
     /// Checks that `bytes` more bytes are within the limit; `None` if not. Returns unused segments that must be freed
     /// for that, without the lock.
-    fn make_room(&mut self, bytes: usize, limit: usize) -> Option<Vec<Arc<Segment>>> {
+    fn reserve_space(&mut self, bytes: usize, limit: usize) -> Option<Vec<Arc<Segment>>> {
         if bytes > limit {
             return None;
         }
-        if self.without > 0 {
-            self.without -= 1;
+        if self.skipped > 0 {
+            self.skipped -= 1;
             return None;
         }
         let retired = self.segments.extract_if(.., |segment| segment.is_retired());
         let mut unused: Vec<_> = retired.collect();
-        if !self.has_room(bytes, limit) {
+        if !self.has_capacity(bytes, limit) {
             unused.append(&mut self.take_unused());
         }
-        if !self.has_room(bytes, limit) {
-            self.without = PAUSE;
+        if !self.has_capacity(bytes, limit) {
+            self.skipped = PAUSE;
             return None;
         }
-        self.coming += bytes;
+        self.allocating += bytes;
         Some(unused)
     }
 
-    fn has_room(&self, bytes: usize, limit: usize) -> bool {
-        let made: usize = self.segments.iter().map(|segment| segment.len()).sum();
-        made.saturating_add(self.coming).saturating_add(bytes) <= limit
+    fn has_capacity(&self, bytes: usize, limit: usize) -> bool {
+        let allocate: usize = self.segments.iter().map(|segment| segment.len()).sum();
+        allocate.saturating_add(self.allocating).saturating_add(bytes) <= limit
     }
 
     /// Takes the segments that no slot and no reservation uses.

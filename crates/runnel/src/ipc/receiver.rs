@@ -8,16 +8,16 @@ use runnel_delivery::Statement;
 use runnel_io::memory::is_memfd;
 use runnel_io::unix::{Packets, Received, SameUser};
 
-use super::fault::SessionFault;
-use super::lent::{Lent, NotMapped, Returner, Segments};
+use super::borrowed_slot::{BorrowedSlot, MappedSegments, NotMapped, SlotReleaser};
+use super::fault::IpcFault;
+use super::flow_control::{AnsweredRequests, Teardown};
 use super::outbox::{Inbox, Outbox, RING};
-use super::record::{self, Gift, Lending, STATEMENT_WORDS, kind};
+use super::record::{self, Lending, STATEMENT_WORDS, SegmentAnnouncement, kind};
 use super::ring::{Record, RingReader};
-use super::telling::{Answered, End};
 use crate::log_output::console;
 
 /// Words after which the position is reported to the peer, at the latest.
-const TELL: u64 = RING as u64 / 4;
+const REPORT_INTERVAL: u64 = RING as u64 / 4;
 
 /// See the module's documentation.
 pub(crate) struct Receiver {
@@ -25,20 +25,20 @@ pub(crate) struct Receiver {
     outbox: Arc<Outbox>,
     packets: Arc<Packets>,
     ring: RingReader,
-    segments: Segments,
-    returner: Arc<Returner>,
+    segments: MappedSegments,
+    releaser: Arc<SlotReleaser>,
     /// The peer belongs to another user, so borrowed messages are copied before they are used.
     copies: bool,
     /// The last reported position.
-    told: u64,
+    reported: u64,
     /// How often the peer had requested a notification of free space when it was last answered.
-    answered: Answered,
+    answered: AnsweredRequests,
 }
 
 /// A decoded record.
-pub(crate) enum Heard {
+pub(crate) enum RecordEvent {
     /// Data for the channel's content.
-    Carried(Carried),
+    ChannelData(ChannelData),
     Ask {
         token: u128,
     },
@@ -67,29 +67,29 @@ pub(crate) enum Heard {
 }
 
 /// Data of a channel.
-pub(crate) enum Carried {
+pub(crate) enum ChannelData {
     /// More bytes of a stream, or of a sample sent in pieces.
     Stream(Vec<u8>),
     /// A skip within a pair, or a statement about the subscriptions that share a link.
     Skip(Statement),
     /// A complete sample.
-    Sample { number: u64, piece: Piece },
+    Sample { number: u64, piece: SampleData },
     /// The first bytes of a sample of `len` bytes.
     SampleBegin { number: u64, len: u64, bytes: Vec<u8> },
 }
 
 /// A complete sample.
-pub(crate) enum Piece {
+pub(crate) enum SampleData {
     /// In the peer's memory.
-    Lent(Lent),
+    Borrowed(BorrowedSlot),
     Own(Vec<u8>),
 }
 
-impl Piece {
+impl SampleData {
     /// Its bytes.
     pub(crate) fn bytes(&self) -> Bytes<'_> {
         match self {
-            Self::Lent(lent) => lent.bytes(),
+            Self::Borrowed(lent) => lent.bytes(),
             Self::Own(bytes) => bytes.into(),
         }
     }
@@ -97,7 +97,7 @@ impl Piece {
     /// Its bytes in this process's own memory.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         match self {
-            Self::Lent(lent) => lent.bytes().to_vec(),
+            Self::Borrowed(lent) => lent.bytes().to_vec(),
             Self::Own(bytes) => bytes,
         }
     }
@@ -105,7 +105,7 @@ impl Piece {
     /// The sample in this process's own memory.
     pub(crate) fn into_own(self) -> Self {
         match self {
-            Self::Lent(lent) => Self::Own(lent.bytes().to_vec()),
+            Self::Borrowed(lent) => Self::Own(lent.bytes().to_vec()),
             own => own,
         }
     }
@@ -118,25 +118,25 @@ impl Receiver {
         packets: Arc<Packets>,
         trusted: Option<SameUser>,
     ) -> Self {
-        let returner = Returner::new(Arc::clone(&outbox));
-        let (ring, segments, copies) = (RingReader::new(RING), Segments::default(), trusted.is_none());
+        let releaser = SlotReleaser::new(Arc::clone(&outbox));
+        let (ring, segments, copies) = (RingReader::new(RING), MappedSegments::default(), trusted.is_none());
         Self {
             inbox,
             outbox,
             packets,
             ring,
             segments,
-            returner,
+            releaser,
             copies,
-            told: 0,
-            answered: Answered::default(),
+            reported: 0,
+            answered: AnsweredRequests::default(),
         }
     }
 
     /// The next record. The caller calls [`Receiver::pass`] once it is handled.
     #[inline]
-    pub(crate) fn peek(&self) -> Result<Option<Record>, SessionFault> {
-        self.ring.peek(&self.inbox.ring()).map_err(SessionFault::Record)
+    pub(crate) fn peek(&self) -> Result<Option<Record>, IpcFault> {
+        self.ring.peek(&self.inbox.ring()).map_err(IpcFault::Record)
     }
 
     /// Words of the peer's ring that are handled.
@@ -179,75 +179,75 @@ impl Receiver {
     }
 
     /// Decodes a record.
-    pub(crate) fn hear(&mut self, record: &Record) -> Result<Heard, SessionFault> {
+    pub(crate) fn decode(&mut self, record: &Record) -> Result<RecordEvent, IpcFault> {
         Ok(match record.kind {
-            kind::BYTES => Heard::Carried(Carried::Stream(self.copied(record))),
+            kind::BYTES => RecordEvent::ChannelData(ChannelData::Stream(self.copied(record))),
             kind::SAMPLE => {
                 let (number, mut bytes) = (self.number(record)?, Vec::new());
                 self.copy_sample(record, &mut bytes);
-                Heard::Carried(Carried::Sample { number, piece: Piece::Own(bytes) })
+                RecordEvent::ChannelData(ChannelData::Sample { number, piece: SampleData::Own(bytes) })
             }
             kind::SAMPLE_BEGIN => {
                 let (number, len, mut bytes) = (self.number(record)?, self.sample_len(record)?, Vec::new());
                 self.ring.copy_from(&self.inbox.ring(), record, 2, &mut bytes);
-                Heard::Carried(Carried::SampleBegin { number, len, bytes })
+                RecordEvent::ChannelData(ChannelData::SampleBegin { number, len, bytes })
             }
             kind::SAMPLE_SLOT => {
                 let [number, first, second] = self.words(record)?;
                 let piece = self.lent_piece([first, second])?;
-                Heard::Carried(Carried::Sample { number, piece })
+                RecordEvent::ChannelData(ChannelData::Sample { number, piece })
             }
             kind::ASK_SAMPLES => {
                 let [low, high, waits] = self.words(record)?;
-                Heard::AskSamples { token: record::token([low, high]), waits_for_user: waits != 0 }
+                RecordEvent::AskSamples { token: record::token([low, high]), waits_for_user: waits != 0 }
             }
             kind::REACHED => {
                 let [low, high, rest @ ..] = self.words::<{ 2 + STATEMENT_WORDS }>(record)?;
-                Heard::Reached { token: record::token([low, high]), reached: statement(rest)? }
+                RecordEvent::Reached { token: record::token([low, high]), reached: statement(rest)? }
             }
-            kind::SKIP => Heard::Carried(Carried::Skip(statement(self.words(record)?)?)),
+            kind::SKIP => RecordEvent::ChannelData(ChannelData::Skip(statement(self.words(record)?)?)),
             kind::OPEN_SAMPLES => {
                 let [low, high, first_unacknowledged, rest @ ..] =
                     self.words::<{ 3 + STATEMENT_WORDS }>(record)?;
                 let token = record::token([low, high]);
-                Heard::OpenSamples { token, first_unacknowledged, begin: statement(rest)? }
+                RecordEvent::OpenSamples { token, first_unacknowledged, begin: statement(rest)? }
             }
-            kind::ASK => Heard::Ask { token: record::token(self.words(record)?) },
+            kind::ASK => RecordEvent::Ask { token: record::token(self.words(record)?) },
             kind::OPEN => {
                 let [low, high, before] = self.words(record)?;
-                Heard::Open { token: record::token([low, high]), before }
+                RecordEvent::Open { token: record::token([low, high]), before }
             }
-            kind::CLOSE => Heard::Close,
+            kind::CLOSE => RecordEvent::Close,
             kind::FORGET => {
                 let [segment] = self.words(record)?;
                 self.segments.forget(segment);
-                Heard::Nothing
+                RecordEvent::Nothing
             }
-            unknown => return Err(SessionFault::UnknownKind(unknown)),
+            unknown => return Err(IpcFault::UnknownKind(unknown)),
         })
     }
 
     /// A complete message in a slot that the peer lends.
-    fn lent_piece(&mut self, words: [u64; 2]) -> Result<Piece, SessionFault> {
+    fn lent_piece(&mut self, words: [u64; 2]) -> Result<SampleData, IpcFault> {
         let lent = self.borrow(Lending::from_words(words))?;
         if !self.copies {
-            return Ok(Piece::Lent(lent));
+            return Ok(SampleData::Borrowed(lent));
         }
         let copied = lent.bytes().try_to_vec();
-        copied.map(Piece::Own).map_err(|refused| SessionFault::NoMemory { len: refused.bytes })
+        copied.map(SampleData::Own).map_err(|refused| IpcFault::NoMemory { len: refused.bytes })
     }
 
     /// The number of a sample.
     #[inline]
-    pub(crate) fn number(&self, record: &Record) -> Result<u64, SessionFault> {
+    pub(crate) fn number(&self, record: &Record) -> Result<u64, IpcFault> {
         let first = self.ring.first_words(&self.inbox.ring(), record);
-        first.map(|[number]| number).ok_or(SessionFault::SampleWithoutNumber { len: record.len })
+        first.map(|[number]| number).ok_or(IpcFault::SampleWithoutNumber { len: record.len })
     }
 
     /// The length of a sample that begins.
-    fn sample_len(&self, record: &Record) -> Result<u64, SessionFault> {
+    fn sample_len(&self, record: &Record) -> Result<u64, IpcFault> {
         let first = self.ring.first_words(&self.inbox.ring(), record);
-        let fault = SessionFault::RecordLength { kind: record.kind, len: record.len };
+        let fault = IpcFault::RecordLength { kind: record.kind, len: record.len };
         first.map(|[_, len]| len).ok_or(fault)
     }
 
@@ -264,14 +264,14 @@ impl Receiver {
         bytes
     }
 
-    fn words<const N: usize>(&self, record: &Record) -> Result<[u64; N], SessionFault> {
+    fn words<const N: usize>(&self, record: &Record) -> Result<[u64; N], IpcFault> {
         let words = self.ring.words(&self.inbox.ring(), record);
-        words.ok_or(SessionFault::RecordLength { kind: record.kind, len: record.len })
+        words.ok_or(IpcFault::RecordLength { kind: record.kind, len: record.len })
     }
 
     /// The peer may only lend from a segment that has been mapped, so an unmapped segment is its fault.
-    fn borrow(&mut self, lending: Lending) -> Result<Lent, SessionFault> {
-        self.segments.borrow(lending, &self.returner)
+    fn borrow(&mut self, lending: Lending) -> Result<BorrowedSlot, IpcFault> {
+        self.segments.borrow(lending, &self.releaser)
     }
 
     /// Whether borrowed messages are copied, which takes time.
@@ -283,68 +283,70 @@ impl Receiver {
     #[inline]
     pub(crate) fn pass(&mut self, record: &Record) {
         self.ring.advance(record);
-        if self.ring.position() - self.told >= TELL {
-            self.told = self.ring.position();
-            self.outbox.tell(&self.ring, &self.inbox);
+        if self.ring.position() - self.reported >= REPORT_INTERVAL {
+            self.reported = self.ring.position();
+            self.outbox.report_position(&self.ring, &self.inbox);
         }
     }
 
     /// Reports the position to the peer. True if the peer waits for free space.
-    pub(crate) fn tell(&mut self) -> bool {
-        self.told = self.ring.position();
-        let asked = self.outbox.tell(&self.ring, &self.inbox);
+    pub(crate) fn report_position(&mut self) -> bool {
+        self.reported = self.ring.position();
+        let asked = self.outbox.report_position(&self.ring, &self.inbox);
         self.answered.should_ring(asked)
     }
 
     /// Reports the position to the peer as the last one.
-    pub(crate) fn tell_last(&mut self) {
-        self.tell();
-        self.outbox.tell_end(End::Read);
+    pub(crate) fn report_final_position(&mut self) {
+        self.report_position();
+        self.outbox.announce_teardown(Teardown::Read);
     }
 
     /// Announces to the peer that the network also carries everything that it reads from now on.
-    pub(crate) fn tell_gone_on(&self) {
-        self.outbox.tell_end(End::GoneOn);
+    pub(crate) fn announce_on_network(&self) {
+        self.outbox.announce_teardown(Teardown::OnNetwork);
     }
 
     /// True if the peer has read its last record.
     pub(crate) fn peer_has_read(&self) -> bool {
-        self.inbox.has_come(End::Read)
+        self.inbox.has_reached(Teardown::Read)
     }
 
     /// True if the network also carries what the peer has in its ring.
     #[inline]
-    pub(crate) fn peer_has_gone_on(&self) -> bool {
-        self.inbox.has_come(End::GoneOn)
+    pub(crate) fn is_peer_on_network(&self) -> bool {
+        self.inbox.has_reached(Teardown::OnNetwork)
     }
 
     /// Reads one packet of the peer. True if it announced a segment, from which records may lend now. A faulty packet
     /// stays in the socket, since closing its descriptors could block. An error is the end of the IPC connection:
     /// `None` if the peer closed it.
-    pub(crate) fn packet(&mut self) -> Result<bool, Option<SessionFault>> {
-        let mut buffer = [0; Gift::LEN];
+    pub(crate) fn packet(&mut self) -> Result<bool, Option<IpcFault>> {
+        let mut buffer = [0; SegmentAnnouncement::LEN];
         match self.packets.peek(&mut buffer) {
             Ok(Received::Nothing) => Ok(false),
             Ok(Received::End) => Err(None),
-            Ok(Received::Packet { truncated: true, .. }) => Err(Some(SessionFault::PacketTruncated)),
+            Ok(Received::Packet { truncated: true, .. }) => Err(Some(IpcFault::PacketTruncated)),
             Ok(Received::Packet { len, fds, .. }) => {
-                self.gift(&buffer[..len], fds).map_err(Some)?;
+                self.announcement(&buffer[..len], fds).map_err(Some)?;
                 self.packets.discard();
                 Ok(true)
             }
-            Err(error) => Err(Some(SessionFault::Socket(error))),
+            Err(error) => Err(Some(IpcFault::Socket(error))),
         }
     }
 
-    fn gift(&mut self, packet: &[u8], mut fds: Vec<std::os::fd::OwnedFd>) -> Result<(), SessionFault> {
-        let (Some(gift), Some(fd), true) = (Gift::from_bytes(packet), fds.pop(), fds.is_empty()) else {
-            return Err(SessionFault::UnknownPacket);
+    fn announcement(&mut self, packet: &[u8], mut fds: Vec<std::os::fd::OwnedFd>) -> Result<(), IpcFault> {
+        let (Some(announcement), Some(fd), true) =
+            (SegmentAnnouncement::from_bytes(packet), fds.pop(), fds.is_empty())
+        else {
+            return Err(IpcFault::UnknownPacket);
         };
         if !is_memfd(fd.as_fd()) {
-            return Err(SessionFault::SegmentNoMemory);
+            return Err(IpcFault::SegmentNoMemory);
         }
-        match self.segments.map(gift, fd) {
-            Ok(Some(count)) => self.outbox.tell_mapped(count),
+        match self.segments.map(announcement, fd) {
+            Ok(Some(count)) => self.outbox.announce_mapped(count),
             Ok(None) => {}
             Err(NotMapped::Full(why)) => self.map_no_more(&why),
             Err(NotMapped::Misbehaved(fault)) => return Err(fault),
@@ -356,11 +358,11 @@ impl Receiver {
     fn map_no_more(&mut self, why: &str) {
         if self.segments.map_no_more() {
             console::warning!("memory of another process is not mapped, its messages are copied: {why}");
-            self.outbox.tell_full();
+            self.outbox.announce_full();
         }
     }
 }
 
-fn statement(words: [u64; STATEMENT_WORDS]) -> Result<Statement, SessionFault> {
-    record::statement(words).map_err(SessionFault::Statement)
+fn statement(words: [u64; STATEMENT_WORDS]) -> Result<Statement, IpcFault> {
+    record::statement(words).map_err(IpcFault::Statement)
 }

@@ -156,14 +156,14 @@ impl Hello {
 
 /// A later packet: announces a segment, whose descriptor comes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gift {
+pub(crate) struct SegmentAnnouncement {
     /// Its number, counted from 0.
     pub(crate) segment: u64,
     pub(crate) slot_bytes: u64,
     pub(crate) slots: u64,
 }
 
-impl Gift {
+impl SegmentAnnouncement {
     pub(crate) const LEN: usize = 24;
 
     pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {

@@ -83,7 +83,7 @@ impl ReturnReader {
         lent: usize,
     ) -> Result<Option<u64>, Falsified> {
         if self.read == self.written {
-            self.written = self.told(ring, lent)?;
+            self.written = self.read_count(ring, lent)?;
         }
         if self.read == self.written {
             return Ok(None);
@@ -94,9 +94,9 @@ impl ReturnReader {
     }
 
     /// Reads the count in the ring, which can be ahead of the entries read by at most `lent`.
-    fn told(&self, ring: &(impl Cells + ?Sized), lent: usize) -> Result<u64, Falsified> {
-        let told = ring.load_acquire(WRITTEN);
-        let ahead = told.checked_sub(self.read).ok_or(Falsified)?;
-        if ahead <= lent.min(self.capacity) as u64 { Ok(told) } else { Err(Falsified) }
+    fn read_count(&self, ring: &(impl Cells + ?Sized), lent: usize) -> Result<u64, Falsified> {
+        let count = ring.load_acquire(WRITTEN);
+        let ahead = count.checked_sub(self.read).ok_or(Falsified)?;
+        if ahead <= lent.min(self.capacity) as u64 { Ok(count) } else { Err(Falsified) }
     }
 }

@@ -36,7 +36,7 @@ pub(crate) const fn longest(capacity: usize) -> usize {
 }
 
 /// The last reported position of the reader. Words before it are read and may be overwritten.
-pub(crate) fn told(cells: &(impl Cells + ?Sized), index: usize) -> u64 {
+pub(crate) fn reported(cells: &(impl Cells + ?Sized), index: usize) -> u64 {
     cells.load_acquire(index)
 }
 
@@ -109,8 +109,8 @@ impl RingWriter {
 
     /// The longest payload that fits now, in bytes; 0 may also mean that not even an empty record fits. `read` returns
     /// the [`reported`] position.
-    pub(crate) fn room(&mut self, read: impl FnOnce() -> u64) -> Result<usize, Falsified> {
-        self.learn(read())?;
+    pub(crate) fn available(&mut self, read: impl FnOnce() -> u64) -> Result<usize, Falsified> {
+        self.update_read(read())?;
         let words = self.free().saturating_sub(OVERHEAD) as usize;
         Ok(words.saturating_mul(WORD).min(longest(self.capacity)))
     }
@@ -133,7 +133,7 @@ impl RingWriter {
         let record = Record { kind, channel, len: len as u32 };
         let needed = record.words() as u64 + OVERHEAD;
         if needed > self.free() {
-            self.learn(read())?;
+            self.update_read(read())?;
             if needed > self.free() {
                 return Ok(false);
             }
@@ -162,7 +162,7 @@ impl RingWriter {
     }
 
     /// Updates the reader's position, if it is possible.
-    fn learn(&mut self, read: u64) -> Result<(), Falsified> {
+    fn update_read(&mut self, read: u64) -> Result<(), Falsified> {
         if !(self.read..=self.written).contains(&read) {
             return Err(Falsified);
         }
@@ -259,7 +259,7 @@ impl RingReader {
     }
 
     /// Reports to the writer, in this side's memory, that all words before the position may be overwritten.
-    pub(crate) fn tell(&self, own: &(impl OwnCells + ?Sized), index: usize) {
+    pub(crate) fn report(&self, own: &(impl OwnCells + ?Sized), index: usize) {
         own.store_release(index, self.position);
     }
 

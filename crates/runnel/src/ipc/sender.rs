@@ -1,7 +1,7 @@
 //! Sending side of an IPC connection: records and packets for one peer, from any thread.
 
-mod ending;
 mod lending;
+mod teardown;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use runnel_io::memory::ForeignWords;
 use runnel_io::unix::Packets;
 use runnel_io::{Ringer, Token};
 
-use super::awake::Rung;
-use super::given::Given;
+use super::announced_segments::AnnouncedSegments;
 use super::loans::Loans;
 use super::outbox::{Inbox, LOANS, Outbox, RING};
 use super::pool::Pool;
 use super::record::{self, kind};
 use super::returns::ReturnReader;
 use super::ring::RingWriter;
+use super::sleep_flag::NotifiedEpoch;
 use crate::frame::{Frame, Payload};
 use crate::sync::{Class, Mutex, lock};
-pub(crate) use ending::{Unread, UnreadSample};
-use lending::Offered;
+use lending::LendResult;
+pub(crate) use teardown::{Unread, UnreadSample};
 
 /// Messages of up to this length are sent in one record.
 const ONE_PIECE: usize = 16 * 1024;
@@ -40,9 +40,9 @@ pub(crate) struct Sender {
     inbox: Arc<Inbox>,
     /// The page with the peer's sleep flag.
     page: ForeignWords,
-    bell: Ringer,
+    doorbell: Ringer,
     /// Wakes this process's own driver.
-    own_bell: Arc<Ringer>,
+    own_doorbell: Arc<Ringer>,
     packets: Arc<Packets>,
     /// Has the quota of lent slots.
     pool: Arc<Pool>,
@@ -51,15 +51,15 @@ pub(crate) struct Sender {
 
 struct State {
     ring: RingWriter,
-    rung: Rung,
+    notified: NotifiedEpoch,
     returns: ReturnReader,
     loans: Loans,
-    given: Given,
+    announced: AnnouncedSegments,
     channels: Channels,
     /// Links that wait, for free space or for the peer to map the segment of this number.
     waiting: Vec<(Token, Option<u32>)>,
     /// Index of the link that was notified first.
-    turn: usize,
+    first: usize,
     /// Channels whose close record did not fit.
     closing: VecDeque<u32>,
     /// Why nothing more is sent.
@@ -70,7 +70,7 @@ struct State {
 #[derive(Default)]
 pub(crate) struct Tally {
     /// Messages copied because the peer had reached its quota.
-    pub(crate) copied: u64,
+    pub(crate) shm_copies: u64,
     /// The segment of the next message, if the peer has yet to map it.
     pub(crate) awaits: Option<u32>,
     /// Whether the last message was copied into more than one record.
@@ -88,24 +88,24 @@ impl Sender {
     pub(crate) fn new(
         (outbox, inbox): (Arc<Outbox>, Arc<Inbox>),
         page: ForeignWords,
-        (bell, own_bell): (Ringer, Arc<Ringer>),
+        (doorbell, own_doorbell): (Ringer, Arc<Ringer>),
         packets: Arc<Packets>,
         pool: Arc<Pool>,
     ) -> Self {
         let state = State {
             ring: RingWriter::new(RING),
-            rung: Rung::default(),
+            notified: NotifiedEpoch::default(),
             returns: ReturnReader::new(LOANS),
             loans: Loans::default(),
-            given: Given::default(),
+            announced: AnnouncedSegments::default(),
             channels: Channels::default(),
             waiting: Vec::new(),
-            turn: 0,
+            first: 0,
             closing: VecDeque::new(),
             over: None,
         };
         let state = Mutex::new(Class::IpcSender, state);
-        Self { outbox, inbox, page, bell, own_bell, packets, pool, state }
+        Self { outbox, inbox, page, doorbell, own_doorbell, packets, pool, state }
     }
 
     /// Sends the rest of a sample of which `sent` bytes are sent. Returns the number of bytes sent now; `None` if the
@@ -125,26 +125,26 @@ impl Sender {
         if sent > 0 {
             return Some(self.send_pieces(&mut lock(&self.state), channel, &frame.as_ref()[sent..]));
         }
-        let lifted = self.lift(frame);
+        let lifted = self.copy_to_slot(frame);
         let frame = lifted.as_ref().unwrap_or(frame);
         let state = &mut *lock(&self.state);
         let bytes = frame.as_ref();
-        let offered = match frame.payload() {
+        let outcome = match frame.payload() {
             Payload::Slot(slot) => self.lend(state, (channel, number), slot),
-            Payload::Own(_) => Offered::NotShared,
+            Payload::Own(_) => LendResult::NotShared,
         };
-        tally.in_pieces = offered != Offered::Lent && bytes.len() > ONE_PIECE;
-        match offered {
-            Offered::Lent => return Some(bytes.len()),
-            Offered::NoRoom => return None,
-            Offered::Unmapped(segment) => {
+        tally.in_pieces = outcome != LendResult::Lent && bytes.len() > ONE_PIECE;
+        match outcome {
+            LendResult::Lent => return Some(bytes.len()),
+            LendResult::RingFull => return None,
+            LendResult::Unmapped(segment) => {
                 tally.awaits = Some(segment);
                 return None;
             }
-            Offered::TooMuch | Offered::NotShared => {}
+            LendResult::OverQuota | LendResult::NotShared => {}
         }
         let sent = self.send_copy(state, (channel, number), bytes);
-        tally.copied += u64::from(offered == Offered::TooMuch && sent.is_some());
+        tally.shm_copies += u64::from(outcome == LendResult::OverQuota && sent.is_some());
         sent
     }
 
@@ -184,14 +184,14 @@ impl Sender {
         let mut pushed =
             state.ring.push(self.outbox.ring(), (kind, channel), parts, || self.inbox.position());
         if pushed == Ok(false) {
-            self.outbox.ask_for_room();
+            self.outbox.request_space();
             // The peer may have read meanwhile, before it saw the request.
             pushed = state.ring.push(self.outbox.ring(), (kind, channel), parts, || self.inbox.position());
         }
         match pushed {
             Ok(true) => {
-                if state.rung.should_ring(&self.page) {
-                    self.bell.ring();
+                if state.notified.should_ring(&self.page) {
+                    self.doorbell.ring();
                 }
                 true
             }
@@ -219,13 +219,13 @@ impl Sender {
     }
 
     /// Reports the position of a pair's reader by a Reached. False if the record does not fit.
-    pub(crate) fn tell_reached(&self, token: u128, reached: &Statement) -> bool {
+    pub(crate) fn report_reached(&self, token: u128, reached: &Statement) -> bool {
         let words = record::bytes(record::token_words(token));
         self.push(&mut lock(&self.state), (kind::REACHED, 0), &[&words, &reached.encode()])
     }
 
     /// Sends a Skip of the pair of a channel. False if the record does not fit.
-    pub(crate) fn send_skip(&self, channel: u32, skip: &Statement) -> bool {
+    pub(crate) fn send_statement(&self, channel: u32, skip: &Statement) -> bool {
         self.push(&mut lock(&self.state), (kind::SKIP, channel), &[&skip.encode()])
     }
 
@@ -249,7 +249,7 @@ impl Sender {
     fn open_as(&self, kind: u8, token: u128, before: u64, statement: &[u8]) -> Option<u32> {
         let state = &mut *lock(&self.state);
         let [low, high] = record::token_words(token);
-        self.close_closing(state);
+        self.close_pending(state);
         let channel = state.channels.take()?;
         let words = record::bytes([low, high, before]);
         let opened = self.push(state, (kind, channel), &[&words, statement]);
@@ -263,11 +263,11 @@ impl Sender {
     pub(crate) fn close(&self, channel: u32) {
         let state = &mut *lock(&self.state);
         state.closing.push_back(channel);
-        self.close_closing(state);
-        self.take_back(state);
+        self.close_pending(state);
+        self.reclaim(state);
     }
 
-    fn close_closing(&self, state: &mut State) {
+    fn close_pending(&self, state: &mut State) {
         while let Some(channel) = state.closing.front().copied() {
             if !self.push(state, (kind::CLOSE, channel), &[]) {
                 return;
@@ -287,39 +287,40 @@ impl Sender {
         }
         // The peer may have notified before this link waited.
         if self.can_go_on(state, tally.awaits) {
-            self.own_bell.ring();
+            self.own_doorbell.ring();
         }
     }
 
     fn can_go_on(&self, state: &mut State, awaits: Option<u32>) -> bool {
-        awaits.map_or_else(|| self.has_room(state), |segment| self.has_mapped(segment))
+        awaits.map_or_else(|| self.has_capacity(state), |segment| self.has_mapped(segment))
     }
 
     /// Takes the waiting links that can continue.
     pub(crate) fn ready_links(&self) -> Vec<Token> {
         let state = &mut *lock(&self.state);
-        self.close_closing(state);
-        self.take_back(state);
+        self.close_pending(state);
+        self.reclaim(state);
         if state.waiting.is_empty() {
             return Vec::new();
         }
-        let has_room = state.waiting.iter().any(|(_, awaits)| awaits.is_none()) && self.has_room(state);
-        let can_go_on = |awaits: Option<u32>| awaits.map_or(has_room, |segment| self.has_mapped(segment));
+        let has_capacity =
+            state.waiting.iter().any(|(_, awaits)| awaits.is_none()) && self.has_capacity(state);
+        let can_go_on = |awaits: Option<u32>| awaits.map_or(has_capacity, |segment| self.has_mapped(segment));
         let ready = state.waiting.extract_if(.., |(_, awaits)| can_go_on(*awaits));
         let mut ready: Vec<Token> = ready.map(|(link, _)| link).collect();
         if !ready.is_empty() {
             // Each link is first in turn, since the first may use up the free space.
-            state.turn = (state.turn + 1) % ready.len();
-            ready.rotate_left(state.turn);
+            state.first = (state.first + 1) % ready.len();
+            ready.rotate_left(state.first);
         }
         ready
     }
 
     /// Whether there is enough free space to continue. If not, the peer notifies once it has read more.
-    fn has_room(&self, state: &mut State) -> bool {
-        self.outbox.ask_for_room();
-        match state.ring.room(|| self.inbox.position()) {
-            Ok(room) => room >= ONE_PIECE,
+    fn has_capacity(&self, state: &mut State) -> bool {
+        self.outbox.request_space();
+        match state.ring.available(|| self.inbox.position()) {
+            Ok(available) => available >= ONE_PIECE,
             Err(_) => {
                 self.end(state, BAD_POSITION);
                 false
@@ -343,19 +344,19 @@ impl Sender {
         if has_read() {
             return true;
         }
-        self.outbox.ask_for_room();
+        self.outbox.request_space();
         // The peer may have reported meanwhile, before it saw the request.
         has_read()
     }
 
     /// Wakes this process's driver to handle what waits for this IPC connection.
     pub(crate) fn wake_driver(&self) {
-        self.own_bell.ring();
+        self.own_doorbell.ring();
     }
 
     /// Wakes the peer, which waits for free space or for segments to be mapped.
     pub(crate) fn ring(&self) {
-        self.bell.ring();
+        self.doorbell.ring();
     }
 
     /// True if a fault of the peer has ended the IPC connection.

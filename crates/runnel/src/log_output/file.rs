@@ -128,7 +128,7 @@ impl Open {
     fn begin_anew(&mut self) -> io::Result<()> {
         let ours = self.file.metadata()?;
         if !ours.is_file() {
-            return Err(io::Error::other("it is no regular file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
         // Otherwise another process has renamed it already.
         if fs::symlink_metadata(&self.path).is_ok_and(|there| identity(&there) == identity(&ours)) {

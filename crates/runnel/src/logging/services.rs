@@ -68,7 +68,7 @@ impl NodeInner {
             slot.log = Some(Arc::clone(log));
         }
         let Some(rosout) = log.rosout() else { return Ok(()) };
-        self.driver().add_publication(self.key, &rosout.topic, &rosout.offer, &rosout.publication)?;
+        self.driver().add_publication(self.key, &rosout.topic, &rosout.group, &rosout.publication)?;
         log.add_topic(ROSOUT);
         if self.context.shared.settings.ros1.is_none() {
             return Ok(());

@@ -8,13 +8,13 @@ use runnel_msgs::std_msgs::msg::Header;
 use runnel_msgs::{rcl_interfaces, rosgraph_msgs};
 
 use crate::announced::{Ros1Type, Ros2Type, Topic};
-use crate::data::{Offer, Publication};
+use crate::data::{Publication, WriterGroup};
 use crate::environment::Graphs;
 use crate::ipc::Pool;
 use crate::log_output::Level;
 use crate::log_output::format::Line;
 use crate::log_output::loggers::ROOT;
-use crate::outgoing::{in_two_forms, typed};
+use crate::outgoing::{per_generation, typed};
 
 /// The topic on which nodes publish their log.
 pub(crate) const ROSOUT: &str = "/rosout";
@@ -25,7 +25,7 @@ const WAITING: usize = 100;
 /// See the module's documentation.
 pub(crate) struct Rosout {
     pub(crate) publication: Arc<Publication>,
-    pub(crate) offer: Arc<Offer>,
+    pub(crate) group: Arc<WriterGroup>,
     pub(crate) topic: Topic,
     graphs: Graphs,
 }
@@ -35,18 +35,18 @@ impl Rosout {
     pub(crate) fn new(graphs: Graphs, node: &str, reactor: Arc<Reactor>, pool: Arc<Pool>) -> Self {
         let (topic, qos) = (graphs.topic(), graphs.qos());
         let publication = topic.publication(reactor, pool, node, qos);
-        let offer = publication.offer(qos, &Arc::default());
-        Self { publication, offer, topic, graphs }
+        let group = publication.writer_group(qos, &Arc::default());
+        Self { publication, group, topic, graphs }
     }
 
     pub(super) fn publish(&self, line: &Line<'_>, topics: &[String]) {
         let (ros1, ros2) = (|| typed(in_ros1(line, topics)), || typed(in_ros2(line)));
-        let (to, offer) = (&self.publication, &self.offer);
+        let (to, group) = (&self.publication, &self.group);
         // A line that is too long to send is dropped.
         match self.graphs {
-            Graphs::Ros1 => drop(to.publish(ros1(), offer)),
-            Graphs::Ros2 => drop(to.publish(ros2(), offer)),
-            Graphs::Both => drop(to.publish(in_two_forms(ros1(), ros2()), offer)),
+            Graphs::Ros1 => drop(to.publish(ros1(), group)),
+            Graphs::Ros2 => drop(to.publish(ros2(), group)),
+            Graphs::Both => drop(to.publish(per_generation(ros1(), ros2()), group)),
         }
     }
 }
@@ -61,7 +61,7 @@ impl Graphs {
                 name,
                 ros1: Some(Ros1Type::of::<rosgraph_msgs::msg::Log>()),
                 ros2: Some(Ros2Type::of::<rcl_interfaces::msg::Log>()),
-                exactly: None,
+                strict_qos: None,
                 udpros: false,
             },
         }

@@ -10,9 +10,9 @@ use runnel_core::schema::Schema;
 use runnel_core::wire::{Encoding, GrowingSink, try_write};
 
 use super::PublisherBase;
-use crate::error::{Error, Unfit};
-use crate::forms::Forms;
+use crate::error::{ConversionError, Error};
 use crate::outgoing::Written;
+use crate::type_mapping::TypeMapping;
 
 /// Publishes messages of a type known only at run time, from any thread.
 ///
@@ -23,22 +23,22 @@ use crate::outgoing::Written;
 #[derive(Clone)]
 pub struct DynamicPublisher {
     pub(crate) base: PublisherBase,
-    pub(crate) forms: Arc<Forms>,
+    pub(crate) mapping: Arc<TypeMapping>,
 }
 
 impl DynamicPublisher {
-    pub(crate) fn new(base: PublisherBase, forms: Forms) -> Self {
-        let forms = Arc::new(forms);
-        let of_messages = Arc::clone(&forms);
+    pub(crate) fn new(base: PublisherBase, mapping: TypeMapping) -> Self {
+        let mapping = Arc::new(mapping);
+        let of_messages = Arc::clone(&mapping);
         base.publication.set_to_ros1(move |bytes, out| {
             of_messages.encode(&of_messages.decode(bytes.into(), Encoding::Xcdr1)?, Encoding::Ros1, out)
         });
-        Self { base, forms }
+        Self { base, mapping }
     }
 
     /// The schema of its messages.
     pub fn schema(&self) -> &Arc<Schema> {
-        self.forms.own()
+        self.mapping.own()
     }
 
     /// Publishes a message, which must have the publisher's schema.
@@ -47,7 +47,7 @@ impl DynamicPublisher {
     /// As [`Publisher::publish`](crate::Publisher::publish), and [`Error::Transcode`] if it cannot be converted to the
     /// other generation and has subscribers there.
     pub fn publish(&self, message: &DynamicMessage) -> Result<(), Error> {
-        self.send(|encoding, out| self.forms.encode(message, encoding, out))
+        self.send(|encoding, out| self.mapping.encode(message, encoding, out))
     }
 
     /// Publishes the serialized message that `write` appends: in the ROS 1 encoding if the schema is from ROS 1,
@@ -61,7 +61,7 @@ impl DynamicPublisher {
     /// As [`Publisher::publish`](crate::Publisher::publish), and [`Error::Transcode`] if there are such subscribers
     /// and the bytes are not a message of the schema.
     pub fn publish_bytes(&self, write: impl Fn(&mut GrowingSink)) -> Result<(), Error> {
-        let own = self.forms.own_encoding();
+        let own = self.mapping.own_encoding();
         self.send(|encoding, out| {
             if encoding == own {
                 write(out);
@@ -69,7 +69,7 @@ impl DynamicPublisher {
             }
             let mut bytes = Vec::new();
             try_write(&mut bytes, &write)?;
-            self.forms.translate(&bytes, encoding, out)
+            self.mapping.convert(&bytes, encoding, out)
         })
     }
 
@@ -79,7 +79,10 @@ impl DynamicPublisher {
         self.base.max_blocking = time;
     }
 
-    fn send(&self, write: impl Fn(Encoding, &mut GrowingSink) -> Result<(), Unfit>) -> Result<(), Error> {
+    fn send(
+        &self,
+        write: impl Fn(Encoding, &mut GrowingSink) -> Result<(), ConversionError>,
+    ) -> Result<(), Error> {
         self.base.publish(Written::by(write), self.base.max_blocking)
     }
 }

@@ -5,7 +5,7 @@ use runnel_delivery::PairId;
 use runnel_rtps::Participant;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix, SequenceNumber};
 
-use super::{Brought, Rtps};
+use super::{ReceivedBatch, Rtps};
 use crate::frame::Frame;
 use crate::sync::lock;
 
@@ -42,11 +42,11 @@ impl Rtps {
         &self,
         pair: (EntityId, Guid),
         (from, to): (u64, u64),
-        brought: &mut Brought,
+        batch: &mut ReceivedBatch,
     ) {
         self.work(|participant, now| {
             participant.note_received(now, pair, sequence(from), sequence(to));
-            brought.take(participant);
+            batch.take(participant);
         });
     }
 
@@ -76,7 +76,7 @@ impl Rtps {
     }
 }
 
-impl Brought {
+impl ReceivedBatch {
     /// Takes all samples and events of a participant.
     pub(super) fn take(&mut self, participant: &mut Participant) {
         self.samples.extend(std::iter::from_fn(|| participant.poll_sample()));

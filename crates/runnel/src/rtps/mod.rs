@@ -11,7 +11,8 @@
 //! ([`sending`]).
 
 mod alternate_path;
-mod origin;
+mod discovered_publisher;
+mod dual_node_id;
 mod outbox;
 mod publishing;
 mod sample;
@@ -19,7 +20,6 @@ mod sending;
 mod sockets;
 #[cfg(test)]
 pub(crate) mod tests;
-mod told;
 mod writer;
 mod writer_timers;
 
@@ -40,15 +40,15 @@ use runnel_rtps::{Audience, Config, EndpointOptions, Event, Participant, Rate, S
 use crate::environment::{Range, Ros2Settings};
 use crate::sync::{Class, Mutex, lock};
 pub(crate) use alternate_path::{Returned, Suspended, number, pair_id};
-pub(crate) use origin::random as random_origin;
-use origin::word;
+pub(crate) use discovered_publisher::{DiscoveredPublisher, ros2_name};
+pub(crate) use dual_node_id::random as random_dual_node_id;
+use dual_node_id::user_data_entry;
 use outbox::Outbox;
 pub(crate) use publishing::Written;
 use sample::CdrFrame;
 pub(crate) use sending::Unsent;
 use sockets::Sockets;
-pub(crate) use told::{Told, ros2_name};
-pub(crate) use writer::{LeftReader, NodeReader, Writer};
+pub(crate) use writer::{LostReader, NodeReader, Writer};
 use writer_timers::WriterTimers;
 
 /// Prefix of ROS topics in DDS.
@@ -83,7 +83,7 @@ struct Core {
 
 /// Samples and events from datagrams.
 #[derive(Default)]
-pub(crate) struct Brought {
+pub(crate) struct ReceivedBatch {
     pub(crate) samples: Vec<Sample>,
     pub(crate) events: Vec<Event>,
 }
@@ -131,8 +131,8 @@ impl Rtps {
     }
 
     /// Whether a socket only receives announcements of participants.
-    pub(crate) fn hears_groups(&self, socket: &Datagrams) -> bool {
-        self.sockets.hears_groups(socket)
+    pub(crate) fn is_multicast(&self, socket: &Datagrams) -> bool {
+        self.sockets.is_multicast(socket)
     }
 
     /// True if the host has an address.
@@ -146,8 +146,8 @@ impl Rtps {
     }
 
     /// Reads the participant, without anything to send afterwards.
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&Participant) -> T) -> T {
-        look(&lock(&self.core).participant)
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&Participant) -> T) -> T {
+        read(&lock(&self.core).participant)
     }
 
     fn wake_sleeper(&self) {
@@ -202,26 +202,26 @@ impl Rtps {
         &self,
         from: SocketAddr,
         datagram: &[u8],
-        brought: &mut Brought,
+        batch: &mut ReceivedBatch,
     ) -> Instant {
         self.work(|participant, now| {
             participant.handle_datagram(now, from, datagram);
-            brought.take(participant);
+            batch.take(participant);
             now
         })
     }
 
     /// Takes pending events, and the samples that came with them.
-    pub(crate) fn take_events(&self) -> Option<Brought> {
+    pub(crate) fn take_events(&self) -> Option<ReceivedBatch> {
         self.has_events.load(Ordering::SeqCst).then(|| {
-            let mut brought = Brought::default();
-            self.work(|participant, _| brought.take(participant));
-            brought
+            let mut batch = ReceivedBatch::default();
+            self.work(|participant, _| batch.take(participant));
+            batch
         })
     }
 
     /// Requests messages that a reader holds back, since its subscription has capacity again.
-    pub(crate) fn ask_for_more(&self) {
+    pub(crate) fn request_more(&self) {
         self.wants_more.store(true, Ordering::SeqCst);
         self.wake_sleeper();
     }
@@ -253,8 +253,8 @@ impl Rtps {
     }
 
     /// Updates the addresses of the host, whose interfaces may have changed.
-    pub(crate) fn look_at_interfaces(&self) -> io::Result<()> {
-        self.sockets.look_again()?;
+    pub(crate) fn update_addresses(&self) -> io::Result<()> {
+        self.sockets.update_addresses()?;
         let (unicast, own) = (self.sockets.reached_at(), self.sockets.own());
         self.work(|participant, now| {
             participant.set_addresses(now, unicast, own);
@@ -329,7 +329,7 @@ pub(crate) fn endpoint_of(
     qos: QoS,
     origin: Option<u64>,
 ) -> EndpointOptions {
-    let mut user_data = origin.map(|origin| word(origin) + ";").unwrap_or_default();
+    let mut user_data = origin.map(|origin| user_data_entry(origin) + ";").unwrap_or_default();
     if !rihs01.is_empty() {
         user_data = format!("typehash={rihs01};{user_data}");
     }

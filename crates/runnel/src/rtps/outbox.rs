@@ -16,7 +16,7 @@ use crate::sync::{Class, Condvar, Mutex, MutexGuard, lock};
 const MOST_BYTES: usize = 64 << 10;
 
 /// Batches that a thread sends before another one relieves it.
-const PATIENCE: u32 = 64;
+const MAX_BATCHES: u32 = 64;
 
 /// See the module's documentation.
 pub(super) struct Outbox<P> {
@@ -53,7 +53,7 @@ impl<P: Lend> Outbox<P> {
     /// sends it.
     pub(super) fn take_turn(&self) -> Option<Batch<P>> {
         let mut queue = lock(&self.queue);
-        while queue.is_to_be_relieved() {
+        while queue.needs_relief() {
             queue = self.wait(queue);
         }
         if queue.sent_in_turn.is_some() || queue.filled.is_empty() {
@@ -66,11 +66,11 @@ impl<P: Lend> Outbox<P> {
 
     /// Returns a sent batch, and takes the next one. `None` if there is none, or another thread relieves this one: the
     /// turn is free then.
-    pub(super) fn go_on(&self, sent: Batch<P>) -> Option<Batch<P>> {
+    pub(super) fn next_batch(&self, sent: Batch<P>) -> Option<Batch<P>> {
         let mut queue = lock(&self.queue);
         queue.sent += 1;
         queue.sent_in_turn = queue.sent_in_turn.map(|sent| sent + 1);
-        let is_relieved = queue.waiting > 0 && queue.is_to_be_relieved();
+        let is_relieved = queue.waiting > 0 && queue.needs_relief();
         if queue.waiting > 0 {
             self.changed.notify_all();
         }
@@ -89,7 +89,7 @@ impl<P: Lend> Outbox<P> {
     }
 
     /// Waits until the batch that another thread sends has been sent. True if there is nothing more to send.
-    pub(super) fn wait_for_batch(&self) -> bool {
+    pub(super) fn wait_until_sent(&self) -> bool {
         let mut queue = lock(&self.queue);
         let before = queue.sent;
         while queue.sent_in_turn.is_some() && queue.sent == before {
@@ -108,8 +108,8 @@ impl<P: Lend> Outbox<P> {
 }
 
 impl<P> Queue<P> {
-    fn is_to_be_relieved(&self) -> bool {
-        self.sent_in_turn.is_some_and(|sent| sent >= PATIENCE)
+    fn needs_relief(&self) -> bool {
+        self.sent_in_turn.is_some_and(|sent| sent >= MAX_BATCHES)
     }
 }
 
@@ -184,7 +184,7 @@ mod tests {
     fn send(outbox: &Outbox<CdrFrame>, mut batch: Batch<CdrFrame>) -> Option<Batch<CdrFrame>> {
         batch.release();
         put(outbox);
-        outbox.go_on(batch)
+        outbox.next_batch(batch)
     }
 
     #[test]
@@ -198,10 +198,10 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(batch.datagrams().len(), 1);
             batch.release();
-            let Some(next) = outbox.go_on(batch) else { break };
+            let Some(next) = outbox.next_batch(batch) else { break };
             batch = next;
         }
-        assert!(outbox.take_turn().is_none() && outbox.wait_for_batch());
+        assert!(outbox.take_turn().is_none() && outbox.wait_until_sent());
         put(&outbox);
         assert!(outbox.take_turn().is_some());
     }
@@ -211,7 +211,7 @@ mod tests {
         let outbox = Outbox::<CdrFrame>::new();
         put(&outbox);
         let mut batch = outbox.take_turn().unwrap();
-        for _ in 0..2 * PATIENCE {
+        for _ in 0..2 * MAX_BATCHES {
             batch = send(&outbox, batch).expect("nobody relieves it");
         }
         std::thread::scope(|scope| {

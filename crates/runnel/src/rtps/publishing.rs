@@ -9,7 +9,7 @@ use runnel_io::clock;
 use runnel_rtps::wire::Guid;
 
 use super::alternate_path::{Returned, sequence};
-use super::writer::{LeftReader, State, Writer};
+use super::writer::{LostReader, State, Writer};
 use super::{CdrFrame, Rtps, Unsent, stamp};
 use crate::frame::Frame;
 use crate::linger::Unarrived;
@@ -20,7 +20,7 @@ pub(crate) struct Written<'a> {
     /// A frame that the writer dropped for it.
     pub(crate) displaced: Option<Frame>,
     /// Readers of nodes with ROS 1 links that have been lost or have ended: they did not get the message.
-    pub(crate) left: Vec<LeftReader>,
+    pub(crate) left: Vec<LostReader>,
     /// Sends the message when dropped, unless another thread has sent it.
     pub(crate) unsent: Unsent<'a>,
 }
@@ -120,7 +120,7 @@ impl Rtps {
                 return state;
             }
             drop(state);
-            writer.outbox.wait_for_batch();
+            writer.outbox.wait_until_sent();
             self.send_of(writer);
         }
     }

@@ -147,20 +147,20 @@ impl Rtps {
             if has_more && refill() {
                 self.wake_sleeper();
             }
-            next = outbox.go_on(batch);
+            next = outbox.next_batch(batch);
         }
     }
 
     /// Waits until the content of the participant's outbox has been sent.
     pub(super) fn send_all(&self) {
-        while !self.outbox.wait_for_batch() {
+        while !self.outbox.wait_until_sent() {
             self.send();
         }
     }
 
     /// Waits until the content of a writer's outbox has been sent.
     pub(super) fn send_all_of(&self, writer: &Writer) {
-        while !writer.outbox.wait_for_batch() {
+        while !writer.outbox.wait_until_sent() {
             self.send_of(writer);
         }
     }

@@ -39,26 +39,26 @@ pub(crate) fn node_reader(rtps: &Rtps, qos: QoS, origin: u64) -> EntityId {
 }
 
 /// Receives numbers, each the body of a message.
-pub(crate) fn heard_numbers(rtps: &Rtps) -> Vec<u32> {
+pub(crate) fn received_numbers(rtps: &Rtps) -> Vec<u32> {
     let number = |bytes: &[u8]| u32::from_le_bytes(bytes[4..8].try_into().unwrap());
-    turn(rtps).iter().map(|(_, bytes)| number(bytes)).collect()
+    poll_once(rtps).iter().map(|(_, bytes)| number(bytes)).collect()
 }
 
 /// Reads all sockets and handles timeouts. Returns the bytes of samples with their source addresses.
-pub(crate) fn turn(rtps: &Rtps) -> Vec<(SocketAddr, Vec<u8>)> {
-    let (mut buffer, mut heard) = (vec![0; 65536], Vec::new());
+pub(crate) fn poll_once(rtps: &Rtps) -> Vec<(SocketAddr, Vec<u8>)> {
+    let (mut buffer, mut samples) = (vec![0; 65536], Vec::new());
     for socket in rtps.receivers() {
-        while let Some(received) = socket.recv_from(&mut buffer).unwrap() {
-            let (datagram, mut brought) = (&buffer[..received.len], Brought::default());
-            rtps.handle_datagram(received.from, datagram, &mut brought);
+        while let Some(packet) = socket.recv_from(&mut buffer).unwrap() {
+            let (datagram, mut batch) = (&buffer[..packet.len], ReceivedBatch::default());
+            rtps.handle_datagram(packet.from, datagram, &mut batch);
             let payload = |payload: &SamplePayload| payload.bytes(datagram).to_vec();
-            heard.extend(brought.samples.iter().map(|sample| (received.from, payload(&sample.payload))));
+            samples.extend(batch.samples.iter().map(|sample| (packet.from, payload(&sample.payload))));
         }
     }
     if rtps.deadline().is_some_and(|at| at <= clock::monotonic()) {
         rtps.handle_timeout();
     }
-    heard
+    samples
 }
 
 fn frame(text: &str) -> Frame {
@@ -66,20 +66,20 @@ fn frame(text: &str) -> Frame {
 }
 
 /// Checks that the second participant receives from the first. Returns the source address.
-fn talk(a: &Rtps, b: &Rtps) -> SocketAddr {
+fn connect(a: &Rtps, b: &Rtps) -> SocketAddr {
     let writer = a.create_writer(chatter(QoS::keep_last(10)));
     b.create_reader(chatter(QoS::keep_last(10)));
-    hears(a, &writer, b)
+    publish_until_received(a, &writer, b)
 }
 
 /// Publishes until the reader receives. Returns the source address.
-fn hears(from: &Rtps, writer: &Writer, to: &Rtps) -> SocketAddr {
+fn publish_until_received(from: &Rtps, writer: &Writer, to: &Rtps) -> SocketAddr {
     let until = StdInstant::now() + LONG;
     loop {
         assert!(StdInstant::now() < until, "it hears nothing");
         from.write(writer, frame("hello..."));
-        turn(from);
-        if let Some((from, bytes)) = turn(to).into_iter().next() {
+        poll_once(from);
+        if let Some((from, bytes)) = poll_once(to).into_iter().next() {
             assert_eq!(bytes, [&[0, 1, 0, 0], &b"hello..."[..]].concat());
             return from;
         }
@@ -92,7 +92,7 @@ fn those_who_name_loopback_by_its_ipv6_address_meet_by_that() {
     require_private_network();
     let open = |peers| Rtps::open(&settings(61, peers), waker()).unwrap();
     let (a, b) = (open("[::1]:0"), open("[::1]:0"));
-    assert!(talk(&a, &b).is_ipv6());
+    assert!(connect(&a, &b).is_ipv6());
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn who_has_no_ipv6_sockets_meets_by_ipv4() {
     let settings = Ros2Settings { ipv6: Ipv6::Unused, ..settings(62, "127.0.0.1:0") };
     let (a, b) = (Rtps::open(&settings, waker()).unwrap(), Rtps::open(&settings, waker()).unwrap());
     assert_eq!(a.receivers().len(), 1);
-    assert!(talk(&a, &b).is_ipv4());
+    assert!(connect(&a, &b).is_ipv4());
 }
 
 /// Two hosts with a cable between them that carries no multicast, like WireGuard.
@@ -124,8 +124,8 @@ fn who_is_named_is_met_by_an_interface_without_multicast() {
     let [near, far] = hosts_without_multicast();
     let a = near.run(|| Rtps::open(&subnet(63, "10.1.0.2:0"), waker())).unwrap();
     let b = far.run(|| Rtps::open(&subnet(63, ""), waker())).unwrap();
-    assert_eq!(talk(&a, &b).ip().to_string(), "10.1.0.1");
-    assert_eq!(talk(&b, &a).ip().to_string(), "10.1.0.2");
+    assert_eq!(connect(&a, &b).ip().to_string(), "10.1.0.1");
+    assert_eq!(connect(&b, &a).ip().to_string(), "10.1.0.2");
 }
 
 #[test]
@@ -138,13 +138,13 @@ fn a_process_whose_only_address_changes_stays_known_and_is_heard_from_the_new_on
     let b = far.run(|| Rtps::open(&subnet(64, ""), waker())).unwrap();
     let writer = a.create_writer(chatter(QoS::keep_last(10)));
     b.create_reader(chatter(QoS::keep_last(10)));
-    assert_eq!(hears(&a, &writer, &b).ip().to_string(), "10.1.0.1");
+    assert_eq!(publish_until_received(&a, &writer, &b).ip().to_string(), "10.1.0.1");
     let begun = StdInstant::now();
     near.ip("address del 10.1.0.1/24 dev cable");
-    near.run(|| a.look_at_interfaces()).unwrap();
+    near.run(|| a.update_addresses()).unwrap();
     near.address("cable", "10.1.0.7/24");
-    near.run(|| a.look_at_interfaces()).unwrap();
-    while hears(&a, &writer, &b).ip().to_string() != "10.1.0.7" {}
+    near.run(|| a.update_addresses()).unwrap();
+    while publish_until_received(&a, &writer, &b).ip().to_string() != "10.1.0.7" {}
     assert!(begun.elapsed() < LEASE, "not before the lease was over");
 }
 
@@ -165,7 +165,7 @@ impl Quiet {
         Self { participant: Participant::new(clock::monotonic(), config), socket }
     }
 
-    fn turn(&mut self) {
+    fn poll_once(&mut self) {
         let mut datagram = vec![0; 65536];
         while let Ok((len, from)) = self.socket.recv_from(&mut datagram) {
             self.participant.handle_datagram(clock::monotonic(), from, &datagram[..len]);
@@ -193,12 +193,12 @@ fn quiet_local_peer_that_started_first_is_found_on_stock_loopback() {
             let rtps = Rtps::open(&settings, waker()).unwrap();
             let until = StdInstant::now() + LONG;
             let has_met = |quiet: &Quiet| {
-                rtps.look(|ours| ours.peers().count() == 1) && quiet.participant.peers().count() == 1
+                rtps.read(|ours| ours.peers().count() == 1) && quiet.participant.peers().count() == 1
             };
             while !has_met(&quiet) {
                 assert!(StdInstant::now() < until, "in range {range:?}");
-                quiet.turn();
-                turn(&rtps);
+                quiet.poll_once();
+                poll_once(&rtps);
                 std::thread::yield_now();
             }
         });
@@ -210,7 +210,7 @@ fn participants_in_localhost_range_meet_on_stock_loopback() {
     let settings = Ros2Settings { range: Range::Localhost, ..settings(66, "") };
     stock_loopback().run(|| {
         let (a, b) = (Rtps::open(&settings, waker()).unwrap(), Rtps::open(&settings, waker()).unwrap());
-        assert!(talk(&a, &b).ip().is_loopback());
+        assert!(connect(&a, &b).ip().is_loopback());
     });
 }
 

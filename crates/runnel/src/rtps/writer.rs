@@ -12,7 +12,7 @@ use runnel_rtps::{Participant, UserWriter, WriterUpdate};
 
 use super::CdrFrame;
 use super::alternate_path::{Suspended, number};
-use super::origin::origin_in;
+use super::dual_node_id::dual_node_id_in;
 use super::outbox::Outbox;
 use crate::frame::Frame;
 use crate::sync::{Class, Mutex, lock};
@@ -36,7 +36,7 @@ pub(super) struct State {
     /// Held readers: a ROS 1 link carries their messages instead of RTPS.
     held: BTreeSet<Guid>,
     /// Readers of such nodes that were unmatched, which the links have yet to state.
-    pub(super) left: Vec<LeftReader>,
+    pub(super) left: Vec<LostReader>,
     /// When its timer expires, if it is set.
     pub(super) armed: Option<Instant>,
 }
@@ -66,7 +66,7 @@ pub(crate) struct NodeReader {
 }
 
 /// A reader of a dual node that was unmatched.
-pub(crate) struct LeftReader {
+pub(crate) struct LostReader {
     pub(crate) guid: Guid,
     pub(crate) origin: u64,
     /// The match that has ended: the reader may have been matched again since.
@@ -134,7 +134,7 @@ impl Writer {
     }
 
     /// Takes the readers of nodes with ROS 1 links that were unmatched.
-    pub(crate) fn take_left(&self) -> Vec<LeftReader> {
+    pub(crate) fn take_lost(&self) -> Vec<LostReader> {
         std::mem::take(&mut lock(&self.state).left)
     }
 
@@ -214,7 +214,8 @@ impl State {
     pub(super) fn update(&mut self, participant: &mut Participant, now: Instant, update: WriterUpdate) {
         let (mut held, mut lost) = (None, None);
         if let Some(reader) = update.matched() {
-            let origin = participant.endpoint(reader).and_then(|endpoint| origin_in(&endpoint.user_data));
+            let origin =
+                participant.endpoint(reader).and_then(|endpoint| dual_node_id_in(&endpoint.user_data));
             let known = self.origins.remove(&reader);
             if let Some(origin) = origin {
                 self.matchings += u64::from(known.is_none());
@@ -232,7 +233,7 @@ impl State {
             let linked = matched.filter(|matched| self.linked.contains_key(&matched.origin));
             let left = linked.map(|Matched { origin, matching }| {
                 let unacknowledged = self.unacknowledged_of(reader);
-                LeftReader { guid: reader, origin, matching, unacknowledged }
+                LostReader { guid: reader, origin, matching, unacknowledged }
             });
             lost = left.is_some().then_some(reader);
             self.left.extend(left);

@@ -54,25 +54,25 @@ impl Condvar {
 }
 
 /// A mutex with `try_lock`. With loom's own `try_lock`, a thread waits as long as another one holds the mutex.
-pub(crate) struct Asked<T> {
+pub(crate) struct TryLockMutex<T> {
     is_locked: sync::Mutex<bool>,
     unlocked: sync::Condvar,
     inner: sync::Mutex<T>,
 }
 
 /// A locked [`TryLockMutex`].
-pub(crate) struct AskedGuard<'a, T> {
-    mutex: &'a Asked<T>,
+pub(crate) struct TryLockGuard<'a, T> {
+    mutex: &'a TryLockMutex<T>,
     inner: Option<MutexGuard<'a, T>>,
 }
 
-impl<T> Asked<T> {
+impl<T> TryLockMutex<T> {
     pub(crate) fn new(_: Class, value: T) -> Self {
         let (is_locked, unlocked) = (sync::Mutex::new(false), sync::Condvar::new());
         Self { is_locked, unlocked, inner: sync::Mutex::new(value) }
     }
 
-    pub(crate) fn lock(&self) -> AskedGuard<'_, T> {
+    pub(crate) fn lock(&self) -> TryLockGuard<'_, T> {
         let mut is_locked = self.is_locked.lock().unwrap();
         while *is_locked {
             is_locked = self.unlocked.wait(is_locked).unwrap();
@@ -81,17 +81,17 @@ impl<T> Asked<T> {
         self.guard()
     }
 
-    pub(crate) fn try_lock(&self) -> Option<AskedGuard<'_, T>> {
+    pub(crate) fn try_lock(&self) -> Option<TryLockGuard<'_, T>> {
         let is_locked = std::mem::replace(&mut *self.is_locked.lock().unwrap(), true);
         (!is_locked).then(|| self.guard())
     }
 
-    fn guard(&self) -> AskedGuard<'_, T> {
-        AskedGuard { mutex: self, inner: Some(self.inner.lock().unwrap()) }
+    fn guard(&self) -> TryLockGuard<'_, T> {
+        TryLockGuard { mutex: self, inner: Some(self.inner.lock().unwrap()) }
     }
 }
 
-impl<T> Deref for AskedGuard<'_, T> {
+impl<T> Deref for TryLockGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -99,13 +99,13 @@ impl<T> Deref for AskedGuard<'_, T> {
     }
 }
 
-impl<T> DerefMut for AskedGuard<'_, T> {
+impl<T> DerefMut for TryLockGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         self.inner.as_mut().unwrap()
     }
 }
 
-impl<T> Drop for AskedGuard<'_, T> {
+impl<T> Drop for TryLockGuard<'_, T> {
     fn drop(&mut self) {
         self.inner = None;
         // After loom has found a deadlock, nothing can be locked any more.

@@ -231,7 +231,7 @@ fn invalid_records_end_the_ipc_connection() {
     }
     let begin = |first: u64, next: u64| words(&[5, 0, first, 1 | 2 << 32, 5, next]);
     for (channel, first, next) in [(1 << 16, 1, 1), (1, 0, 1), (1, 2, 1)] {
-        let text = format!("it opened channel {channel} for sample {next}");
+        let text = format!("it opened channel {channel} with the invalid first sample {next}");
         record(OPEN_SAMPLES, channel, &begin(first, next), &[&text]);
     }
     for next in [0, 1 << 63] {

@@ -2,9 +2,9 @@
 
 use runnel_core::wire::{Encoding, GrowingSink, try_write};
 
-use super::{Blank, Outgoing, State};
+use super::{LoanedBuffer, Outgoing, State};
 use crate::data::frames::SHORT;
-use crate::error::Unfit;
+use crate::error::ConversionError;
 use crate::frame::Frame;
 
 impl State {
@@ -12,10 +12,10 @@ impl State {
     pub(super) fn written(
         &mut self,
         message: &impl Outgoing,
-        lendable: Option<Blank>,
-    ) -> Result<Frame, Unfit> {
+        lendable: Option<LoanedBuffer>,
+    ) -> Result<Frame, ConversionError> {
         if let Some(lendable) = lendable {
-            return Ok(self.frozen(lendable));
+            return Ok(self.sealed(lendable));
         }
         // A length of 0 stands for an unknown length.
         let short = (1..=SHORT).contains(&message.wire_len());
@@ -26,8 +26,8 @@ impl State {
     pub(super) fn framed(
         &mut self,
         short: bool,
-        write: impl FnOnce(&mut GrowingSink) -> Result<(), Unfit>,
-    ) -> Result<Frame, Unfit> {
+        write: impl FnOnce(&mut GrowingSink) -> Result<(), ConversionError>,
+    ) -> Result<Frame, ConversionError> {
         let seq = self.next_seq();
         self.pooled((Encoding::Ros1, short), write, |out| number(out, seq))
     }
@@ -36,9 +36,9 @@ impl State {
     pub(super) fn pooled(
         &mut self,
         (encoding, short): (Encoding, bool),
-        write: impl FnOnce(&mut GrowingSink) -> Result<(), Unfit>,
+        write: impl FnOnce(&mut GrowingSink) -> Result<(), ConversionError>,
         finish: impl FnOnce(&mut [u8]),
-    ) -> Result<Frame, Unfit> {
+    ) -> Result<Frame, ConversionError> {
         let mut written = Ok(());
         let bytes = self.pool.filled(short, |out| {
             if let Err(refused) = try_write(out, |out| written = write(out)) {
@@ -48,17 +48,17 @@ impl State {
         });
         match written {
             Ok(()) => Ok(Frame::new(encoding, bytes)),
-            Err(unfit) => {
-                self.pool.give_back(bytes);
-                Err(unfit)
+            Err(error) => {
+                self.pool.recycle(bytes);
+                Err(error)
             }
         }
     }
 
     /// The written message as an immutable frame, with its `seq`.
-    pub(super) fn frozen(&mut self, mut filled: Blank) -> Frame {
-        number(filled.bytes_mut(), self.next_seq());
-        filled.frozen()
+    pub(super) fn sealed(&mut self, mut loan: LoanedBuffer) -> Frame {
+        number(loan.bytes_mut(), self.next_seq());
+        loan.sealed()
     }
 
     /// The `seq` of the next message, if it has a header.

@@ -12,7 +12,7 @@ use crate::linger::Unarrived;
 use crate::rtps::{NodeReader, pair_id};
 
 /// One reader that leaves a link.
-pub(super) struct Leaving {
+pub(super) struct LeavingReader {
     pub(super) conn: ConnId,
     writer: EntityId,
     reader: Guid,
@@ -23,7 +23,7 @@ pub(super) struct Leaving {
     waiting: Sender<Frame>,
 }
 
-impl Leaving {
+impl LeavingReader {
     pub(super) fn is_of(&self, writer: EntityId, reader: Guid) -> bool {
         (self.writer, self.reader) == (writer, reader)
     }
@@ -58,8 +58,9 @@ fn waiting_sender(pair: PairId, first: u64, bound: QueueBound) -> Sender<Frame> 
 impl State {
     /// Whether a reader leaves a link; with `conn`, whether it leaves that one.
     pub(super) fn is_leaving(&self, (writer, reader): (EntityId, Guid), conn: Option<ConnId>) -> bool {
-        let is_meant =
-            |leaving: &Leaving| leaving.is_of(writer, reader) && conn.is_none_or(|conn| leaving.conn == conn);
+        let is_meant = |leaving: &LeavingReader| {
+            leaving.is_of(writer, reader) && conn.is_none_or(|conn| leaving.conn == conn)
+        };
         self.leaving.iter().any(is_meant)
     }
 
@@ -79,21 +80,21 @@ impl State {
         let before = self.leaving.extract_if(.., |leaving| leaving.is_of(writer.id(), reader.guid)).next();
         let waiting = before.map_or_else(|| waiting_sender(pair, from, bound), |leaving| leaving.waiting);
         let NodeReader { guid: reader, matching, .. } = reader;
-        self.leaving.push(Leaving { conn, writer: writer.id(), reader, matching, from, waiting });
+        self.leaving.push(LeavingReader { conn, writer: writer.id(), reader, matching, from, waiting });
     }
 
     /// The subscriber has received all messages that its link carried for a reader: RTPS serves the reader now.
-    pub(super) fn left_link(
+    pub(super) fn finish_leaving(
         &mut self,
         reactor: &Reactor,
         writer: &RtpsWriter,
         (conn, pair): (ConnId, PairId),
         from: u64,
     ) {
-        let is_meant = |leaving: &mut Leaving| {
+        let is_meant = |leaving: &mut LeavingReader| {
             leaving.conn == conn && pair_id(leaving.writer, leaving.reader.entity) == pair
         };
-        let left: Vec<Leaving> = self.leaving.extract_if(.., is_meant).collect();
+        let left: Vec<LeavingReader> = self.leaving.extract_if(.., is_meant).collect();
         for leaving in left {
             self.release(writer, leaving, from);
             // Other links of the node do not carry the pair either.
@@ -105,8 +106,8 @@ impl State {
 
     /// A link has ended: its leaving readers leave another link of their node, or RTPS serves them at once. Returns
     /// the number of lost messages.
-    pub(super) fn link_is_gone(&mut self, reactor: &Reactor, conn: ConnId, origin: Option<u64>) -> u64 {
-        let gone: Vec<Leaving> = self.leaving.extract_if(.., |leaving| leaving.conn == conn).collect();
+    pub(super) fn end_link(&mut self, reactor: &Reactor, conn: ConnId, origin: Option<u64>) -> u64 {
+        let gone: Vec<LeavingReader> = self.leaving.extract_if(.., |leaving| leaving.conn == conn).collect();
         let mut lost = 0;
         for leaving in gone {
             let Some(writer) = self.writer_of(leaving.writer) else { continue };
@@ -130,22 +131,22 @@ impl State {
         lost
     }
 
-    fn release(&mut self, writer: &RtpsWriter, leaving: Leaving, from: u64) {
+    fn release(&mut self, writer: &RtpsWriter, leaving: LeavingReader, from: u64) {
         let waiting = leaving.waiting.snapshot().messages.into_iter();
         let due = waiting.filter(|message| message.number >= from);
         let due = due.map(|message| (message.number, None, message.message)).collect();
         writer.release(leaving.reader, from, due);
-        self.wake_wanted(Some(leaving.reader));
+        self.wake_memory_requests(Some(leaving.reader));
     }
 
     /// Forgets leaving readers. Returns the number of their lost messages.
-    pub(super) fn forget_leaving(&mut self, is_meant: impl Fn(&Leaving) -> bool) -> u64 {
+    pub(super) fn remove_leaving(&mut self, is_meant: impl Fn(&LeavingReader) -> bool) -> u64 {
         let gone = self.leaving.extract_if(.., |leaving| is_meant(leaving));
         gone.map(|leaving| leaving.waiting.queue_len() as u64).sum()
     }
 
     /// Queues a message of a writer for the readers that leave a link. Returns the number of dropped messages.
-    pub(super) fn wait_for_link(&mut self, writer: &RtpsWriter, frame: &Frame) -> u64 {
+    pub(super) fn queue_for_leaving(&mut self, writer: &RtpsWriter, frame: &Frame) -> u64 {
         let Some(number) = writer.last_number() else { return 0 };
         let mut dropped = 0;
         for leaving in self.leaving.iter_mut().filter(|leaving| leaving.writer == writer.id()) {
@@ -156,15 +157,15 @@ impl State {
     }
 
     /// Whether messages of a writer wait for readers that leave a link.
-    pub(super) fn waits_for_link(&self, writer: EntityId) -> bool {
+    pub(super) fn has_leaving_messages(&self, writer: EntityId) -> bool {
         let mut leaving = self.leaving.iter().filter(|leaving| leaving.writer == writer);
         leaving.any(|leaving| leaving.waiting.queue_len() > 0)
     }
 
     /// A leaving reader whose queue is full, so that the next message of the writer would drop another.
-    pub(super) fn full_for_link(&self, writer: EntityId) -> Option<String> {
+    pub(super) fn full_leaving_reader(&self, writer: EntityId) -> Option<String> {
         let bound = self.options.bound;
-        let is_full = |leaving: &&Leaving| {
+        let is_full = |leaving: &&LeavingReader| {
             let waiting = &leaving.waiting;
             leaving.writer == writer
                 && waiting.queue_len() > 0
@@ -174,9 +175,9 @@ impl State {
     }
 
     /// The leaving readers that lack messages.
-    pub(super) fn unarrived_for_link(&self) -> Vec<Unarrived> {
+    pub(super) fn unarrived_leaving(&self) -> Vec<Unarrived> {
         let waiting = self.leaving.iter().filter(|leaving| leaving.waiting.queue_len() > 0);
-        let of = |leaving: &Leaving| Unarrived {
+        let of = |leaving: &LeavingReader| Unarrived {
             subscriber: leaving.reader.to_string(),
             messages: leaving.waiting.queue_len() as u64,
         };

@@ -15,7 +15,7 @@ use runnel_ros1::node::{LinkStats, SubscriberLink};
 use runnel_ros1::tcpros::{LENGTH, SendQueue, length_prefix};
 
 use super::memory_path::{MemoryPath, WAITING_SLOTS};
-use super::numbers::Numbers;
+use super::message_numbers::MessageNumbers;
 use crate::frame::{Frame, Payload, QueueBound};
 use crate::ipc::Sender;
 
@@ -38,7 +38,7 @@ pub(super) struct Link {
     /// Shared memory carries the messages. The connection only completes the message that it has begun.
     memory: Option<Box<MemoryPath>>,
     /// If both ends understand statements.
-    numbers: Option<Numbers>,
+    numbers: Option<MessageNumbers>,
     /// If the subscriber belongs to a dual node.
     pub(super) shared: Option<Box<SharedLinkSender>>,
     stream: Arc<Stream>,
@@ -46,12 +46,12 @@ pub(super) struct Link {
     pub(super) conn: ConnId,
     token: Token,
     /// The IPC connection to which the link switches once the connection has sent our header.
-    wanted: Option<Arc<Sender>>,
+    pending_switch: Option<Arc<Sender>>,
     /// Queue limit, without resent messages that are being queued.
-    usual: QueueBound,
+    limit: QueueBound,
     pub(super) resends: bool,
     /// Messages copied because the subscriber's process had reached its quota.
-    copied: u64,
+    shm_copies: u64,
     pub(super) subscriber: String,
     /// The id of the subscriber's node, if that is a dual node, and its address.
     pub(super) origin: Option<u64>,
@@ -73,24 +73,24 @@ impl Link {
             failed: false,
             watched: false,
             memory: None,
-            numbers: delivery.map(Numbers::new),
+            numbers: delivery.map(MessageNumbers::new),
             shared: origin.map(|_| Box::default()),
             address,
             stream,
             stats,
             conn,
             token,
-            wanted: None,
-            usual: bound,
+            pending_switch: None,
+            limit: bound,
             resends: false,
-            copied: 0,
+            shm_copies: 0,
             subscriber,
             origin,
         }
     }
 
     /// Sends a frame at once if the queue is empty, otherwise queues it. Returns the number of dropped messages.
-    pub(super) fn offer(&mut self, reactor: &Reactor, frame: &Frame) -> u64 {
+    pub(super) fn send_or_queue(&mut self, reactor: &Reactor, frame: &Frame) -> u64 {
         if self.failed {
             return 0;
         }
@@ -98,9 +98,9 @@ impl Link {
             self.flush_if_waiting(reactor);
         }
         // The queue is flushed first: numbers of queued messages are counted back from the last one.
-        let number = self.numbers.as_mut().map_or(0, Numbers::take);
+        let number = self.numbers.as_mut().map_or(0, MessageNumbers::take);
         if let Some(memory) = &mut self.memory {
-            let dropped = memory.offer(number, frame);
+            let dropped = memory.send_or_queue(number, frame);
             self.stats.count_dropped(dropped);
             return dropped;
         }
@@ -108,13 +108,13 @@ impl Link {
         if sent == LENGTH + frame.as_ref().len() {
             self.stats.count(1, sent as u64);
         } else if !self.failed {
-            return self.wait_in_line(reactor, frame, sent);
+            return self.queue_rest(reactor, frame, sent);
         }
         0
     }
 
     /// Counts a dropped message.
-    pub(super) fn leave_out(&self) {
+    pub(super) fn count_drop(&self) {
         self.stats.count_dropped(1);
     }
 
@@ -144,10 +144,10 @@ impl Link {
         self.numbers.as_ref().is_some_and(|numbers| !numbers.statements.is_empty())
     }
 
-    fn wait_in_line(&mut self, reactor: &Reactor, frame: &Frame, sent: usize) -> u64 {
+    fn queue_rest(&mut self, reactor: &Reactor, frame: &Frame, sent: usize) -> u64 {
         // A slow subscriber must not occupy slots that other subscribers need.
         let copies = self.queue.len() >= WAITING_SLOTS && matches!(frame.payload(), Payload::Slot(_));
-        self.copied += u64::from(copies);
+        self.shm_copies += u64::from(copies);
         let dropped = self.queue.push(if copies { frame.to_own() } else { frame.clone() }, sent);
         self.stats.count_dropped(dropped);
         self.watch(reactor, true);
@@ -162,12 +162,12 @@ impl Link {
         while (!self.queue.is_empty() || self.has_statements_waiting()) && !self.failed && self.send_batch() {
         }
         self.watch(reactor, !self.queue.is_empty());
-        if self.queue.bound() != self.usual && self.waiting() == 0 && !self.resends {
-            self.widen_to(self.usual);
+        if self.queue.bound() != self.limit && self.waiting() == 0 && !self.resends {
+            self.raise_limit_to(self.limit);
         }
         if self.queue.preamble_left() == 0
             && !self.has_statements_waiting()
-            && let Some(sender) = self.wanted.take()
+            && let Some(sender) = self.pending_switch.take()
         {
             sender.wake_driver();
         }
@@ -196,33 +196,33 @@ impl Link {
     }
 
     /// Announces segments to the subscriber's process. False until it has mapped them.
-    pub(super) fn give(&self, segments: &[Arc<Segment>]) -> bool {
-        self.memory.as_ref().is_none_or(|memory| memory.session().give(segments))
+    pub(super) fn announce(&self, segments: &[Arc<Segment>]) -> bool {
+        self.memory.as_ref().is_none_or(|memory| memory.session().announce(segments))
     }
 
     /// Reclaims the slots of messages that the subscriber has read.
-    pub(super) fn take_back(&self) {
-        self.memory.iter().for_each(|memory| memory.session().take_back_slots());
+    pub(super) fn reclaim_slots(&self) {
+        self.memory.iter().for_each(|memory| memory.session().reclaim_slots());
     }
 
     /// Messages copied because the subscriber's process had reached its quota.
-    pub(super) fn copied(&self) -> u64 {
-        self.copied + self.memory.as_ref().map_or(0, |memory| memory.copied())
+    pub(super) fn shm_copies(&self) -> u64 {
+        self.shm_copies + self.memory.as_ref().map_or(0, |memory| memory.shm_copies())
     }
 
     /// Sets the queue limit, without resent messages.
     pub(super) fn set_bound(&mut self, bound: QueueBound) {
-        self.usual = bound;
-        self.widen_to(bound);
+        self.limit = bound;
+        self.raise_limit_to(bound);
     }
 
     /// Queue limit, without resent messages.
     pub(super) fn bound(&self) -> QueueBound {
-        self.usual
+        self.limit
     }
 
     /// Raises the queue limit until the queue is empty.
-    pub(super) fn widen_to(&mut self, bound: QueueBound) {
+    pub(super) fn raise_limit_to(&mut self, bound: QueueBound) {
         self.queue.set_bound(bound);
         self.memory.iter_mut().for_each(|memory| memory.set_bound(bound));
     }
@@ -256,7 +256,7 @@ impl Link {
     }
 
     /// The number of the first queued message of which nothing was sent, or of the next message.
-    fn first_unsent(&self, numbers: &Numbers) -> u64 {
+    fn first_unsent(&self, numbers: &MessageNumbers) -> u64 {
         numbers.next - self.queue.unsent() as u64
     }
 

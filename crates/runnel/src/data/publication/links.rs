@@ -12,7 +12,7 @@ use runnel_ros1::node::SubscriberLink;
 use runnel_ros1::udpros::Fragmenter;
 
 use super::link::Link;
-use super::{Publication, State, complain};
+use super::{Publication, State, log_warning};
 use crate::data::datagrams::{DatagramLink, Refusals};
 use crate::ipc::{Sender, Unread};
 use crate::sync::lock;
@@ -32,10 +32,10 @@ impl Publication {
         state.share_link(&self.reactor, &mut link);
         if let Some(latched) = state.latched.as_ref().filter(|_| state.carries_any(&link)) {
             link.before_message(&self.reactor, state.last_writer);
-            self.count_dropped(link.offer(&self.reactor, &latched.frame));
+            self.count_dropped(link.send_or_queue(&self.reactor, &latched.frame));
         }
         state.links.push(link);
-        state.tell_count(&before);
+        state.notify_count(&before);
     }
 
     /// A subscriber's UDPROS link is established: it gets the latched message.
@@ -68,11 +68,11 @@ impl Publication {
             too_long,
         };
         let latched = state.latched.as_ref().filter(|_| link.standby.is_empty());
-        let complaint = latched.and_then(|latched| self.offer_datagrams(&mut link, latched.frame.as_ref()));
+        let warning = latched.and_then(|latched| self.send_datagrams(&mut link, latched.frame.as_ref()));
         state.datagram_links.push(link);
-        state.tell_count(&before);
+        state.notify_count(&before);
         drop(state);
-        complain(complaint);
+        log_warning(warning);
     }
 
     /// The socket of a UDPROS link reports that a datagram was not delivered; with `refused`, that its port is closed.
@@ -92,24 +92,24 @@ impl Publication {
 
     /// A subscriber is on this host: its link switches to an IPC connection, on which `token` identifies it. Returns
     /// false if that is not possible yet, also because the subscriber has not mapped the preallocated segments.
-    pub(crate) fn go_over(&self, conn: ConnId, sender: &Arc<Sender>, token: u128) -> bool {
+    pub(crate) fn switch_link_to_memory(&self, conn: ConnId, sender: &Arc<Sender>, token: u128) -> bool {
         let mut state = lock(&self.state);
         let State { links, reserved, .. } = &mut *state;
         let Some(link) = links.iter_mut().find(|link| link.conn == conn) else { return true };
-        if reserved.iter_mut().any(|reserved| !sender.give(reserved.segments())) {
+        if reserved.iter_mut().any(|reserved| !sender.announce(reserved.segments())) {
             return false;
         }
-        let gone_over = link.go_over(&self.reactor, sender, token);
+        let is_switched = link.switch_to_memory(&self.reactor, sender, token);
         self.count_channels(&state);
-        gone_over
+        is_switched
     }
 
     /// The IPC connection has ended: a link that used it switches back to its TCP connection. `unread` has the unread
     /// messages of each channel.
-    pub(crate) fn fall_back(&self, conn: ConnId, sender: &Arc<Sender>, unread: &mut Unread) {
+    pub(crate) fn fall_back_to_connection(&self, conn: ConnId, sender: &Arc<Sender>, unread: &mut Unread) {
         let mut state = lock(&self.state);
         let Some(link) = state.links.iter_mut().find(|link| link.conn == conn) else { return };
-        link.fall_back(&self.reactor, sender, unread);
+        link.fall_back_to_connection(&self.reactor, sender, unread);
         self.count_channels(&state);
     }
 
@@ -135,8 +135,8 @@ impl Publication {
     pub(crate) fn leave(&self, conn: ConnId) {
         let mut state = lock(&self.state);
         let before = state.counts();
-        let State { links, datagram_links, copied, .. } = &mut *state;
-        *copied += links.iter().filter(|link| link.conn == conn).map(Link::copied).sum::<u64>();
+        let State { links, datagram_links, shm_copies, .. } = &mut *state;
+        *shm_copies += links.iter().filter(|link| link.conn == conn).map(Link::shm_copies).sum::<u64>();
         let links = links.extract_if(.., |link| link.conn == conn).map(|link| (link.origin, link.address));
         let datagram_links =
             datagram_links.extract_if(.., |link| link.conn == conn).map(|link| (link.origin, link.address));
@@ -145,7 +145,7 @@ impl Publication {
             self.count_dropped(state.unshare_link(&self.reactor, conn, node));
         }
         self.count_channels(&state);
-        state.tell_count(&before);
+        state.notify_count(&before);
     }
 
     pub(super) fn count_channels(&self, state: &State) {

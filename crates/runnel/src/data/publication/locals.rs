@@ -15,31 +15,31 @@ use crate::sync::lock;
 /// A graph in which a publication and a subscription of this process have matched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-enum Met {
+enum MatchedIn {
     Ros1 = 1,
     Ros2 = 2,
 }
 
 /// A subscription of this process. It gets each message once, even if both graphs have matched it.
-pub(super) struct Local {
+pub(super) struct LocalSubscription {
     pub(super) core: Arc<SubscriptionCore>,
-    met: u8,
+    matched_in: u8,
 }
 
-impl Local {
+impl LocalSubscription {
     /// Reports the liveliness of a publisher that it has just matched in ROS 2.
-    fn begin_life(&self, lives: bool) {
-        self.tell_life(i64::from(lives), i64::from(!lives));
+    fn report_initial_liveliness(&self, is_alive: bool) {
+        self.notify_liveliness(i64::from(is_alive), i64::from(!is_alive));
     }
 
     /// When a message expires for it. Lifespans exist only in ROS 2.
     pub(super) fn until(&self, until: Option<Instant>) -> Option<Instant> {
-        until.filter(|_| self.met & Met::Ros2 as u8 != 0)
+        until.filter(|_| self.matched_in & MatchedIn::Ros2 as u8 != 0)
     }
 
     /// Reports a change in the number of publishers, matched in ROS 2, that are alive and not alive.
-    pub(super) fn tell_life(&self, alive: i64, not_alive: i64) {
-        if self.met & Met::Ros2 as u8 != 0 {
+    pub(super) fn notify_liveliness(&self, alive: i64, not_alive: i64) {
+        if self.matched_in & MatchedIn::Ros2 as u8 != 0 {
             self.core.events().liveliness_changed(alive, not_alive);
         }
     }
@@ -52,7 +52,7 @@ pub(super) struct KeptFrame {
 }
 
 impl KeptFrame {
-    fn is_for(&self, local: &Local, now: Instant) -> bool {
+    fn is_for(&self, local: &LocalSubscription, now: Instant) -> bool {
         local.until(self.until).is_none_or(|until| now < until)
     }
 }
@@ -60,25 +60,25 @@ impl KeptFrame {
 impl Publication {
     /// The master has named this publication to a subscription of this process: it gets the last kept message.
     pub(crate) fn join_local(&self, subscription: Arc<SubscriptionCore>) {
-        self.add_local(subscription, Met::Ros1, 1);
+        self.add_local(subscription, MatchedIn::Ros1, 1);
     }
 
     /// ROS 2 has matched a subscription of this process with this publication. With `late` it gets the kept messages,
     /// as many as its queue holds. A subscription that ROS 1 has matched before has already got them.
     pub(crate) fn match_local(&self, subscription: Arc<SubscriptionCore>, late: bool) {
         let most = if late { subscription.bound().messages } else { 0 };
-        self.add_local(subscription, Met::Ros2, most);
+        self.add_local(subscription, MatchedIn::Ros2, most);
     }
 
-    fn add_local(&self, subscription: Arc<SubscriptionCore>, met: Met, most: usize) {
+    fn add_local(&self, subscription: Arc<SubscriptionCore>, matched_in: MatchedIn, most: usize) {
         let mut deferred = Deferred::default();
         let mut state = lock(&self.state);
-        let lives = state.lives;
+        let is_alive = state.is_alive;
         if let Some(local) = state.local_mut(&subscription) {
-            let is_news = local.met & met as u8 == 0;
-            local.met |= met as u8;
-            if is_news && met == Met::Ros2 {
-                local.begin_life(lives);
+            let is_news = local.matched_in & matched_in as u8 == 0;
+            local.matched_in |= matched_in as u8;
+            if is_news && matched_in == MatchedIn::Ros2 {
+                local.report_initial_liveliness(is_alive);
             }
             return;
         }
@@ -86,14 +86,15 @@ impl Publication {
             drop(state);
             return console::error!("{mismatch}");
         }
-        let (local, now) = (Local { core: subscription, met: met as u8 }, clock::monotonic());
+        let (local, now) =
+            (LocalSubscription { core: subscription, matched_in: matched_in as u8 }, clock::monotonic());
         for KeptFrame { frame, until } in state.kept(most, |kept| kept.is_for(&local, now)) {
             local.core.push_kept_frame(frame, local.until(*until), &self.info, &mut deferred);
         }
         local.core.events().matched(1);
-        local.begin_life(state.lives);
+        local.report_initial_liveliness(state.is_alive);
         state.locals.push(local);
-        state.tell_matched(1);
+        state.notify_matched(1);
         drop(state);
         deferred.run();
     }
@@ -107,33 +108,33 @@ impl Publication {
     pub(crate) fn leave_local(&self, subscription: &Arc<SubscriptionCore>) {
         let mut state = lock(&self.state);
         if let Some(local) = state.local_mut(subscription) {
-            local.met &= !(Met::Ros1 as u8);
+            local.matched_in &= !(MatchedIn::Ros1 as u8);
         }
-        state.part(|local| local.met == 0);
+        state.unmatch(|local| local.matched_in == 0);
     }
 
     /// The remaining writer groups are incompatible with a subscription of this process. Returns whether ROS 2 had
     /// matched it.
     pub(crate) fn unmatch_local(&self, subscription: &Arc<SubscriptionCore>) -> bool {
         let mut state = lock(&self.state);
-        let lives = state.lives;
+        let is_alive = state.is_alive;
         let Some(local) = state.local_mut(subscription) else { return false };
-        let had_met = local.met & Met::Ros2 as u8 != 0;
-        local.tell_life(-i64::from(lives), -i64::from(!lives));
-        local.met &= !(Met::Ros2 as u8);
-        state.part(|local| local.met == 0);
-        had_met
+        let was_matched = local.matched_in & MatchedIn::Ros2 as u8 != 0;
+        local.notify_liveliness(-i64::from(is_alive), -i64::from(!is_alive));
+        local.matched_in &= !(MatchedIn::Ros2 as u8);
+        state.unmatch(|local| local.matched_in == 0);
+        was_matched
     }
 
     /// A subscription of this process has ended.
     pub(crate) fn forget_local(&self, subscription: &Arc<SubscriptionCore>) {
-        lock(&self.state).part(|local| Arc::ptr_eq(&local.core, subscription));
+        lock(&self.state).unmatch(|local| Arc::ptr_eq(&local.core, subscription));
     }
 
     /// Removes all subscriptions of this process.
     pub(crate) fn end(&self) {
-        let unheard = lock(&self.state).part(|_| true);
-        drop(unheard);
+        let unmatched = lock(&self.state).unmatch(|_| true);
+        drop(unmatched);
     }
 
     /// Keeps as many messages for late joiners as the queue limit allows. ROS 1 latches only the last one.
@@ -143,22 +144,22 @@ impl Publication {
 }
 
 impl State {
-    fn local_mut(&mut self, subscription: &Arc<SubscriptionCore>) -> Option<&mut Local> {
+    fn local_mut(&mut self, subscription: &Arc<SubscriptionCore>) -> Option<&mut LocalSubscription> {
         self.locals.iter_mut().find(|local| Arc::ptr_eq(&local.core, subscription))
     }
 
     /// Removes subscriptions of this process. The caller drops them without the lock: they can own anything of the
     /// user's.
-    fn part(&mut self, from: impl Fn(&Local) -> bool) -> Vec<Local> {
-        let (parted, stay): (Vec<Local>, Vec<Local>) =
+    fn unmatch(&mut self, from: impl Fn(&LocalSubscription) -> bool) -> Vec<LocalSubscription> {
+        let (unmatched, stay): (Vec<LocalSubscription>, Vec<LocalSubscription>) =
             std::mem::take(&mut self.locals).into_iter().partition(|local| from(local));
         self.locals = stay;
-        for local in &parted {
+        for local in &unmatched {
             local.core.events().matched(-1);
-            local.tell_life(-i64::from(self.lives), -i64::from(!self.lives));
+            local.notify_liveliness(-i64::from(self.is_alive), -i64::from(!self.is_alive));
         }
-        self.tell_matched(-(parted.len() as i64));
-        parted
+        self.notify_matched(-(unmatched.len() as i64));
+        unmatched
     }
 
     /// A keep-all subscription of this process whose queue is full.
@@ -181,23 +182,23 @@ impl State {
     /// Keeps a message for late joiners.
     pub(super) fn keep(&mut self, frame: Frame, until: Option<Instant>) {
         let Some(before) = self.latched.replace(KeptFrame { frame, until }) else { return };
-        let Some(earlier) = &mut self.earlier else { return self.give_back(before.frame) };
+        let Some(earlier) = &mut self.earlier else { return self.recycle(before.frame) };
         earlier.push(before);
         while let Some(oldest) = self.earlier.as_mut().and_then(|earlier| earlier.beyond(self.options.bound))
         {
-            self.give_back(oldest.frame);
+            self.recycle(oldest.frame);
         }
     }
 }
 
 /// Kept messages before the last one.
 #[derive(Default)]
-pub(super) struct Earlier {
+pub(super) struct EarlierFrames {
     frames: VecDeque<KeptFrame>,
     bytes: usize,
 }
 
-impl Earlier {
+impl EarlierFrames {
     fn push(&mut self, KeptFrame { frame, until }: KeptFrame) {
         self.bytes += frame.as_ref().len();
         // Messages that are kept for long must not occupy slots of shared memory.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use runnel_rtps::wire::Guid;
 
-use super::{Offer, RtpsWriter, State};
+use super::{RtpsWriter, State, WriterGroup};
 use crate::sync::lock;
 
 /// The readers that a writer has matched.
@@ -23,20 +23,20 @@ impl MatchedReaders {
     }
 }
 
-impl Offer {
+impl WriterGroup {
     /// The writer has matched a reader. `origin` is the id of its node, if that is a dual node.
-    pub(crate) fn met(&self, reader: Guid, origin: Option<u64>) {
+    pub(crate) fn on_reader_matched(&self, reader: Guid, origin: Option<u64>) {
         self.recounting(|readers| readers.matched.push((reader, origin)));
         if let (Some(origin), Some(publication)) = (origin, self.publication()) {
-            publication.reader_matched(self, reader, origin);
+            publication.serve_matched_reader(self, reader, origin);
         }
     }
 
     /// A matched reader has left.
-    pub(crate) fn left(&self, reader: Guid) {
+    pub(crate) fn on_reader_left(&self, reader: Guid) {
         // Its link carries the messages again before RTPS stops to write to it.
         if let Some(publication) = self.publication() {
-            publication.tell_of_left(self);
+            publication.on_group_readers_lost(self);
         }
         self.recounting(|readers| readers.matched.retain(|(other, _)| *other != reader));
     }
@@ -50,12 +50,12 @@ impl Offer {
             change(&mut readers);
             self.set_matched(readers.matched.len());
         }
-        self.tell_count(before, state.subscriber_count(self));
+        self.notify_count(before, state.subscriber_count(self));
     }
 
-    fn tell_count(&self, before: usize, now: usize) {
+    fn notify_count(&self, before: usize, now: usize) {
         if now != before {
-            self.tell(|events| events.matched(now as i64 - before as i64));
+            self.notify_publishers(|events| events.matched(now as i64 - before as i64));
         }
     }
 
@@ -82,12 +82,12 @@ impl State {
     }
 
     /// The number of subscribers of each writer group.
-    pub(super) fn counts(&self) -> Vec<(Arc<Offer>, usize)> {
-        self.offers.iter().map(|offer| (Arc::clone(offer), self.subscriber_count(offer))).collect()
+    pub(super) fn counts(&self) -> Vec<(Arc<WriterGroup>, usize)> {
+        self.groups.iter().map(|group| (Arc::clone(group), self.subscriber_count(group))).collect()
     }
 
     /// Notifies publishers of subscribers that have come or left since.
-    pub(super) fn tell_count(&self, before: &[(Arc<Offer>, usize)]) {
-        before.iter().for_each(|(offer, before)| offer.tell_count(*before, self.subscriber_count(offer)));
+    pub(super) fn notify_count(&self, before: &[(Arc<WriterGroup>, usize)]) {
+        before.iter().for_each(|(group, before)| group.notify_count(*before, self.subscriber_count(group)));
     }
 }

@@ -10,10 +10,10 @@ use runnel_delivery::{PathKind, ReachedError};
 use runnel_io::Token;
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::life::Life;
-use super::memory_path::{Delivery, LeftOff, MemoryPath};
+use super::lifespan::Lifespan;
+use super::memory_path::{Delivery, MemoryPath, NetworkState};
 use super::{Publication, RtpsWriter, State};
-use crate::data::way::Channel;
+use crate::data::stream_path::Channel;
 use crate::frame::{Frame, Payload, QueueBound};
 use crate::ipc::{SHORTEST, Sender, Unread};
 use crate::linger::Unarrived;
@@ -45,20 +45,20 @@ impl Publication {
     ) -> bool {
         let state = &mut *lock(&self.state);
         let Some(rtps) = state.writer_of(writer) else { return true };
-        if state.reserved.iter_mut().any(|reserved| !sender.give(reserved.segments())) {
+        if state.reserved.iter_mut().any(|reserved| !sender.announce(reserved.segments())) {
             return false;
         }
         // If the reader was lost meanwhile, a ROS 1 link delivers what it has not read.
-        self.readers_left(state, &rtps, (rtps.next_number(), rtps.take_left()));
+        self.on_readers_lost(state, &rtps, (rtps.next_number(), rtps.take_lost()));
         state.end_memory_link((writer, reader), &mut Unread::default());
         if rtps.is_held(reader) {
             // A ROS 1 link serves the reader. The driver is woken when that ends.
-            state.want_memory(reader, sender);
+            state.add_memory_request(reader, sender);
             return false;
         }
         let Some(suspended) = rtps.suspend(reader) else { return true };
         let bound = state.options.bound;
-        let left_off = LeftOff {
+        let network_state = NetworkState {
             network: PathKind::RtpsReliable,
             epoch: 0,
             reached: suspended.first_unacknowledged,
@@ -66,7 +66,7 @@ impl Publication {
             waiting: Vec::new(),
             next: suspended.next,
         };
-        let delivery = Delivery::switch_to_memory(token as u64, left_off, bound, waits_for_user);
+        let delivery = Delivery::switch_to_memory(token as u64, network_state, bound, waits_for_user);
         let opened = delivery.and_then(|(delivery, begin)| {
             let number = sender.open_samples(token, suspended.first_unacknowledged, &begin)?;
             Some((delivery, Channel { sender: Arc::clone(sender), number }))
@@ -76,7 +76,7 @@ impl Publication {
             None => rtps.resume(reader, suspended.next, Vec::new()),
             Some((delivery, channel)) => {
                 let mut path = MemoryPath::new((key, channel), (delivery, bound), Encoding::Xcdr1);
-                path.life = state.lifespan_of(writer).map(Life::new);
+                path.lifespan = state.lifespan_of(writer).map(Lifespan::new);
                 if rtps.may_be_linked(reader) {
                     path.share_with_link();
                 }
@@ -96,11 +96,11 @@ impl Publication {
         unread: &mut Unread,
     ) {
         let state = &mut *lock(&self.state);
-        state.forget_wanted(pair.1, Some(sender));
+        state.remove_memory_requests(pair.1, Some(sender));
         let link = state.memory_links.iter().find(|link| link.is_of(pair));
         if link.is_some_and(|link| link.path.is_of(sender)) {
             if let Some(writer) = state.writer_of(pair.0) {
-                self.readers_left(state, &writer, (writer.next_number(), writer.take_left()));
+                self.on_readers_lost(state, &writer, (writer.next_number(), writer.take_lost()));
             }
             state.end_memory_link(pair, unread);
         }
@@ -112,9 +112,9 @@ impl Publication {
         let state = &mut *lock(&self.state);
         // A ROS 1 link that serves the reader from now on delivers what it has not read.
         if let Some(writer) = state.writer_of(pair.0) {
-            self.readers_left(state, &writer, (writer.next_number(), writer.take_left()));
+            self.on_readers_lost(state, &writer, (writer.next_number(), writer.take_lost()));
         }
-        state.forget_wanted(pair.1, None);
+        state.remove_memory_requests(pair.1, None);
         state.end_memory_link(pair, &mut Unread::default());
         self.count_memory_links(state);
     }
@@ -148,8 +148,12 @@ impl Publication {
         let frame = lendable.as_ref().unwrap_or(frame);
         // A message that the writer refused has no number: the last number is that of the message before.
         let is_due = |link: &&mut MemoryLink| link.writer == id && link.path.is_next(number);
-        let dropped =
-            state.memory_links.iter_mut().filter(is_due).map(|link| link.path.offer(number, frame)).sum();
+        let dropped = state
+            .memory_links
+            .iter_mut()
+            .filter(is_due)
+            .map(|link| link.path.send_or_queue(number, frame))
+            .sum();
         self.count_dropped(dropped);
     }
 
@@ -159,7 +163,7 @@ impl Publication {
         if bytes.len() < SHORTEST {
             return None;
         }
-        state.memory_links.iter().for_each(|link| link.path.session().take_back_slots());
+        state.memory_links.iter().for_each(|link| link.path.session().reclaim_slots());
         let mut slot = self.pool.take(bytes.len())?;
         slot.get_mut(..bytes.len())?.copy_from_slice(bytes);
         Some(frame.copied_to(slot.freeze(bytes.len())))
@@ -168,13 +172,13 @@ impl Publication {
 
 impl State {
     pub(super) fn writer_of(&self, id: EntityId) -> Option<RtpsWriter> {
-        let mut writers = self.offers.iter().filter_map(|offer| offer.writer());
+        let mut writers = self.groups.iter().filter_map(|group| group.writer());
         writers.find(|own| own.id() == id).cloned()
     }
 
     /// The lifespan of a writer's messages, unless it is infinite.
     fn lifespan_of(&self, writer: EntityId) -> Option<Duration> {
-        self.offers.iter().find(|offer| offer.writer_id() == Some(writer))?.qos.lifespan
+        self.groups.iter().find(|group| group.writer_id() == Some(writer))?.qos.lifespan
     }
 
     /// True if a reader of this writer uses shared memory.
@@ -214,7 +218,7 @@ impl State {
     /// yet.
     pub(super) fn full_in_memory(&mut self, writer: EntityId) -> Option<String> {
         self.memory_links.iter_mut().for_each(|link| link.path.flush());
-        let is_full = |link: &&MemoryLink| link.writer == writer && link.path.has_little_room();
+        let is_full = |link: &&MemoryLink| link.writer == writer && link.path.is_half_full();
         let full = self.memory_links.iter().filter(is_full);
         full.max_by_key(|link| link.path.waiting()).map(|link| link.reader.to_string())
     }
@@ -237,8 +241,8 @@ impl State {
             .collect()
     }
 
-    pub(super) fn copied_in_memory(&self) -> u64 {
-        self.memory_links.iter().map(|link| link.path.copied()).sum()
+    pub(super) fn shm_copies_in_memory(&self) -> u64 {
+        self.memory_links.iter().map(|link| link.path.shm_copies()).sum()
     }
 
     pub(super) fn set_bound_in_memory(&mut self, bound: QueueBound) {
@@ -246,10 +250,10 @@ impl State {
     }
 
     /// Whether all readers in shared memory have mapped the preallocated segments.
-    pub(super) fn is_reserved_in_memory(&mut self) -> bool {
+    pub(super) fn is_preallocation_mapped_in_memory(&mut self) -> bool {
         let Self { memory_links, reserved, .. } = self;
         let gives = |reserved: &mut crate::ipc::Reservation| {
-            memory_links.iter().all(|link| link.path.session().give(reserved.segments()))
+            memory_links.iter().all(|link| link.path.session().announce(reserved.segments()))
         };
         reserved.iter_mut().all(gives)
     }

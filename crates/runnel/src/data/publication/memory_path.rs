@@ -4,8 +4,8 @@
 //! a ROS 1 link, or that of the RTPS writer. So it begins from the [network's state](NetworkState), and ends with the
 //! state from which the network continues ([`ReturnedState`]).
 
-mod beginning;
-mod ending;
+mod start;
+mod teardown;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use runnel_delivery::{Numbered, PathId, ReachedError, SendAction, Statement};
 use runnel_io::{Token, clock};
 use runnel_ros1::node::LinkStats;
 
-use super::life::Life;
-use crate::data::way::Channel;
+use super::lifespan::Lifespan;
+use crate::data::stream_path::Channel;
 use crate::frame::{Frame, Payload, QueueBound};
 use crate::ipc::{self, Tally};
-use beginning::policy;
-pub(super) use beginning::{Delivery, LeftOff};
-pub(super) use ending::Ended;
+use start::policy;
+pub(super) use start::{Delivery, NetworkState};
+pub(super) use teardown::ReturnedState;
 
 /// Slots in the queue of one subscriber; messages queued behind these are copied.
 pub(super) const WAITING_SLOTS: usize = 8;
@@ -38,7 +38,7 @@ pub(super) struct MemoryPath {
     /// The encoding of all its messages.
     encoding: Encoding,
     tally: Tally,
-    pub(super) life: Option<Life>,
+    pub(super) lifespan: Option<Lifespan>,
     /// For a ROS 1 link.
     pub(super) stats: Option<Arc<LinkStats>>,
     bound: QueueBound,
@@ -66,13 +66,13 @@ impl MemoryPath {
         (delivery, bound): (Delivery, QueueBound),
         encoding: Encoding,
     ) -> Self {
-        let (life, stats, tally) = (None, None, Tally::default());
+        let (lifespan, stats, tally) = (None, None, Tally::default());
         Self {
             token,
             channel,
             encoding,
             tally,
-            life,
+            lifespan,
             stats,
             bound,
             delivery,
@@ -93,8 +93,8 @@ impl MemoryPath {
     /// Messages that the subscriber has read but may not have delivered to its user.
     pub(super) fn take_undrained(&mut self) -> Vec<(u64, Frame)> {
         let mut undrained = self.undrained.take().unwrap_or_default();
-        if let Some(life) = &mut self.life {
-            life.retain_alive(clock::monotonic(), &mut undrained);
+        if let Some(lifespan) = &mut self.lifespan {
+            lifespan.retain_valid(clock::monotonic(), &mut undrained);
         }
         undrained
     }
@@ -122,8 +122,8 @@ impl MemoryPath {
     }
 
     /// Messages copied because the subscriber's process had reached its quota.
-    pub(super) fn copied(&self) -> u64 {
-        self.tally.copied
+    pub(super) fn shm_copies(&self) -> u64 {
+        self.tally.shm_copies
     }
 
     /// Whether the subscriber has yet to get the message of this number.
@@ -132,13 +132,13 @@ impl MemoryPath {
     }
 
     /// Sends a message at once if the queue is empty, otherwise queues it. Returns the number of dropped messages.
-    pub(super) fn offer(&mut self, number: u64, frame: &Frame) -> u64 {
+    pub(super) fn send_or_queue(&mut self, number: u64, frame: &Frame) -> u64 {
         self.end = None;
-        if self.life.is_some() || !self.is_steady() {
+        if self.lifespan.is_some() || !self.is_steady() {
             self.flush();
             let waiting = self.waiting();
-            if let Some(life) = &mut self.life {
-                life.begin(number, clock::monotonic(), waiting);
+            if let Some(lifespan) = &mut self.lifespan {
+                lifespan.record_write(number, clock::monotonic(), waiting);
             }
         }
         if self.is_steady() && self.send_at_once(number, frame) {
@@ -202,7 +202,7 @@ impl MemoryPath {
     fn frame_to_queue(&mut self, frame: &Frame) -> Frame {
         // A slow subscriber must not occupy slots that other subscribers need.
         let copies = self.waiting() >= WAITING_SLOTS && matches!(frame.payload(), Payload::Slot(_));
-        self.tally.copied += u64::from(copies);
+        self.tally.shm_copies += u64::from(copies);
         if copies { frame.to_own() } else { frame.clone() }
     }
 
@@ -238,7 +238,7 @@ impl MemoryPath {
             self.wait();
         }
         if let Some(skip) = &self.skip {
-            match self.channel.sender.send_skip(self.channel.number, skip) {
+            match self.channel.sender.send_statement(self.channel.number, skip) {
                 true => self.skip = None,
                 false => self.wait(),
             }
@@ -248,7 +248,7 @@ impl MemoryPath {
     /// Sends the statements due before the message of this number. False if the channel did not accept all.
     fn send_statements(&mut self, number: u64) -> bool {
         while let Some((_, statement)) = self.statements.front().filter(|(at, _)| *at <= number) {
-            if !self.channel.sender.send_skip(self.channel.number, statement) {
+            if !self.channel.sender.send_statement(self.channel.number, statement) {
                 return false;
             }
             self.statements.pop_front();
@@ -299,8 +299,8 @@ impl MemoryPath {
 
     /// Drops expired messages.
     fn expire(&mut self) {
-        if let Some(life) = &mut self.life {
-            let first = life.pass(clock::monotonic());
+        if let Some(lifespan) = &mut self.lifespan {
+            let first = lifespan.drop_expired(clock::monotonic());
             self.delivery.0.expire_before(first);
         }
     }
@@ -330,7 +330,7 @@ impl MemoryPath {
     }
 
     /// Like [`is_full`](Self::is_full), for half of the byte limit: the length of the next message is not known yet.
-    pub(super) fn has_little_room(&self) -> bool {
+    pub(super) fn is_half_full(&self) -> bool {
         self.is_full(self.bound.bytes / 2)
     }
 

@@ -5,7 +5,7 @@ use std::any::TypeId;
 use runnel_core::wire::GrowingSink;
 
 use crate::data::received::SharedMessage;
-use crate::error::Unfit;
+use crate::error::ConversionError;
 use crate::frame::LengthBeyondLimit;
 
 /// A message to be published.
@@ -15,13 +15,13 @@ pub(crate) trait Outgoing {
     /// Length of its serialized form in bytes.
     fn wire_len(&self) -> usize;
     /// Appends its serialized form.
-    fn write(&self, out: &mut GrowingSink) -> Result<(), Unfit>;
+    fn write(&self, out: &mut GrowingSink) -> Result<(), ConversionError>;
     /// Appends its ROS 2 encoding, with the encapsulation header.
-    fn write_cdr(&self, out: &mut GrowingSink) -> Result<(), Unfit>;
+    fn write_cdr(&self, out: &mut GrowingSink) -> Result<(), ConversionError>;
     /// Writes its serialized form. False if that does not have the length of `out`.
     fn write_slice(&self, out: &mut [u8]) -> bool;
     /// A copy for subscriptions that take the message by reference, if [`Outgoing::into_shared`] needs one.
-    fn copy_to_share(&self) -> Result<Option<SharedMessage>, Unfit> {
+    fn copy_to_share(&self) -> Result<Option<SharedMessage>, ConversionError> {
         Ok(None)
     }
     /// The message for subscriptions that take it by reference.
@@ -36,5 +36,5 @@ pub(crate) enum Refused<O> {
     /// It would drop a message that this subscriber has not received, and the history is keep-all.
     Full { subscriber: String, message: O, bytes: usize },
     /// It cannot be converted to a generation that has subscribers.
-    Unfit(Unfit),
+    Conversion(ConversionError),
 }

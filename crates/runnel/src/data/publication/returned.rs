@@ -11,10 +11,10 @@ use runnel_delivery::{PairId, Statement};
 use runnel_io::Reactor;
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::leaving::Leaving;
+use super::leaving::LeavingReader;
 use super::link::Link;
 use super::{RtpsWriter, State};
-use crate::error::Unfit;
+use crate::error::ConversionError;
 use crate::frame::{Frame, QueueBound};
 use crate::rtps::pair_id;
 
@@ -23,7 +23,7 @@ use crate::rtps::pair_id;
 const MOST_WIDENED: usize = 8;
 
 /// Appends the conversion of a message from the ROS 2 encoding to the ROS 1 encoding.
-pub(crate) type ToRos1 = Box<dyn Fn(&[u8], &mut GrowingSink) -> Result<(), Unfit> + Send + Sync>;
+pub(crate) type ToRos1 = Box<dyn Fn(&[u8], &mut GrowingSink) -> Result<(), ConversionError> + Send + Sync>;
 
 /// Messages by their RTPS sequence numbers.
 pub(super) type Returned = BTreeMap<u64, Frame>;
@@ -38,7 +38,7 @@ impl State {
     ) -> Returned {
         let mut returned: Returned = unacknowledged.into_iter().collect();
         returned.extend(self.take_memory_link(pair));
-        let is_it = |leaving: &mut Leaving| leaving.is_of(pair.0, pair.1);
+        let is_it = |leaving: &mut LeavingReader| leaving.is_of(pair.0, pair.1);
         for leaving in self.leaving.extract_if(.., is_it) {
             returned.extend(leaving.into_waiting());
         }
@@ -57,24 +57,24 @@ impl State {
         let pair = pair_id(writer.id(), reader.entity);
         let is_meant = |link: &Link| writer.is_meant(reader, origin, link);
         let takes = |link: &Link| is_meant(link) && link.has_statements();
-        let (mut translated, mut lost) = (Vec::new(), 0);
+        let (mut converted, mut lost) = (Vec::new(), 0);
         if self.links.iter().any(takes) {
             for (number, frame) in returned {
-                match self.in_ros1_form(&frame) {
-                    Some(frame) => translated.push((number, frame)),
+                match self.in_ros1_encoding(&frame) {
+                    Some(frame) => converted.push((number, frame)),
                     None => lost += 1,
                 }
             }
         }
         for link in self.links.iter_mut().filter(|link| is_meant(link)) {
-            lost += link.resend(reactor, pair, &translated);
+            lost += link.resend(reactor, pair, &converted);
             link.share(reactor, |shared| shared.return_to_link(pair, from));
         }
-        translated.into_iter().for_each(|(_, frame)| self.give_back(frame));
+        converted.into_iter().for_each(|(_, frame)| self.recycle(frame));
         lost
     }
 
-    fn in_ros1_form(&mut self, frame: &Frame) -> Option<Frame> {
+    fn in_ros1_encoding(&mut self, frame: &Frame) -> Option<Frame> {
         let to_ros1 = self.to_ros1.take()?;
         let framed = self.framed(false, |out| to_ros1(frame.as_ref(), out)).ok();
         self.to_ros1 = Some(to_ros1);
@@ -88,7 +88,7 @@ impl Link {
         if messages.is_empty() || !self.has_statements() {
             return 0;
         }
-        self.widen(messages);
+        self.raise_limit(messages);
         self.resends = true;
         let (mut next, mut dropped) = (None, 0);
         for (number, frame) in messages {
@@ -97,7 +97,7 @@ impl Link {
                 self.state(reactor, Statement::Resent { id: pair.id(), at, number: *number });
             }
             next = Some(*number + 1);
-            dropped += self.offer(reactor, frame);
+            dropped += self.send_or_queue(reactor, frame);
         }
         self.resends = false;
         self.flush_if_waiting(reactor);
@@ -105,13 +105,13 @@ impl Link {
     }
 
     /// Raises the queue limit for these messages.
-    fn widen(&mut self, messages: &[(u64, Frame)]) {
+    fn raise_limit(&mut self, messages: &[(u64, Frame)]) {
         let bound = self.bound();
         // Includes a length prefix and a statement for each message.
         let bytes: usize = messages.iter().map(|(_, frame)| frame.as_ref().len() + 64).sum();
         let most = |usual: usize, wanted: usize| wanted.min(usual.saturating_mul(MOST_WIDENED)).max(usual);
         let waiting = self.waiting_bound();
-        self.widen_to(QueueBound {
+        self.raise_limit_to(QueueBound {
             messages: most(bound.messages, bound.messages.saturating_add(waiting.messages + messages.len())),
             bytes: most(bound.bytes, bound.bytes.saturating_add(waiting.bytes + bytes)),
         });

@@ -12,11 +12,11 @@ use runnel_io::Reactor;
 use runnel_ros1::net::ConnId;
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::leaving::Leaving;
+use super::leaving::LeavingReader;
 use super::link::Link;
-use super::{Offer, Publication, RtpsWriter, State};
+use super::{Publication, RtpsWriter, State, WriterGroup};
 use crate::ipc::{self, Unread};
-use crate::rtps::{LeftReader, NodeReader, pair_id};
+use crate::rtps::{LostReader, NodeReader, pair_id};
 use crate::sync::lock;
 
 impl RtpsWriter {
@@ -37,18 +37,18 @@ impl Publication {
     ///
     /// # Errors
     /// If the statement is invalid.
-    pub(crate) fn stated_by_subscriber(&self, conn: ConnId, statement: &Statement) -> Result<(), String> {
+    pub(crate) fn handle_statement(&self, conn: ConnId, statement: &Statement) -> Result<(), String> {
         let state = &mut *lock(&self.state);
         let Some(index) = state.links.iter().position(|link| link.conn == conn) else { return Ok(()) };
         let unknown = || format!("a statement of a kind that is the publisher's: {statement:?}");
         let pair = PairId::from_statement(statement).ok_or_else(unknown)?;
         let Some(writer) = state.writer_of(EntityId::from_number(pair.writer)) else {
-            return state.links[index].stated_of_unknown_writer(&self.reactor, statement, pair);
+            return state.links[index].handle_unknown_writer(&self.reactor, statement, pair);
         };
         // No statement refers to a match that has ended, so lost readers are handled first.
-        self.readers_left(state, &writer, (writer.next_number(), writer.take_left()));
+        self.on_readers_lost(state, &writer, (writer.next_number(), writer.take_lost()));
         match *statement {
-            Statement::Ask { .. } => self.asked(state, index, (&writer, pair))?,
+            Statement::Ask { .. } => self.handle_ask(state, index, (&writer, pair))?,
             Statement::Return { .. } => {
                 let lost = state.take_back(&self.reactor, index, (&writer, pair));
                 self.count_dropped(lost);
@@ -57,7 +57,7 @@ impl Publication {
             Statement::Reached { epoch, next, .. } => {
                 let Some(shared) = &mut state.links[index].shared else { return Ok(()) };
                 if let Some(from) = shared.reached(pair, epoch, next).map_err(|error| error.to_string())? {
-                    state.left_link(&self.reactor, &writer, (conn, pair), from);
+                    state.finish_leaving(&self.reactor, &writer, (conn, pair), from);
                 }
             }
             Statement::Standby { epoch, .. } => {
@@ -75,7 +75,7 @@ impl Publication {
         Ok(())
     }
 
-    fn asked(
+    fn handle_ask(
         &self,
         state: &mut State,
         index: usize,
@@ -104,10 +104,10 @@ impl Publication {
     }
 
     /// A reader of a dual node has been matched.
-    pub(super) fn reader_matched(&self, offer: &Offer, reader: Guid, origin: u64) {
+    pub(super) fn serve_matched_reader(&self, group: &WriterGroup, reader: Guid, origin: u64) {
         let state = &mut *lock(&self.state);
-        let Some(writer) = offer.writer().cloned() else { return };
-        self.readers_left(state, &writer, (writer.next_number(), writer.take_left()));
+        let Some(writer) = group.writer().cloned() else { return };
+        self.on_readers_lost(state, &writer, (writer.next_number(), writer.take_lost()));
         let Some(reader) = writer.reader(origin, reader) else { return };
         let pair = pair_id(writer.id(), reader.guid.entity);
         if !reader.is_held {
@@ -115,9 +115,9 @@ impl Publication {
         }
         let mut was_asked = None;
         for (index, link) in state.links.iter_mut().enumerate() {
-            let is_asked = |shared: &mut SharedLinkSender| shared.matched(pair);
+            let is_enabled = |shared: &mut SharedLinkSender| shared.matched(pair);
             if link.origin == Some(origin)
-                && link.shared.as_deref_mut().is_some_and(is_asked)
+                && link.shared.as_deref_mut().is_some_and(is_enabled)
                 && writer.is_at(reader.guid, link.address)
             {
                 was_asked = Some(index);
@@ -149,31 +149,31 @@ impl Publication {
     }
 
     /// Handles readers that were lost or have ended: their links carry all messages from here on.
-    pub(super) fn tell_of_left(&self, offer: &Offer) {
+    pub(super) fn on_group_readers_lost(&self, group: &WriterGroup) {
         let state = &mut *lock(&self.state);
-        if let Some(writer) = offer.writer() {
-            self.readers_left(state, writer, (writer.next_number(), writer.take_left()));
+        if let Some(writer) = group.writer() {
+            self.on_readers_lost(state, writer, (writer.next_number(), writer.take_lost()));
         }
     }
 
     /// Handles readers that have left. The first message that the links carry for them has the number `from`.
-    pub(super) fn readers_left(
+    pub(super) fn on_readers_lost(
         &self,
         state: &mut State,
         writer: &RtpsWriter,
-        (from, left): (u64, Vec<LeftReader>),
+        (from, left): (u64, Vec<LostReader>),
     ) {
         let is_any = !left.is_empty();
-        for LeftReader { guid, origin, matching, unacknowledged } in left {
-            let of_reader = |leaving: &Leaving| leaving.is_of(writer.id(), guid);
+        for LostReader { guid, origin, matching, unacknowledged } in left {
+            let of_reader = |leaving: &LeavingReader| leaving.is_of(writer.id(), guid);
             let is_leaving = state.leaving.iter().any(|of| of_reader(of) && !of.is_of_match(matching));
             let matched_anew = writer.reader(origin, guid);
             if matched_anew.is_some_and(|reader| !reader.is_held || is_leaving) {
-                let lost = state.forget_leaving(|of| of_reader(of) && of.is_of_match(matching));
+                let lost = state.remove_leaving(|of| of_reader(of) && of.is_of_match(matching));
                 self.count_dropped(lost);
                 continue;
             }
-            state.wanted.retain(|(reader, _)| *reader != guid);
+            state.memory_requests.retain(|(reader, _)| *reader != guid);
             let returned = state.take_returned((writer.id(), guid), unacknowledged);
             let lost = state.serve_by_links(&self.reactor, origin, (writer, guid), (from, returned));
             self.count_dropped(lost);
@@ -191,7 +191,7 @@ impl State {
     /// Adds a link. RTPS continues to serve those readers of its node that it serves already, and no others.
     pub(super) fn share_link(&mut self, reactor: &Reactor, link: &mut Link) {
         let Some(origin) = link.origin else { return };
-        for writer in self.offers.iter().filter_map(|offer| offer.writer()) {
+        for writer in self.groups.iter().filter_map(|group| group.writer()) {
             for reader in writer.link(origin, link.address) {
                 link.declare_on_rtps(reactor, pair_id(writer.id(), reader.entity));
             }
@@ -208,7 +208,7 @@ impl State {
     ) -> Vec<EntityId> {
         let Some(origin) = origin else { return Vec::new() };
         let writers: Vec<RtpsWriter> =
-            self.offers.iter().filter_map(|offer| offer.writer().cloned()).collect();
+            self.groups.iter().filter_map(|group| group.writer().cloned()).collect();
         let mut standby = Vec::new();
         for writer in writers {
             let served = writer.link(origin, address);
@@ -234,16 +234,16 @@ impl State {
         conn: ConnId,
         (origin, address): (Option<u64>, Option<IpAddr>),
     ) -> u64 {
-        let lost = self.link_is_gone(reactor, conn, origin);
+        let lost = self.end_link(reactor, conn, origin);
         if let Some(origin) = origin {
             let writers: Vec<RtpsWriter> =
-                self.offers.iter().filter_map(|offer| offer.writer()).cloned().collect();
+                self.groups.iter().filter_map(|group| group.writer()).cloned().collect();
             for writer in writers {
                 for reader in writer.unlink(origin, address) {
                     self.served_by_rtps(reactor, origin, (&writer, reader));
                 }
             }
-            self.wake_wanted(None);
+            self.wake_memory_requests(None);
         }
         lost
     }
@@ -273,7 +273,7 @@ impl State {
             }
         }
         self.datagram_links.iter_mut().for_each(|link| link.standby.retain(|of| *of != writer));
-        self.forget_leaving(|leaving| leaving.is_of_writer(writer))
+        self.remove_leaving(|leaving| leaving.is_of_writer(writer))
     }
 
     /// The subscriber has lost the writer of a reader, which the link serves from here on. Returns the number of lost
@@ -294,25 +294,25 @@ impl State {
     }
 
     /// An IPC connection requests a held reader: its driver is woken when RTPS serves the reader.
-    pub(super) fn want_memory(&mut self, reader: Guid, sender: &Arc<ipc::Sender>) {
-        self.wanted.retain(|(of, _)| *of != reader);
-        self.wanted.push((reader, Arc::clone(sender)));
+    pub(super) fn add_memory_request(&mut self, reader: Guid, sender: &Arc<ipc::Sender>) {
+        self.memory_requests.retain(|(of, _)| *of != reader);
+        self.memory_requests.push((reader, Arc::clone(sender)));
     }
 
     /// Forgets the request of an IPC connection that has ended.
-    pub(super) fn forget_wanted(&mut self, reader: Guid, sender: Option<&Arc<ipc::Sender>>) {
+    pub(super) fn remove_memory_requests(&mut self, reader: Guid, sender: Option<&Arc<ipc::Sender>>) {
         let is_meant = |of: &Arc<ipc::Sender>| sender.is_none_or(|sender| Arc::ptr_eq(of, sender));
-        self.wanted.retain(|(of, by)| *of != reader || !is_meant(by));
+        self.memory_requests.retain(|(of, by)| *of != reader || !is_meant(by));
     }
 
-    pub(super) fn wake_wanted(&mut self, reader: Option<Guid>) {
+    pub(super) fn wake_memory_requests(&mut self, reader: Option<Guid>) {
         let is_meant = |(of, _): &mut (Guid, Arc<ipc::Sender>)| reader.is_none_or(|reader| *of == reader);
-        self.wanted.extract_if(.., is_meant).for_each(|(_, sender)| sender.wake_driver());
+        self.memory_requests.extract_if(.., is_meant).for_each(|(_, sender)| sender.wake_driver());
     }
 
     /// Whether any link carries the messages of a writer group.
-    pub(super) fn has_carrying_link(&self, offer: &Offer) -> bool {
-        let writer = offer.writer_id();
+    pub(super) fn has_carrying_link(&self, group: &WriterGroup) -> bool {
+        let writer = group.writer_id();
         self.links.iter().any(|link| link.carries(writer))
             || self.datagram_links.iter().any(|link| link.carries(writer))
     }
@@ -324,7 +324,7 @@ impl State {
 
     /// Whether a link carries the messages of any writer group.
     pub(super) fn carries_any(&self, link: &Link) -> bool {
-        self.offers.is_empty() || self.offers.iter().any(|offer| link.carries(offer.writer_id()))
+        self.groups.is_empty() || self.groups.iter().any(|group| link.carries(group.writer_id()))
     }
 }
 
@@ -361,7 +361,7 @@ impl Link {
     }
 
     /// Handles a statement about a writer that has ended, or that was just made. The link carries all its messages.
-    fn stated_of_unknown_writer(
+    fn handle_unknown_writer(
         &mut self,
         reactor: &Reactor,
         statement: &Statement,

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use runnel_core::wire::{Encoding, GrowingSink};
 use runnel_rtps::wire::{EntityId, Guid};
 
-use super::{Offer, Outgoing, Publication, State};
+use super::{Outgoing, Publication, State, WriterGroup};
 use crate::data::frames::SHORT;
-use crate::error::Unfit;
+use crate::error::ConversionError;
 use crate::frame::Frame;
 use crate::linger::Unarrived;
-use crate::rtps::{LeftReader, NodeReader, Returned, Rtps, Suspended, Unsent, Writer, Written};
+use crate::rtps::{LostReader, NodeReader, Returned, Rtps, Suspended, Unsent, Writer, Written};
 use crate::sync::lock;
 
 /// The RTPS writer of one writer group.
@@ -86,8 +86,8 @@ impl RtpsWriter {
     }
 
     /// Takes the readers of nodes with ROS 1 links that have been lost or have ended.
-    pub(super) fn take_left(&self) -> Vec<LeftReader> {
-        self.writer.take_left()
+    pub(super) fn take_lost(&self) -> Vec<LostReader> {
+        self.writer.take_lost()
     }
 
     /// Holds a reader, so that it gets nothing more from here. Returns the messages that it may lack, with their
@@ -132,10 +132,10 @@ impl RtpsWriter {
     }
 }
 
-impl Offer {
+impl WriterGroup {
     /// True if its messages must be encoded for ROS 2 subscribers, now or later.
-    pub(super) fn is_heard_in_ros2(&self) -> bool {
-        self.writer().is_some() && self.is_heard()
+    pub(super) fn needs_cdr(&self) -> bool {
+        self.writer().is_some() && self.needs_writer()
     }
 
     /// True if every ROS 2 subscriber has all messages, on whichever path.
@@ -146,9 +146,10 @@ impl Offer {
 
 impl State {
     /// A ROS 2 subscriber whose queue is full.
-    pub(super) fn full_in_ros2(&mut self, offer: &Offer) -> Option<String> {
-        let writer = offer.writer().filter(|_| offer.is_heard())?;
-        if let Some(full) = self.full_in_memory(writer.id()).or_else(|| self.full_for_link(writer.id())) {
+    pub(super) fn full_in_ros2(&mut self, group: &WriterGroup) -> Option<String> {
+        let writer = group.writer().filter(|_| group.needs_writer())?;
+        if let Some(full) = self.full_in_memory(writer.id()).or_else(|| self.full_leaving_reader(writer.id()))
+        {
             return Some(full);
         }
         writer.writer.full()
@@ -156,14 +157,14 @@ impl State {
 
     /// True if every ROS 2 subscriber has all messages.
     pub(super) fn is_acknowledged(&mut self) -> bool {
-        self.offers.clone().iter().all(|offer| self.has_arrived(offer))
+        self.groups.clone().iter().all(|group| self.has_arrived(group))
     }
 
     /// The same for one writer group. The RTPS writer does not know about messages in shared memory.
-    fn has_arrived(&mut self, offer: &Offer) -> bool {
-        offer.writer().is_none_or(|writer| {
+    fn has_arrived(&mut self, group: &WriterGroup) -> bool {
+        group.writer().is_none_or(|writer| {
             self.has_arrived_in_memory(writer.id())
-                && !self.waits_for_link(writer.id())
+                && !self.has_leaving_messages(writer.id())
                 && writer.is_acknowledged()
         })
     }
@@ -172,9 +173,9 @@ impl State {
     pub(super) fn written_cdr(
         &mut self,
         message: &impl Outgoing,
-        offer: &Offer,
-    ) -> Result<Option<Frame>, Unfit> {
-        if !offer.is_heard_in_ros2() {
+        group: &WriterGroup,
+    ) -> Result<Option<Frame>, ConversionError> {
+        if !group.needs_cdr() {
             return Ok(None);
         }
         let short = (1..=SHORT / 2).contains(&message.wire_len());
@@ -185,8 +186,8 @@ impl State {
     pub(super) fn framed_cdr(
         &mut self,
         short: bool,
-        write: impl FnOnce(&mut GrowingSink) -> Result<(), Unfit>,
-    ) -> Result<Frame, Unfit> {
+        write: impl FnOnce(&mut GrowingSink) -> Result<(), ConversionError>,
+    ) -> Result<Frame, ConversionError> {
         self.pooled((Encoding::Xcdr1, short), write, |_| ())
     }
 }
@@ -203,10 +204,10 @@ impl Publication {
         &self,
         state: &mut State,
         frame: Frame,
-        offer: &'a Offer,
+        group: &'a WriterGroup,
     ) -> Option<Unsent<'a>> {
-        let Some(writer) = offer.writer().filter(|_| offer.is_heard()) else {
-            state.give_back(frame);
+        let Some(writer) = group.writer().filter(|_| group.needs_writer()) else {
+            state.recycle(frame);
             return None;
         };
         let has_more = state.has_memory_link(writer.id()) || !state.leaving.is_empty();
@@ -214,12 +215,12 @@ impl Publication {
         let Written { displaced, left, unsent } = writer.rtps.write(&writer.writer, frame);
         // This message is the first that the links carry for them.
         let first = writer.last_number().unwrap_or(1);
-        self.readers_left(state, writer, (first, left));
+        self.on_readers_lost(state, writer, (first, left));
         if let Some(frame) = more {
             self.send_in_memory(state, writer, &frame);
-            self.count_dropped(state.wait_for_link(writer, &frame));
+            self.count_dropped(state.queue_for_leaving(writer, &frame));
         }
-        displaced.into_iter().for_each(|displaced| state.give_back(displaced));
+        displaced.into_iter().for_each(|displaced| state.recycle(displaced));
         Some(unsent)
     }
 }

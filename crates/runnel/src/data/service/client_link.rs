@@ -9,8 +9,8 @@ use runnel_io::{Interest, Reactor, Stream, Token};
 use runnel_ros1::tcpros::response_prefix;
 
 use super::no_memory_for_response;
+use crate::data::stream_path::StreamPath;
 use crate::data::unsent::Unsent;
-use crate::data::way::Way;
 use crate::ipc::{Sender, Unread};
 use crate::sync::{Class, Mutex, lock};
 
@@ -46,7 +46,7 @@ pub(crate) struct ClientLink {
 type Answer = (usize, Result<Vec<u8>, String>);
 
 struct Answers {
-    way: Way,
+    path: StreamPath,
     unsent: Unsent,
     /// Requests without an answer, and their bytes.
     waiting: usize,
@@ -58,7 +58,7 @@ struct Answers {
     /// The reactor reports when the socket is writable.
     watched: bool,
     /// No further request is expected.
-    over: bool,
+    is_finished: bool,
 }
 
 impl ClientLink {
@@ -72,9 +72,10 @@ impl ClientLink {
         linger: Duration,
     ) -> Self {
         let watched = !unsent.is_empty();
-        let way = Way::new(Arc::clone(&stream), token, unsent.len());
+        let path = StreamPath::new(Arc::clone(&stream), token, unsent.len());
         let (answered, early) = (0, BTreeMap::new());
-        let answers = Answers { way, unsent, waiting: 0, bytes: 0, answered, early, watched, over: false };
+        let answers =
+            Answers { path, unsent, waiting: 0, bytes: 0, answered, early, watched, is_finished: false };
         let state = Mutex::new(Class::ServiceAnswers, answers);
         Self { reactor, token, stream, persistent, linger, state }
     }
@@ -82,7 +83,7 @@ impl ClientLink {
     /// Decides on a further request.
     pub(super) fn admit(&self, bytes: usize) -> Admission {
         let mut state = lock(&self.state);
-        let is_first = state.waiting == 0 && !state.over;
+        let is_first = state.waiting == 0 && !state.is_finished;
         if !is_first && !self.persistent {
             return Admission::Ignored;
         }
@@ -112,7 +113,7 @@ impl ClientLink {
         }
         let mut next = Some(answer);
         while let Some(answer) = next {
-            if state.put(answer, !self.persistent).is_err() {
+            if state.queue_answer(answer, !self.persistent).is_err() {
                 return self.end();
             }
             let number = state.answered;
@@ -123,9 +124,9 @@ impl ClientLink {
 
     /// The client is on this host: answers switch to an IPC connection, on which `token` identifies the link. Returns
     /// false if that is not possible yet.
-    pub(crate) fn go_over(&self, sender: &Arc<Sender>, token: u128) -> bool {
+    pub(crate) fn switch_to_memory(&self, sender: &Arc<Sender>, token: u128) -> bool {
         let mut state = lock(&self.state);
-        if !state.way.go_over(&self.reactor, sender, token) {
+        if !state.path.switch_to_memory(&self.reactor, sender, token) {
             return false;
         }
         if std::mem::take(&mut state.watched) {
@@ -139,8 +140,8 @@ impl ClientLink {
     /// not read. Without memory for these, the connection ends.
     pub(crate) fn fall_back(&self, sender: &Arc<Sender>, unread: &mut Unread) {
         let mut state = lock(&self.state);
-        if let Some(channel) = state.way.channel_of(sender) {
-            state.way.fall_back();
+        if let Some(channel) = state.path.channel_of(sender) {
+            state.path.fall_back();
             match unread.take_stream(channel).and_then(|bytes| state.unsent.push_first(&bytes)) {
                 Ok(()) => self.flush(&mut state),
                 Err(_) => self.end(),
@@ -156,20 +157,20 @@ impl ClientLink {
     /// Sends as much as the socket accepts. Ends the connection after the only answer of a client that is not
     /// persistent. An error also shows as the end of the connection.
     fn flush(&self, state: &mut Answers) {
-        let Answers { unsent, way, .. } = &mut *state;
-        let failed = unsent.flush(|bytes| way.send(bytes)).is_err();
-        let rests = !state.unsent.is_empty();
-        if failed || state.over && !rests {
+        let Answers { unsent, path, .. } = &mut *state;
+        let failed = unsent.flush(|bytes| path.send(bytes)).is_err();
+        let has_unsent = !state.unsent.is_empty();
+        if failed || state.is_finished && !has_unsent {
             self.end();
-        } else if state.way.is_channel() {
-            let _ = state.way.watch(&self.reactor, rests);
-        } else if state.watched != rests {
-            state.watched = rests;
-            if rests {
+        } else if state.path.is_channel() {
+            let _ = state.path.watch(&self.reactor, has_unsent);
+        } else if state.watched != has_unsent {
+            state.watched = has_unsent;
+            if has_unsent {
                 let _ = self.stream.set_send_deadline(self.linger);
             }
             // No further requests are read from a client that does not read its answers.
-            let interest = if rests { Interest::Write } else { Interest::Read };
+            let interest = if has_unsent { Interest::Write } else { Interest::Read };
             let _ = self.reactor.modify(&*self.stream, self.token, interest);
         }
     }
@@ -178,17 +179,17 @@ impl ClientLink {
 impl Answers {
     /// Queues the next answer. Without memory for it, that becomes the answer. An error if there is no memory for that
     /// either.
-    fn put(&mut self, (asked, result): Answer, over: bool) -> Result<(), NoMemory> {
+    fn queue_answer(&mut self, (request_len, result): Answer, is_finished: bool) -> Result<(), NoMemory> {
         self.waiting -= 1;
-        self.bytes -= asked;
+        self.bytes -= request_len;
         self.answered += 1;
-        self.over = over;
-        let mut put = |result: Result<&[u8], &str>| {
+        self.is_finished = is_finished;
+        let mut queue_answer = |result: Result<&[u8], &str>| {
             let body = result.unwrap_or_else(str::as_bytes);
-            let put = self.unsent.try_push([&response_prefix(result.is_ok(), body.len()), body]);
-            put.map_err(|_| NoMemory { bytes: body.len() })
+            let queue_answer = self.unsent.try_push([&response_prefix(result.is_ok(), body.len()), body]);
+            queue_answer.map_err(|_| NoMemory { bytes: body.len() })
         };
         let result = result.as_deref().map_err(String::as_str);
-        put(result).or_else(|refused| put(Err(&no_memory_for_response(refused))))
+        queue_answer(result).or_else(|refused| queue_answer(Err(&no_memory_for_response(refused))))
     }
 }

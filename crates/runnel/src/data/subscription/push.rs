@@ -110,24 +110,24 @@ impl SubscriptionCore {
         if queue.has_ended() {
             return;
         }
-        if self.deadline.is_asked() {
-            self.deadline.beat(clock::monotonic());
+        if self.deadline.is_enabled() {
+            self.deadline.record(clock::monotonic());
         }
         if self.options.wants_info {
             entry.info.received.get_or_insert_with(clock::realtime);
         }
         // Only written under this lock.
         self.received.store(self.received.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        while queue.is_full_for(&entry, self.most_waiting()) {
+        while queue.is_full_for(&entry, self.queue_limit()) {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             if let Some(stats) = stats {
                 stats.count_dropped(1);
             }
             deferred.ended.extend(queue.drop_oldest());
         }
-        let (is_first, stand_in_line) = (queue.len() == 0, queue.put(entry));
+        let (is_first, is_new_entry) = (queue.len() == 0, queue.put(entry));
         drop(queue);
-        if stand_in_line {
+        if is_new_entry {
             deferred.callbacks.extend(self.turn.push_unless_inline());
         } else if is_first {
             // The callback runs, or is about to run on a thread that may first wait for its group.

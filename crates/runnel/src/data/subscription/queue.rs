@@ -7,8 +7,8 @@ use std::sync::Arc;
 use runnel_core::time::Instant;
 use runnel_io::clock;
 
+use super::buffer_pool::BufferPool;
 use super::link_info::LinkInfo;
-use super::spares::Spares;
 use crate::data::SampleInfo;
 use crate::data::received::{Received, SharedMessage};
 use crate::frame::QueueBound;
@@ -42,7 +42,7 @@ pub(crate) struct Queue {
     waiting: VecDeque<Entry>,
     /// Bytes of the waiting messages.
     bytes: usize,
-    spares: Spares,
+    buffers: BufferPool,
     /// The subscription is in the ready queue, or its callback runs.
     scheduled: bool,
     ended: bool,
@@ -132,7 +132,7 @@ impl Queue {
         match oldest?.item {
             Item::Shared { message, .. } => Some(message),
             Item::Bytes { bytes: Received::Own(spare), .. } => {
-                self.spares.keep(spare);
+                self.buffers.keep(spare);
                 None
             }
             Item::Bytes { .. } => None,
@@ -140,23 +140,23 @@ impl Queue {
     }
 
     /// Records that a callback has ended. True if the subscription must enter the ready queue again.
-    pub(super) fn rest(&mut self) -> bool {
+    pub(super) fn finish_callback(&mut self) -> bool {
         self.scheduled = !self.waiting.is_empty();
         self.scheduled
     }
 
     /// A buffer for a message, with unspecified content.
     pub(super) fn spare(&mut self) -> Vec<u8> {
-        self.spares.take()
+        self.buffers.take()
     }
 
     /// Like [`spare`](Self::spare), for a message of `len` bytes.
     pub(super) fn spare_for(&mut self, len: usize) -> Vec<u8> {
-        self.spares.take_for(len)
+        self.buffers.take_for(len)
     }
 
     /// Returns a buffer to the pool.
-    pub(in crate::data) fn give_back(&mut self, spare: Vec<u8>) {
-        self.spares.keep(spare);
+    pub(in crate::data) fn recycle(&mut self, spare: Vec<u8>) {
+        self.buffers.keep(spare);
     }
 }

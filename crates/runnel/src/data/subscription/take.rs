@@ -25,7 +25,7 @@ impl SubscriptionCore {
     fn take_next(&self, before: Option<Entry>) -> (Option<Entry>, bool) {
         let mut queue = self.queue_after(before);
         let taken = queue.take();
-        self.make_room(&queue);
+        self.on_message_taken(&queue);
         taken
     }
 
@@ -35,7 +35,7 @@ impl SubscriptionCore {
         let spare = done.and_then(Entry::into_spare);
         let mut queue = lock(&self.queue);
         if let Some(spare) = spare {
-            queue.give_back(spare);
+            queue.recycle(spare);
         }
         queue
     }
@@ -59,9 +59,9 @@ impl SubscriptionCore {
     fn take_in_place(&self, before: Option<Entry>) -> Option<Entry> {
         let mut queue = self.queue_after(before);
         let (entry, more) = queue.take();
-        self.make_room(&queue);
+        self.on_message_taken(&queue);
         if !more && self.turn.take_back() {
-            queue.rest();
+            queue.finish_callback();
         }
         entry
     }
@@ -74,7 +74,7 @@ impl SubscriptionCore {
     /// Finishes a callback: returns the message's buffer to the pool, and enters the ready queue again if more
     /// messages wait.
     fn done(&self, entry: Option<Entry>) {
-        let again = self.queue_after(entry).rest();
+        let again = self.queue_after(entry).finish_callback();
         if again {
             self.turn.push();
         }

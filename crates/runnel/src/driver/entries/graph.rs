@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use runnel_rtps::wire::EntityId;
 
-use crate::data::{Offer, SubscriptionCore};
+use crate::data::{SubscriptionCore, WriterGroup};
 use crate::driver::Driver;
 use crate::log_output::console;
 use crate::ros2_graph::Ros2Graph;
@@ -34,8 +34,8 @@ impl Driver {
     }
 
     /// Removes the RTPS writers of these offers.
-    pub(super) fn remove_writers(&mut self, offers: &[Arc<Offer>]) {
-        let ids: Vec<EntityId> = offers.iter().filter_map(|offer| offer.writer_id()).collect();
+    pub(super) fn remove_writers(&mut self, groups: &[Arc<WriterGroup>]) {
+        let ids: Vec<EntityId> = groups.iter().filter_map(|group| group.writer_id()).collect();
         self.end_endpoints(&ids);
     }
 

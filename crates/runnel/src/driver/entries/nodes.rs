@@ -74,7 +74,7 @@ impl Driver {
             slot.map(|node| (node.ros1, std::mem::take(&mut node.outputs))).unwrap_or_default();
         // A logger may outlive its node, and keeps its publication.
         for output in outputs.values() {
-            self.remove_writers(&output.offers());
+            self.remove_writers(&output.groups());
             output.end();
         }
         let engine = ros1.and_then(|engine| self.remove_engine(engine));

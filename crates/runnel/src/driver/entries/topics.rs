@@ -9,7 +9,7 @@ use runnel_ros1::node::{Role as Ros1Role, TopicError, TopicSpec};
 use runnel_rtps::announce::Role;
 
 use crate::announced::Topic;
-use crate::data::{Offer, Publication, SubscriptionCore, TopicInput};
+use crate::data::{Publication, SubscriptionCore, TopicInput, WriterGroup};
 use crate::driver::Driver;
 use crate::driver::nodes::{NodeKey, Nodes};
 use crate::error::Error;
@@ -34,12 +34,12 @@ impl Driver {
         &mut self,
         key: NodeKey,
         topic: &Topic,
-        offer: &Arc<Offer>,
+        group: &Arc<WriterGroup>,
         publication: &Arc<Publication>,
     ) -> Result<(), Error> {
         let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
         slot.begin(Ros1Role::Publisher, &topic.name);
-        self.advertise(key, topic, offer, publication)?;
+        self.advertise(key, topic, group, publication)?;
         let slot = self.nodes.get_mut(key).ok_or(Error::ShuttingDown)?;
         slot.outputs.insert(topic.name.clone(), Arc::clone(publication));
         self.nodes.rejoin_locals(&topic.name);
@@ -51,34 +51,34 @@ impl Driver {
         &mut self,
         key: NodeKey,
         topic: &Topic,
-        offer: &Arc<Offer>,
+        group: &Arc<WriterGroup>,
         publication: &Arc<Publication>,
     ) -> Result<(), Error> {
-        let qos = offer.qos;
+        let qos = group.qos;
         let graphs = self.nodes.graphs(key, topic, qos)?;
         if let Some(spec) = graphs.ros1 {
             self.with_ros1(key, |node, now| node.advertise(now, spec)).ok_or(Error::ShuttingDown)??;
-        } else if let Some(has) = publication.conflict(topic.told_type().1) {
+        } else if let Some(has) = publication.conflict(topic.local_type().1) {
             return Err(type_conflict(topic, has));
         }
-        publication.widen(&topic.publication_options(qos));
-        if !offer.announce() {
+        publication.apply_options(&topic.publication_options(qos));
+        if !group.announce() {
             return Ok(());
         }
-        self.monitored_endpoints.add(offer, &mut self.effects);
+        self.monitored_endpoints.add(group, &mut self.effects);
         if graphs.ros2 {
-            self.endpoints.offer(key, &topic.name, offer, publication, &mut self.effects);
+            self.endpoints.offer(key, &topic.name, group, publication, &mut self.effects);
             let owner = (key, self.nodes.origin(key));
-            self.ros2.add_writer(owner, topic, offer, &mut self.effects);
+            self.ros2.add_writer(owner, topic, group, &mut self.effects);
         }
         Ok(())
     }
 
     /// Removes an offer of a publication that has others.
-    pub(crate) fn withdraw(&mut self, publication: &Arc<Publication>, offer: &Arc<Offer>) {
-        if publication.withdraw(offer) {
+    pub(crate) fn withdraw(&mut self, publication: &Arc<Publication>, group: &Arc<WriterGroup>) {
+        if publication.withdraw(group) {
             self.endpoints.offer_less(publication, &mut self.effects);
-            self.remove_writers(std::slice::from_ref(offer));
+            self.remove_writers(std::slice::from_ref(group));
         }
     }
 
@@ -108,7 +108,7 @@ impl Driver {
         self.with_ros1(key, |node, now| node.unadvertise(now, topic));
         if let Some(publication) = self.nodes.get_mut(key).and_then(|slot| slot.outputs.remove(topic)) {
             self.endpoints.forget_publication(&publication);
-            self.remove_writers(&publication.offers());
+            self.remove_writers(&publication.groups());
             publication.end();
         }
     }
@@ -180,7 +180,7 @@ impl Nodes {
         }
         match ros1 {
             None if !ros2 => {
-                let what = format!("topic {} of type {}", topic.name, topic.told_type().0);
+                let what = format!("topic {} of type {}", topic.name, topic.local_type().0);
                 Err(Error::NotInGraph { what })
             }
             // In ROS 1 the engine refuses, or the master does not answer.
@@ -192,6 +192,6 @@ impl Nodes {
 
 /// Error for a topic that the node has with another type.
 fn type_conflict(topic: &Topic, has: String) -> Error {
-    let (topic, asked) = (topic.name.clone(), topic.told_type().0.to_owned());
+    let (topic, asked) = (topic.name.clone(), topic.local_type().0.to_owned());
     TopicError::TypeConflict { topic, has, asked }.into()
 }

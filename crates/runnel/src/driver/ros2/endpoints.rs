@@ -10,7 +10,7 @@ use runnel_rtps::wire::EntityId;
 use super::unmatched_writers::UnmatchedWriters;
 use super::{ReaderEnd, Ros2, WriterEnd};
 use crate::announced::Topic;
-use crate::data::{Offer, RtpsWriter, SubscriptionCore, TopicInput};
+use crate::data::{RtpsWriter, SubscriptionCore, TopicInput, WriterGroup};
 use crate::driver::effect::{Effect, Effects};
 use crate::driver::nodes::NodeKey;
 use crate::ros2_graph::Gid;
@@ -25,7 +25,7 @@ impl Ros2 {
         &mut self,
         (node, origin): Owner,
         topic: &Topic,
-        offer: &Arc<Offer>,
+        group: &Arc<WriterGroup>,
         effects: &mut Effects,
     ) {
         let (Some(rtps), Some(ros2)) = (self.rtps.clone(), &topic.ros2) else { return };
@@ -33,12 +33,12 @@ impl Ros2 {
             return;
         }
         let writer =
-            rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, offer.qos, origin));
+            rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, group.qos, origin));
         let id = writer.id();
         let gid = Gid(rtps.prefix().with(id).to_bytes());
-        offer.set_writer(RtpsWriter::new(rtps, writer));
-        offer.set_gid(gid);
-        let end = WriterEnd { node, topic: topic.name.clone(), offer: Arc::downgrade(offer) };
+        group.set_writer(RtpsWriter::new(rtps, writer));
+        group.set_gid(gid);
+        let end = WriterEnd { node, topic: topic.name.clone(), group: Arc::downgrade(group) };
         self.writers.insert(id, end);
         effects.extend([Effect::NodesChanged, Effect::ParticipantUsed]);
         self.warn_of_types(&topic.name, &ros2.dds_type, node, Role::Reader, effects);
@@ -69,7 +69,7 @@ impl Ros2 {
             core: Arc::downgrade(core),
             input: Arc::clone(&input),
             type_name: ros2_name(&ros2.dds_type),
-            md5: topic.told_type().1.to_owned(),
+            md5: topic.local_type().1.to_owned(),
             type_hash: ros2.rihs01.clone(),
             is_untyped: false,
             links: BTreeMap::new(),

@@ -106,7 +106,7 @@ impl Ros2 {
     fn links_of(&self, of: EntityId) -> Option<EndpointLinks> {
         let corrections = self.rtps.as_ref().map_or(0, |rtps| rtps.corrections_of(of));
         if let Some(end) = self.writers.get(&of) {
-            let publication = end.offer.upgrade()?.publication()?;
+            let publication = end.group.upgrade()?.publication()?;
             let (messages, dropped) = (publication.published(), publication.dropped());
             return Some(EndpointLinks { messages, dropped, corrections, in_memory: Vec::new() });
         }

@@ -216,7 +216,7 @@ impl Ros2 {
             let rtps = self.rtps.clone()?;
             return Some((PairEnd::Reader { topic, from, rtps, reader: local, writer: remote }, peer));
         }
-        let publication = self.writers.get(&local)?.offer.upgrade()?.publication()?;
+        let publication = self.writers.get(&local)?.group.upgrade()?.publication()?;
         let peer = LocalPeerId { process, token: token(secret, remote.entity, local) };
         Some((PairEnd::Writer { publication, writer: local, reader: remote }, peer))
     }

@@ -14,10 +14,10 @@ use crate::ros2_graph::Gid;
 
 impl Ros2 {
     pub(in crate::driver) fn matched(&mut self, local: EntityId, remote: Guid) {
-        let origin = self.rtps.as_ref().and_then(|rtps| rtps.origin_of(remote));
+        let origin = self.rtps.as_ref().and_then(|rtps| rtps.dual_node_id_of(remote));
         self.log_link(local, remote, "joined");
-        if let Some(offer) = self.writers.get(&local).and_then(|end| end.offer.upgrade()) {
-            offer.met(remote, origin);
+        if let Some(group) = self.writers.get(&local).and_then(|end| end.group.upgrade()) {
+            group.on_reader_matched(remote, origin);
         }
         if self.is_received_by_other_reader(local, remote) {
             return;
@@ -44,8 +44,8 @@ impl Ros2 {
 
     pub(in crate::driver) fn unmatched(&mut self, local: EntityId, remote: Guid) {
         self.log_link(local, remote, "left");
-        if let Some(offer) = self.writers.get(&local).and_then(|end| end.offer.upgrade()) {
-            offer.left(remote);
+        if let Some(group) = self.writers.get(&local).and_then(|end| end.group.upgrade()) {
+            group.on_reader_left(remote);
         }
         let Some(end) = self.readers.get_mut(&local) else { return };
         if let Some(from) = end.links.remove(&remote) {

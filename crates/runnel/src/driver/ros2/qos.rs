@@ -85,7 +85,7 @@ impl Ros2 {
             return;
         };
         let (node, topic, what, why) = if let Some(end) = writers.get(&local) {
-            if end.offer.upgrade().is_none_or(|offer| offer.incompatible(policies)) {
+            if end.group.upgrade().is_none_or(|group| group.incompatible(policies)) {
                 return;
             }
             let why = explain_incompatible(policies, &ours.qos, &theirs.qos);
@@ -168,9 +168,9 @@ impl Ros2 {
     pub(in crate::driver) fn set_initial_capacity(&mut self, reader: EntityId, effects: &mut Effects) {
         let Some(rtps) = self.rtps.as_ref().filter(|rtps| rtps.keeps_all(reader)) else { return };
         let Some(core) = self.readers.get(&reader).and_then(|end| end.core.upgrade()) else { return };
-        core.takes_from(rtps);
+        core.set_rtps(rtps);
         // Another reader of the same subscription may have used it up.
-        self.grant_capacity(reader, core.starve().unwrap_or_default(), effects);
+        self.grant_capacity(reader, core.capacity_or_starve().unwrap_or_default(), effects);
     }
 
     /// Grants capacity to a reader and delivers messages that were held back.
@@ -211,7 +211,7 @@ impl Ros2 {
         if left > 0 && !is_full {
             return;
         }
-        match end.core.upgrade().and_then(|core| core.starve()) {
+        match end.core.upgrade().and_then(|core| core.capacity_or_starve()) {
             Some(capacity) => self.grant_capacity(reader, capacity, effects),
             None if left > 0 => self.grant_capacity(reader, 0, effects),
             // Shared memory may have used up the capacity, which RTPS does not know.
@@ -226,7 +226,7 @@ impl Ros2 {
             self.readers.iter().filter(|(_, end)| starved(end)).map(|(id, _)| *id).collect();
         for reader in readers {
             let core = self.readers.get(&reader).and_then(|end| end.core.upgrade());
-            if let Some(capacity) = core.and_then(|core| core.starve()) {
+            if let Some(capacity) = core.and_then(|core| core.capacity_or_starve()) {
                 self.grant_capacity(reader, capacity, effects);
             }
         }

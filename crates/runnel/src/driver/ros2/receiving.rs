@@ -13,14 +13,14 @@ use crate::driver::table::Key;
 impl Ros2 {
     /// Whether a socket receives only announcements of participants.
     pub(in crate::driver) fn hears_groups(&self, socket: &Datagrams) -> bool {
-        self.rtps.as_ref().is_some_and(|rtps| rtps.hears_groups(socket))
+        self.rtps.as_ref().is_some_and(|rtps| rtps.is_multicast(socket))
     }
 
     /// Receives the datagrams of one system call; false if the event loop has work to do before. It takes few
     /// announcements at a time, so that invented participants do not delay user data of another socket.
     pub(in crate::driver) fn receive(&mut self, socket: &Datagrams) -> bool {
         let Some(rtps) = self.rtps.as_ref().filter(|_| !self.waits_for_loop()) else { return false };
-        let most = if rtps.hears_groups(socket) { ANNOUNCEMENTS } else { MANY };
+        let most = if rtps.is_multicast(socket) { ANNOUNCEMENTS } else { MANY };
         self.inbox.receive(socket, most);
         true
     }

@@ -22,7 +22,7 @@ impl Ros2 {
         let own = rtps.prefix();
         self.add_own_nodes(nodes_here, own, &mut graph, &mut nodes);
         graph.participants.push(own_participant(own, self.enclave()));
-        rtps.look(|participant| {
+        rtps.read(|participant| {
             participant.own_endpoints().for_each(|own| graph.endpoints.push(endpoint(own, &nodes)));
             for peer in participant.announced() {
                 self.add_peer(participant, peer, &mut graph, &mut nodes);

@@ -16,7 +16,7 @@ use crate::announced::Topic;
 use crate::data::{SubscriptionCore, TopicInput};
 use crate::driver::effect::{Effect, Effects};
 use crate::driver::nodes::NodeKey;
-use crate::rtps::{Rtps, Told, endpoint_of, ros2_name};
+use crate::rtps::{DiscoveredPublisher, Rtps, endpoint_of, ros2_name};
 
 /// Maximum number of readers of one subscription: publishers can announce any number of types.
 const MAX_READERS: usize = 16;
@@ -52,24 +52,28 @@ impl UntypedSubscription {
         std::ptr::eq(self.core.as_ptr(), Arc::as_ptr(core))
     }
 
-    fn matches(&self, told: &Told) -> bool {
+    fn matches(&self, told: &DiscoveredPublisher) -> bool {
         told.topic.strip_prefix("rt").is_some_and(|topic| topic == self.topic)
     }
 
-    fn has_reader_for(&self, told: &Told, asked: QoS) -> bool {
+    fn has_reader_for(&self, told: &DiscoveredPublisher, asked: QoS) -> bool {
         let fits =
             |typed: &TypedReader| typed.qos == asked || typed.qos.incompatible_with(&told.qos).is_empty();
         self.readers.iter().any(|typed| typed.dds_type == told.dds_type && fits(typed))
     }
 
     /// QoS to request of a publisher.
-    fn requested_qos(&self, told: &Told) -> QoS {
+    fn requested_qos(&self, told: &DiscoveredPublisher) -> QoS {
         let asked = self.qos.settled_for_subscription(&[told.qos]);
         if self.accepts_less { limited_to_offer(asked, &told.qos) } else { asked }
     }
 
     /// The new reader for a publisher's messages; `None` if a reader for them exists.
-    fn reader_for(&mut self, rtps: &Rtps, told: &Told) -> Result<Option<(EntityId, ReaderEnd)>, String> {
+    fn reader_for(
+        &mut self,
+        rtps: &Rtps,
+        told: &DiscoveredPublisher,
+    ) -> Result<Option<(EntityId, ReaderEnd)>, String> {
         self.publishers.insert(told.writer, told.dds_type.clone());
         let qos = self.requested_qos(told);
         if self.has_reader_for(told, qos) {
@@ -88,7 +92,7 @@ impl UntypedSubscription {
         Ok(Some((id, self.reader_of(told))))
     }
 
-    fn reader_of(&self, told: &Told) -> ReaderEnd {
+    fn reader_of(&self, told: &DiscoveredPublisher) -> ReaderEnd {
         ReaderEnd {
             node: self.node,
             topic: self.topic.clone(),
@@ -155,8 +159,8 @@ impl Ros2 {
             node,
             topic: topic.name.clone(),
             origin,
-            qos: topic.exactly.unwrap_or(qos),
-            accepts_less: topic.exactly.is_none(),
+            qos: topic.strict_qos.unwrap_or(qos),
+            accepts_less: topic.strict_qos.is_none(),
             core: Arc::downgrade(core),
             input: Arc::clone(&input),
             readers: Vec::new(),
@@ -177,7 +181,7 @@ impl Ros2 {
         }
     }
 
-    fn match_untyped(&mut self, told: &Told, effects: &mut Effects) {
+    fn match_untyped(&mut self, told: &DiscoveredPublisher, effects: &mut Effects) {
         let Self { rtps: Some(rtps), untyped, readers, .. } = self else { return };
         let mut is_made = false;
         for end in untyped.iter_mut().filter(|end| end.matches(told)) {

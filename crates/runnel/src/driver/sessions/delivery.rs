@@ -25,9 +25,9 @@ use crate::driver::effect::Effects;
 use crate::driver::memory_input::MemoryInput;
 use crate::driver::pair_delivery::PairDelivery;
 use crate::driver::table::Key;
-use crate::ipc::{Carried, SessionFault};
+use crate::ipc::{ChannelData, IpcFault};
 use crate::log_output::console;
-use crate::rtps::Brought;
+use crate::rtps::ReceivedBatch;
 
 impl Sessions {
     /// A pair whose writer is of another process.
@@ -64,7 +64,7 @@ impl Sessions {
         key: Key,
         first_unacknowledged: u64,
         begin: &Statement,
-    ) -> Result<(), SessionFault> {
+    ) -> Result<(), IpcFault> {
         let Some(input) = self.sample_input(key) else { return Ok(()) };
         let Statement::Begin { id, epoch, from, .. } = *begin else { return Ok(()) };
         input.memory.open_channel();
@@ -80,10 +80,10 @@ impl Sessions {
         let rtps = if is_reliable { PathKind::RtpsReliable } else { PathKind::RtpsBestEffort };
         if input.memory.delivery.is_none() {
             let delivery = PairDelivery::new(id, rtps, (1, next), input.waits_for_user());
-            input.memory.delivery = Some(Box::new(delivery.map_err(SessionFault::Delivery)?));
+            input.memory.delivery = Some(Box::new(delivery.map_err(IpcFault::Delivery)?));
         }
         let begun = input.memory.delivery.as_mut().map(|delivery| delivery.begin_memory((epoch, from), true));
-        begun.unwrap_or(Ok(())).map_err(SessionFault::Delivery)?;
+        begun.unwrap_or(Ok(())).map_err(IpcFault::Delivery)?;
         input.is_watched = input.rtps.is_monitored(pair);
         Ok(())
     }
@@ -92,9 +92,9 @@ impl Sessions {
     pub(in crate::driver) fn carried(
         &mut self,
         pair: Key,
-        carried: Carried,
+        carried: ChannelData,
         has_capacity: impl FnOnce(EntityId) -> bool,
-    ) -> Result<(), SessionFault> {
+    ) -> Result<(), IpcFault> {
         // The channel of a pair that is gone carries nothing.
         let Some(SampleInput { topic, reader, memory, .. }) = self.sample_input(pair) else { return Ok(()) };
         memory.carried(carried, has_capacity(*reader), || topic.spare())
@@ -180,7 +180,7 @@ impl Sessions {
     }
 
     /// Nothing more comes by a pair's channel: RTPS carries on. What it brings with that, if the pair has a receiver.
-    pub(in crate::driver) fn channel_closed(&mut self, pair: Key) -> Option<Brought> {
+    pub(in crate::driver) fn channel_closed(&mut self, pair: Key) -> Option<ReceivedBatch> {
         let input = self.sample_input(pair)?;
         if !input.memory.close_channel() {
             return None;
@@ -188,7 +188,7 @@ impl Sessions {
         input.from.stats.set_by_memory(false);
         let (rtps, of) = (input.rtps.clone(), input.pair());
         let received = input.memory.delivery.as_mut()?.return_to_rtps();
-        let mut brought = Brought::default();
+        let mut brought = ReceivedBatch::default();
         rtps.note_received(of, received, &mut brought);
         Some(brought)
     }
@@ -206,12 +206,12 @@ impl Sessions {
     }
 
     /// The user has what is due: RTPS carries on from there. What it brings with that.
-    pub(in crate::driver) fn finish(&mut self, pair: Key, effects: &mut Effects) -> Brought {
+    pub(in crate::driver) fn finish(&mut self, pair: Key, effects: &mut Effects) -> ReceivedBatch {
         let memory = self.memory_input(pair);
         let next =
             memory.and_then(|memory| memory.delivery.as_ref()).map(|delivery| delivery.receiver.next());
         self.end_delivery(pair, effects);
-        let mut brought = Brought::default();
+        let mut brought = ReceivedBatch::default();
         if let (Some(input), Some(next)) = (self.sample_input(pair), next) {
             input.rtps.note_received(input.pair(), (1, next), &mut brought);
         }

@@ -115,7 +115,7 @@ impl Sessions {
     pub(in crate::driver) fn request_from_publisher(&mut self, session: Key, link: Key, reached: &Statement) {
         let token = self.peer_of(link).map(|peer| peer.token);
         let (Some(session), Some(token)) = (self.open.get_mut(session), token) else { return };
-        if !session.sender.tell_reached(token, reached) || !session.sender.ask(token) {
+        if !session.sender.report_reached(token, reached) || !session.sender.ask(token) {
             session.unsent_requests.push(token);
         }
     }
@@ -193,7 +193,7 @@ impl Sessions {
         let Some(peer) = self.peer_of(key) else { return true };
         let session = self.session_with(peer.process);
         let Some(open) = session.and_then(|session| self.open.get_mut(session)) else { return true };
-        let is_sent = open.sender.tell_reached(peer.token, reached);
+        let is_sent = open.sender.report_reached(peer.token, reached);
         if !is_sent && !open.unsent_reports.contains(&key) {
             open.unsent_reports.push(key);
         }

@@ -11,7 +11,7 @@ use crate::data::LinkInfo;
 use crate::driver::late_samples::LateSample;
 use crate::driver::memory_input::{Channel, MemoryInput};
 use crate::driver::table::Key;
-use crate::ipc::{Carried, Piece};
+use crate::ipc::{ChannelData, SampleData};
 
 /// Pairs that are remembered at most.
 const MAX_ORPHANS: usize = 256;
@@ -42,24 +42,24 @@ impl Orphan {
     }
 
     /// Gives the sample that is whole with what the channel has brought.
-    fn take(&mut self, carried: Carried) -> Option<LateSample> {
+    fn take(&mut self, carried: ChannelData) -> Option<LateSample> {
         let (number, piece) = match carried {
-            Carried::Sample { number, piece } => (number, piece),
-            Carried::SampleBegin { number, len, bytes } => {
+            ChannelData::Sample { number, piece } => (number, piece),
+            ChannelData::SampleBegin { number, len, bytes } => {
                 if len > Credit::DEFAULT.bytes as u64 {
                     return None;
                 }
                 self.channel.begin((number, len), Vec::new).ok()?;
                 self.take_more(&bytes)?
             }
-            Carried::Stream(bytes) => self.take_more(&bytes)?,
-            Carried::Skip(_) => return None,
+            ChannelData::Stream(bytes) => self.take_more(&bytes)?,
+            ChannelData::Skip(_) => return None,
         };
         let (pair, from, is_drained) = (self.pair, Arc::clone(&self.from), self.is_drained);
         Some(LateSample { pair, number, bytes: piece.into_bytes(), from, is_drained })
     }
 
-    fn take_more(&mut self, bytes: &[u8]) -> Option<(u64, Piece)> {
+    fn take_more(&mut self, bytes: &[u8]) -> Option<(u64, SampleData)> {
         self.channel.take_more(bytes).unwrap_or_else(|_| {
             self.channel = Channel::default();
             None
@@ -92,7 +92,7 @@ impl Sessions {
     pub(in crate::driver) fn carried_by_orphan(
         &mut self,
         key: Key,
-        carried: Carried,
+        carried: ChannelData,
     ) -> Option<(Key, LateSample)> {
         let orphan = self.orphans.iter_mut().find(|orphan| orphan.key == key)?;
         orphan.take(carried).map(|late| (orphan.link, late))
@@ -113,8 +113,8 @@ mod tests {
         Orphan::new(key(1), key(2), PAIR, Arc::default(), memory)
     }
 
-    fn pieces(number: u64, len: u64, first: &[u8]) -> Carried {
-        Carried::SampleBegin { number, len, bytes: first.to_vec() }
+    fn pieces(number: u64, len: u64, first: &[u8]) -> ChannelData {
+        ChannelData::SampleBegin { number, len, bytes: first.to_vec() }
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
         let mut memory = MemoryInput::default();
         memory.open_channel();
         let mut orphan = Orphan { channel: before.channel, ..orphan(&mut memory) };
-        let late = orphan.take(Carried::Stream(b"def".to_vec())).expect("a whole sample");
+        let late = orphan.take(ChannelData::Stream(b"def".to_vec())).expect("a whole sample");
         assert_eq!((late.number, late.bytes.as_slice(), late.pair), (7, b"abcdef".as_slice(), PAIR));
     }
 }

@@ -11,7 +11,7 @@ use crate::driver::effect::Effects;
 use crate::driver::memory_input::MemoryInput;
 use crate::driver::pair_end::PairEnd;
 use crate::driver::table::Key;
-use crate::ipc::{Heard, Piece, Receiver, Record, SessionFault};
+use crate::ipc::{IpcFault, Receiver, Record, RecordEvent, SampleData};
 use crate::rtps::Rtps;
 
 /// Maximum number of remembered requests for unknown pairs: the peer may know of a pair earlier than this process.
@@ -58,7 +58,7 @@ impl SampleInput {
         &mut self,
         receiver: &mut Receiver,
         record: &Record,
-    ) -> Result<bool, SessionFault> {
+    ) -> Result<bool, IpcFault> {
         let number = receiver.number(record)?;
         if !self.from.position.takes(number) {
             return Ok(false);
@@ -74,21 +74,21 @@ impl SampleInput {
     }
 
     /// Next action of the receiver. It delivers messages only while there is capacity.
-    pub(super) fn next_action(&mut self, has_capacity: bool) -> Option<ReceiveAction<Piece>> {
+    pub(super) fn next_action(&mut self, has_capacity: bool) -> Option<ReceiveAction<SampleData>> {
         let receiver = &mut self.memory.delivery.as_mut()?.receiver;
         if has_capacity { receiver.poll_action() } else { receiver.poll_report() }
     }
 
     /// Gives a message to the subscription, unless a ROS 1 link serves that. Returns the message's length, which uses
     /// capacity in either case.
-    pub(super) fn deliver(&self, number: u64, message: Piece) -> usize {
+    pub(super) fn deliver(&self, number: u64, message: SampleData) -> usize {
         let length = message.bytes().len();
         if !self.from.position.take(number) {
             return length;
         }
         let message = match message {
-            Piece::Lent(lent) => Received::Lent(lent),
-            Piece::Own(bytes) => Received::Own(bytes),
+            SampleData::Borrowed(lent) => Received::Borrowed(lent),
+            SampleData::Own(bytes) => Received::Own(bytes),
         };
         self.topic.push_sample(message, &self.from, SampleInfo::numbered(number));
         if self.is_watched {
@@ -189,8 +189,8 @@ impl Sessions {
     }
 
     /// Whether RTPS must be read before a record: earlier samples from the network may still be in the sockets.
-    pub(super) fn is_behind_network(&self, session: Key, heard: &Heard) -> bool {
-        let Heard::OpenSamples { token, begin: Statement::Begin { from, .. }, .. } = heard else {
+    pub(super) fn is_behind_network(&self, session: Key, heard: &RecordEvent) -> bool {
+        let RecordEvent::OpenSamples { token, begin: Statement::Begin { from, .. }, .. } = heard else {
             return false;
         };
         match self.link_with(session, *token).and_then(|key| self.entries.get(key)) {
@@ -206,10 +206,10 @@ impl Sessions {
         &mut self,
         pair: Key,
         (epoch, next): (u32, u64),
-    ) -> Result<(), SessionFault> {
+    ) -> Result<(), IpcFault> {
         match self.entries.get(pair) {
             Some(Entry::SampleOutput(output)) => {
-                output.publication.reached(output.pair(), epoch, next).map_err(SessionFault::Reached)
+                output.publication.reached(output.pair(), epoch, next).map_err(IpcFault::Reached)
             }
             _ => Ok(()),
         }

@@ -4,7 +4,7 @@
 use super::{Entry, RING_POLLS, Sessions};
 use crate::driver::limits::SCRATCH;
 use crate::driver::table::{Key, Owner};
-use crate::ipc::{Heard, Receiver, Record, SessionFault};
+use crate::ipc::{IpcFault, Receiver, Record, RecordEvent};
 
 /// Records taken from one IPC connection before others get their turn.
 const BATCH: usize = 256;
@@ -51,10 +51,10 @@ impl Batch {
         is_first
     }
 
-    fn note_taken(&mut self, heard: &Heard) {
+    fn note_taken(&mut self, heard: &RecordEvent) {
         self.count += 1;
         self.has_any = true;
-        if self.network == Network::Read && matches!(heard, Heard::OpenSamples { .. }) {
+        if self.network == Network::Read && matches!(heard, RecordEvent::OpenSamples { .. }) {
             self.network = Network::ReadBefore;
         }
     }
@@ -65,7 +65,7 @@ pub(in crate::driver) enum Taken {
     /// No record is left for now.
     All,
     /// A taken record, for the event loop to dispatch.
-    Record { channel: u32, heard: Heard },
+    Record { channel: u32, heard: RecordEvent },
     /// The network must be read before the next record.
     NetworkFirst,
 }
@@ -98,11 +98,11 @@ impl Sessions {
         &mut self,
         session: Key,
         batch: &mut Batch,
-        mut of_link: impl FnMut(Key, &mut Receiver, &Record) -> Result<bool, SessionFault>,
-    ) -> Result<Taken, SessionFault> {
+        mut of_link: impl FnMut(Key, &mut Receiver, &Record) -> Result<bool, IpcFault>,
+    ) -> Result<Taken, IpcFault> {
         let Some(open) = self.open.get_mut(session) else { return Ok(Taken::All) };
         let mut next = None;
-        if open.teardown.is_none() && !open.receiver.peer_has_gone_on() {
+        if open.teardown.is_none() && !open.receiver.is_peer_on_network() {
             let most = if open.receiver.copies() { 1 } else { BATCH };
             let begun = *batch.begun.get_or_insert(open.receiver.position());
             while batch.count < most
@@ -130,7 +130,7 @@ impl Sessions {
         }
         let mut taken = Taken::All;
         if let Some(record) = next {
-            let heard = open.receiver.hear(&record)?;
+            let heard = open.receiver.decode(&record)?;
             if batch.network == Network::Read || !self.is_behind_network(session, &heard) {
                 batch.note_taken(&heard);
                 if let Some(open) = self.open.get_mut(session) {
@@ -142,7 +142,7 @@ impl Sessions {
         }
         if batch.has_any
             && let Some(open) = self.open.get_mut(session)
-            && open.receiver.tell()
+            && open.receiver.report_position()
         {
             open.sender.ring();
         }
@@ -151,10 +151,7 @@ impl Sessions {
 
     /// Takes one packet from the socket of an IPC connection. An error ends the connection: with `None`, the peer
     /// closed it.
-    pub(in crate::driver) fn take_packet(
-        &mut self,
-        session: Key,
-    ) -> Option<Result<(), Option<SessionFault>>> {
+    pub(in crate::driver) fn take_packet(&mut self, session: Key) -> Option<Result<(), Option<IpcFault>>> {
         let open = self.open.get_mut(session)?;
         let taken = open.receiver.packet();
         // Records may wait for descriptors of the packet.

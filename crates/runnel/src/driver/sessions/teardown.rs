@@ -16,7 +16,7 @@ use runnel_io::clock;
 use super::{Entry, FIRST_PAUSE, LONGEST_PAUSE, Session, Sessions};
 use crate::driver::effect::{Deadline, Effect, Effects};
 use crate::driver::table::Key;
-use crate::ipc::{SessionFault, Unread};
+use crate::ipc::{IpcFault, Unread};
 
 /// Maximum wait for the peer to read its ring. It may be busy. If it is dead, its links end with it.
 const TEARDOWN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -60,7 +60,7 @@ impl Sessions {
     }
 
     fn is_abandoned_by_peer(&self, session: Key) -> bool {
-        self.open.get(session).is_some_and(|open| open.receiver.peer_has_gone_on())
+        self.open.get(session).is_some_and(|open| open.receiver.is_peer_on_network())
     }
 
     /// Unread pieces of streams, and of samples in pieces, in the ring of such an IPC connection.
@@ -83,11 +83,11 @@ impl Sessions {
     pub(in crate::driver) fn begin_teardown(
         &mut self,
         session: Key,
-        why: Option<SessionFault>,
+        why: Option<IpcFault>,
         effects: &mut Effects,
     ) {
         let Some(open) = self.open.get_mut(session).filter(|open| open.teardown.is_none()) else { return };
-        open.receiver.tell_last();
+        open.receiver.report_final_position();
         open.sender.ring();
         let _ = open.packets.shutdown();
         let _ = self.reactor.remove(&*open.packets);
@@ -136,7 +136,7 @@ impl Sessions {
     /// Ends an IPC connection. Its links fall back to their own connections.
     fn fall_back_to_network(&mut self, session: Key, effects: &mut Effects) {
         let Some(over) = self.open.remove(session) else { return };
-        over.receiver.tell_gone_on();
+        over.receiver.announce_on_network();
         let (fault, mut unread) = over.sender.finish();
         self.closing.retain(|other| *other != session);
         effects.cancel(Deadline::SessionTeardown(session));

@@ -97,7 +97,7 @@ fn abandoned_connection_is_not_read_recursively() {
     let scene = Scene::of(Graphs::Both);
     let driver = scene.talker.inner.driver();
     let open = driver.sessions.established.iter().filter_map(|session| driver.sessions.open.get(*session));
-    open.for_each(|open| open.receiver.tell_gone_on());
+    open.for_each(|open| open.receiver.announce_on_network());
     drop(driver);
     let driver = &mut *scene.listener.inner.driver();
     // The driver may have ended it meanwhile.

@@ -265,8 +265,8 @@ fn has_matched_writer(scene: &mut Scene) -> bool {
 /// The talker has messages that its socket has not accepted.
 fn has_queued_messages(scene: &Scene) -> bool {
     let driver = scene.talker.inner.driver();
-    let mut offers = driver.ros2.writers_to("/count").into_iter().filter_map(|(_, offer)| offer);
-    offers.any(|offer| offer.publication().is_some_and(|publication| !publication.is_flushed()))
+    let mut groups = driver.ros2.writers_to("/count").into_iter().filter_map(|(_, group)| group);
+    groups.any(|group| group.publication().is_some_and(|publication| !publication.is_flushed()))
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::{CalledService, Input, Socket, Sockets};
 use crate::driver::effect::{Effect, Effects};
 use crate::driver::memory_input::MemoryInput;
 use crate::driver::table::Key;
-use crate::ipc::{Carried, Receiver, Record, SessionFault};
+use crate::ipc::{ChannelData, IpcFault, Receiver, Record};
 use crate::log_output::console;
 
 impl Input {
@@ -22,7 +22,7 @@ impl Input {
         if epoch <= delivery.receiver.epoch() {
             return Err(LinkFault::OpenedTwice);
         }
-        delivery.begin_memory((epoch, from), false).map_err(SessionFault::Delivery)?;
+        delivery.begin_memory((epoch, from), false).map_err(IpcFault::Delivery)?;
         if pair.connection_overran() {
             return Err(LinkFault::TooMuch);
         }
@@ -30,10 +30,10 @@ impl Input {
     }
 
     /// Takes content of the link's channel.
-    fn carried(&mut self, carried: Carried) -> Result<(), LinkFault> {
+    fn carried(&mut self, carried: ChannelData) -> Result<(), LinkFault> {
         let Some(pair) = &mut self.pair else { return Err(LinkFault::NotOfLink) };
         match carried {
-            Carried::Skip(statement) if PairId::from_statement(&statement).is_some() => {
+            ChannelData::Skip(statement) if PairId::from_statement(&statement).is_some() => {
                 let delivery = pair.memory.delivery.as_ref();
                 let number = delivery.map_or(0, |delivery| delivery.position);
                 self.receive_shared_statement(number, statement)
@@ -76,7 +76,7 @@ impl Sockets {
         link: Key,
         receiver: &mut Receiver,
         record: &Record,
-    ) -> Result<bool, SessionFault> {
+    ) -> Result<bool, IpcFault> {
         let Some(Socket::Input(Input { topic, from, pair: Some(pair), .. })) = self.table.get_mut(link)
         else {
             return Ok(false);
@@ -102,13 +102,13 @@ impl Sockets {
 
     /// Takes content of a link's channel. Invalid content ends this link only, since a third party on the link's
     /// connection can cause it.
-    pub(in crate::driver) fn carried(&mut self, link: Key, carried: Carried, effects: &mut Effects) {
+    pub(in crate::driver) fn carried(&mut self, link: Key, carried: ChannelData, effects: &mut Effects) {
         let received = match (self.table.get_mut(link), carried) {
             (Some(Socket::Input(input)), carried) => input.carried(carried),
-            (Some(Socket::ServedClient(_)), Carried::Stream(bytes)) => {
+            (Some(Socket::ServedClient(_)), ChannelData::Stream(bytes)) => {
                 return self.requests(link, &bytes, effects);
             }
-            (Some(Socket::CalledService(_)), Carried::Stream(bytes)) => {
+            (Some(Socket::CalledService(_)), ChannelData::Stream(bytes)) => {
                 return self.responses(link, &bytes, effects);
             }
             (Some(_), _) => Err(LinkFault::NotOfLink),

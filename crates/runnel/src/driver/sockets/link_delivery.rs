@@ -25,7 +25,7 @@ use super::link_share::{LinkShare, id_of};
 use crate::data::SubscriptionCore;
 use crate::driver::memory_input::MemoryInput;
 use crate::driver::pair_delivery::PairDelivery;
-use crate::ipc::{Piece, SessionFault};
+use crate::ipc::{IpcFault, SampleData};
 use crate::receive_budget::explain;
 
 /// Shared memory and shared subscriptions of a link to a publisher that understands statements.
@@ -44,7 +44,7 @@ pub(super) struct LinkPair {
 #[derive(Debug)]
 pub(in crate::driver) enum LinkFault {
     Frame(FrameError),
-    Pair(SessionFault),
+    Pair(IpcFault),
     /// The connection delivered messages that belong to shared memory.
     TooMuch,
     /// An invalid statement about subscriptions.
@@ -55,8 +55,8 @@ pub(in crate::driver) enum LinkFault {
     NotOfLink,
 }
 
-impl From<SessionFault> for LinkFault {
-    fn from(fault: SessionFault) -> Self {
+impl From<IpcFault> for LinkFault {
+    fn from(fault: IpcFault) -> Self {
         Self::Pair(fault)
     }
 }
@@ -111,12 +111,12 @@ impl LinkPair {
     }
 
     /// The receiver, created if there is none.
-    pub(super) fn receiving(&mut self) -> Result<&mut PairDelivery, SessionFault> {
+    pub(super) fn receiving(&mut self) -> Result<&mut PairDelivery, IpcFault> {
         if self.memory.delivery.is_none() {
             let delivery = PairDelivery::new(self.id, PathKind::Tcpros, (self.epoch, self.next), false);
-            self.memory.delivery = Some(Box::new(delivery.map_err(SessionFault::Delivery)?));
+            self.memory.delivery = Some(Box::new(delivery.map_err(IpcFault::Delivery)?));
         }
-        self.memory.delivery.as_deref_mut().ok_or(SessionFault::UnexpectedStatement)
+        self.memory.delivery.as_deref_mut().ok_or(IpcFault::UnexpectedStatement)
     }
 
     /// Whether the connection has delivered messages that belong to shared memory.
@@ -166,7 +166,7 @@ impl Input {
         let is_for_all = pair.delivers_to_all();
         match &mut pair.memory.delivery {
             None if is_for_all => self.topic.push(message, &self.from),
-            None => self.deliver_to_served(number, Piece::Own(message))?,
+            None => self.deliver_to_served(number, SampleData::Own(message))?,
             Some(delivery) => {
                 delivery.message_of_network(number, message);
                 self.deliver_due()?;
@@ -177,17 +177,17 @@ impl Input {
 
     /// Takes a statement from the connection.
     fn receive_statement(&mut self, bytes: &[u8; STATEMENT]) -> Result<(), LinkFault> {
-        let statement = Statement::parse(bytes).map_err(SessionFault::Statement)?;
+        let statement = Statement::parse(bytes).map_err(IpcFault::Statement)?;
         if PairId::from_statement(&statement).is_some() {
             let number = self.pair.as_ref().map_or(0, |pair| pair.next);
             return self.receive_shared_statement(number, statement);
         }
         let Some(pair) = self.pair.as_mut().filter(|pair| statement.id() == pair.id) else {
-            return Err(SessionFault::UnexpectedStatement.into());
+            return Err(IpcFault::UnexpectedStatement.into());
         };
         match statement {
             Statement::Begin { epoch, from, .. } => {
-                pair.receiving()?.begin_network(epoch, from).map_err(SessionFault::Delivery)?;
+                pair.receiving()?.begin_network(epoch, from).map_err(IpcFault::Delivery)?;
                 (pair.epoch, pair.next) = (epoch, from);
             }
             Statement::Skip { to, .. } => {
@@ -198,7 +198,7 @@ impl Input {
                     Some(delivery) => delivery.skip_of_network(to),
                 }
             }
-            _ => return Err(SessionFault::UnexpectedStatement.into()),
+            _ => return Err(IpcFault::UnexpectedStatement.into()),
         }
         self.deliver_due()
     }
@@ -209,13 +209,13 @@ impl Input {
         number: u64,
         statement: Statement,
     ) -> Result<(), LinkFault> {
-        let Some(share) = self.share() else { return Err(SessionFault::UnexpectedStatement.into()) };
+        let Some(share) = self.share() else { return Err(IpcFault::UnexpectedStatement.into()) };
         share.add(number, statement)?;
         self.deliver_due()
     }
 
     /// Gives a message to the subscriptions that the link serves, or keeps it if it must wait.
-    fn deliver_to_served(&mut self, number: u64, message: Piece) -> Result<(), LinkFault> {
+    fn deliver_to_served(&mut self, number: u64, message: SampleData) -> Result<(), LinkFault> {
         let Some(share) = self.share() else { return Ok(()) };
         if let Some(message) = share.defer(number, message)? {
             self.deliver_by_link(number, message);
@@ -224,7 +224,7 @@ impl Input {
     }
 
     /// Gives a message to the subscriptions that the link serves.
-    pub(super) fn deliver_by_link(&mut self, number: u64, message: Piece) {
+    pub(super) fn deliver_by_link(&mut self, number: u64, message: SampleData) {
         let resent = self.share().and_then(|share| share.receiver.resent(number));
         if let Some(resent) = resent {
             return self.deliver_resent(resent, message);
@@ -235,13 +235,13 @@ impl Input {
         share.is_settled |= share.receiver.note_message();
     }
 
-    fn deliver(&mut self, number: u64, message: Piece) -> Result<(), LinkFault> {
+    fn deliver(&mut self, number: u64, message: SampleData) -> Result<(), LinkFault> {
         if self.pair.as_ref().is_some_and(|pair| !pair.delivers_to_all()) {
             return self.deliver_to_served(number, message);
         }
         match message {
-            Piece::Lent(lent) => self.topic.push_lent(lent, &self.from),
-            Piece::Own(bytes) => self.topic.push(bytes, &self.from),
+            SampleData::Borrowed(lent) => self.topic.push_borrowed(lent, &self.from),
+            SampleData::Own(bytes) => self.topic.push(bytes, &self.from),
         }
         Ok(())
     }
@@ -287,7 +287,7 @@ impl Input {
         Ok(())
     }
 
-    fn next_action(&mut self) -> Result<Option<ReceiveAction<Piece>>, LinkFault> {
+    fn next_action(&mut self) -> Result<Option<ReceiveAction<SampleData>>, LinkFault> {
         let Some(pair) = &mut self.pair else { return Ok(None) };
         pair.advance_share()?;
         Ok(pair.memory.delivery.as_mut().and_then(|delivery| delivery.receiver.poll_action()))

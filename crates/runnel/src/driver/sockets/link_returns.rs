@@ -17,7 +17,7 @@ use crate::data::{PairPosition, SubscriptionCore};
 use crate::driver::late_samples::{LateSample, LateSamples};
 use crate::driver::sockets::Input;
 use crate::driver::table::Key;
-use crate::ipc::Piece;
+use crate::ipc::SampleData;
 
 /// Maximum number of waiting messages and statements, and of their bytes: more than one read of the event loop, and a
 /// long message.
@@ -39,7 +39,7 @@ enum Waiting {
     /// A statement, with the number of the message behind it.
     Statement(u64, Statement),
     /// A message, with its number on the link.
-    Message(u64, Piece),
+    Message(u64, SampleData),
 }
 
 impl LinkReturns {
@@ -121,7 +121,11 @@ impl LinkShare {
     ///
     /// # Errors
     /// When more would wait than a publisher may send without an answer.
-    pub(super) fn defer(&mut self, number: u64, message: Piece) -> Result<Option<Piece>, LinkFault> {
+    pub(super) fn defer(
+        &mut self,
+        number: u64,
+        message: SampleData,
+    ) -> Result<Option<SampleData>, LinkFault> {
         let returns = &mut self.returns;
         if !returns.is_waiting() {
             return Ok(Some(message));
@@ -205,7 +209,7 @@ impl Input {
     }
 
     /// Gives a resent message to the only pair that it is for.
-    pub(super) fn deliver_resent(&mut self, resent: Resent<SubscriptionId>, message: Piece) {
+    pub(super) fn deliver_resent(&mut self, resent: Resent<SubscriptionId>, message: SampleData) {
         let Self { topic, from, pair, .. } = self;
         let Some(share) = pair.as_mut().and_then(|pair| pair.share.as_deref_mut()) else { return };
         let Some(subscription) = resent.subscription else { return };
@@ -245,7 +249,7 @@ mod tests {
     }
 
     fn defer(share: &mut LinkShare, number: u64, len: usize) -> Result<bool, LinkFault> {
-        share.defer(number, Piece::Own(vec![0; len])).map(|message| message.is_none())
+        share.defer(number, SampleData::Own(vec![0; len])).map(|message| message.is_none())
     }
 
     #[test]

@@ -170,7 +170,7 @@ impl Output {
             }
             let statement = Statement::parse_frame(&stated.part).map_err(|error| error.to_string())?;
             stated.part.clear();
-            self.publication.stated_by_subscriber(self.conn, &statement)?;
+            self.publication.handle_statement(self.conn, &statement)?;
         }
         Ok(())
     }

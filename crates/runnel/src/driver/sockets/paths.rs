@@ -43,10 +43,10 @@ impl Sockets {
     ) -> bool {
         let reactor = Arc::clone(&self.reactor);
         match self.table.get_mut(key) {
-            Some(Socket::Output(output)) => output.publication.go_over(output.conn, to, token),
-            Some(Socket::ServedClient(served)) => served.client.go_over(to, token),
+            Some(Socket::Output(output)) => output.publication.switch_link_to_memory(output.conn, to, token),
+            Some(Socket::ServedClient(served)) => served.client.switch_to_memory(to, token),
             Some(Socket::CalledService(called)) => {
-                let is_switched = called.way.go_over(&reactor, to, token);
+                let is_switched = called.path.switch_to_memory(&reactor, to, token);
                 self.flush_request(key, effects);
                 is_switched
             }
@@ -64,7 +64,7 @@ impl Sockets {
         for key in self.keys() {
             match self.table.get_mut(key) {
                 Some(Socket::Output(output)) => {
-                    output.publication.fall_back(output.conn, from, &mut unread);
+                    output.publication.fall_back_to_connection(output.conn, from, &mut unread);
                 }
                 Some(Socket::ServedClient(served)) => served.client.fall_back(from, &mut unread),
                 Some(Socket::CalledService(called)) => {

@@ -9,7 +9,7 @@ use runnel_ros1::tcpros::{FrameReader, ResponseReader};
 
 use super::Sockets;
 use super::socket::{CalledService, ServedClient, Socket};
-use crate::data::{ClientLink, ServiceCore, Way};
+use crate::data::{ClientLink, ServiceCore, StreamPath};
 use crate::driver::effect::{Effect, Effects};
 use crate::driver::table::Key;
 use crate::receive_budget::explain;
@@ -108,7 +108,8 @@ impl Sockets {
         let Socket::Control(control) = place else { return false };
         let unsent = std::mem::take(&mut control.unsent);
         let stream = Arc::clone(&control.stream);
-        let way = Way::watched(Arc::clone(&stream), Token(key.to_bits()), unsent.len(), control.watched);
+        let path =
+            StreamPath::watched(Arc::clone(&stream), Token(key.to_bits()), unsent.len(), control.watched);
         *place = Socket::CalledService(CalledService {
             engine: control.engine,
             conn: linked.conn,
@@ -116,7 +117,7 @@ impl Sockets {
             link: linked.link,
             reader: ResponseReader::of_type(response_len, self.frame_budget.longest()),
             claim: self.frame_budget.claim(control.peer.ip()),
-            way,
+            path,
             unsent,
             received: linked.rest.len() as u64,
             local_peer: linked.same_host,
@@ -136,11 +137,11 @@ impl Sockets {
 
     pub(in crate::driver) fn flush_request(&mut self, key: Key, effects: &mut Effects) {
         let Some(Socket::CalledService(called)) = self.table.get_mut(key) else { return };
-        let CalledService { unsent, way, .. } = called;
-        if let Err(error) = unsent.flush(|bytes| way.send(bytes)) {
+        let CalledService { unsent, path, .. } = called;
+        if let Err(error) = unsent.flush(|bytes| path.send(bytes)) {
             return self.ended(key, Some(error.to_string()), effects);
         }
-        let _ = way.watch(&self.reactor, !unsent.is_empty());
+        let _ = path.watch(&self.reactor, !unsent.is_empty());
     }
 
     pub(super) fn called_readable(&mut self, key: Key, effects: &mut Effects) {

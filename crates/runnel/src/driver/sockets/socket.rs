@@ -12,7 +12,7 @@ use runnel_ros1::tcpros::{FrameReader, ResponseReader};
 use runnel_ros1::udpros::Reassembler;
 
 use super::link_delivery::LinkPair;
-use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, TopicInput, Unsent, Way};
+use crate::data::{ClientLink, LinkInfo, Publication, ServiceCore, StreamPath, TopicInput, Unsent};
 use crate::driver::table::Key;
 use crate::ipc::{Sender, Unread};
 use crate::receive_budget::FrameClaim;
@@ -185,7 +185,7 @@ pub(in crate::driver) struct CalledService {
     pub(in crate::driver) link: ServiceLinkId,
     pub(in crate::driver) reader: ResponseReader,
     pub(in crate::driver) claim: FrameClaim,
-    pub(in crate::driver) way: Way,
+    pub(in crate::driver) path: StreamPath,
     pub(in crate::driver) unsent: Unsent,
     /// Bytes of responses received by the connection.
     pub(in crate::driver) received: u64,
@@ -197,8 +197,8 @@ impl CalledService {
     /// Moves requests back to the connection after the IPC connection closed, with what the service has not read.
     /// Without memory for that, the connection ends.
     pub(in crate::driver) fn fall_back(&mut self, sender: &Arc<Sender>, unread: &mut Unread) {
-        if let Some(channel) = self.way.channel_of(sender) {
-            self.way.fall_back();
+        if let Some(channel) = self.path.channel_of(sender) {
+            self.path.fall_back();
             let put = unread.take_stream(channel).and_then(|bytes| self.unsent.push_first(&bytes));
             if put.is_err() {
                 let _ = self.stream.shutdown();

@@ -6,7 +6,7 @@ use runnel_io::Token;
 use crate::driver::Driver;
 use crate::driver::sessions::{Batch, MAX_CHANNELS, Taken};
 use crate::driver::table::{Key, Owner};
-use crate::ipc::{Carried, Heard, RING, SessionFault};
+use crate::ipc::{ChannelData, IpcFault, RING, RecordEvent};
 
 /// How to treat a record for which the network must be read, if the end of a pair must be handled before that.
 #[derive(Clone, Copy)]
@@ -79,33 +79,33 @@ impl Driver {
     }
 
     /// Dispatches a record.
-    fn take_record(&mut self, session: Key, channel: u32, heard: Heard) -> Result<(), SessionFault> {
+    fn take_record(&mut self, session: Key, channel: u32, heard: RecordEvent) -> Result<(), IpcFault> {
         match heard {
-            Heard::Carried(carried) => match (self.sessions.link_of(session, channel), carried) {
+            RecordEvent::ChannelData(carried) => match (self.sessions.link_of(session, channel), carried) {
                 (Some(link), carried) => return self.carried(link, carried),
-                (None, Carried::Stream(bytes)) => {
+                (None, ChannelData::Stream(bytes)) => {
                     self.sessions.queue_piece(session, channel, bytes, &mut self.effects);
                 }
                 // The channel of a removed pair.
                 (None, _) => {}
             },
-            Heard::Ask { token } => self.sessions.switch_to_memory(session, token, &mut self.effects),
-            Heard::Open { token, before } => self.open_stream(session, channel, (token, before))?,
-            Heard::AskSamples { token, waits_for_user } => {
+            RecordEvent::Ask { token } => self.sessions.switch_to_memory(session, token, &mut self.effects),
+            RecordEvent::Open { token, before } => self.open_stream(session, channel, (token, before))?,
+            RecordEvent::AskSamples { token, waits_for_user } => {
                 self.sessions.on_samples_request(session, token, waits_for_user, &mut self.effects);
             }
-            Heard::Reached { token, reached } => self.receiver_reached(session, token, &reached)?,
-            Heard::OpenSamples { token, first_unacknowledged, begin } => {
+            RecordEvent::Reached { token, reached } => self.receiver_reached(session, token, &reached)?,
+            RecordEvent::OpenSamples { token, first_unacknowledged, begin } => {
                 self.open_samples(session, (channel, token), (first_unacknowledged, &begin))?;
             }
-            Heard::Close => self.close_channel(session, channel),
-            Heard::Nothing => {}
+            RecordEvent::Close => self.close_channel(session, channel),
+            RecordEvent::Nothing => {}
         }
         Ok(())
     }
 
     /// Passes the content of a channel to its link or pair.
-    pub(super) fn carried(&mut self, link: Key, carried: Carried) -> Result<(), SessionFault> {
+    pub(super) fn carried(&mut self, link: Key, carried: ChannelData) -> Result<(), IpcFault> {
         let Self { sessions, sockets, ros2, effects, .. } = self;
         match link.owner() {
             Owner::Sockets => sockets.carried(link, carried, effects),
@@ -123,14 +123,9 @@ impl Driver {
     }
 
     /// Handles the report of a receiving end.
-    fn receiver_reached(
-        &mut self,
-        session: Key,
-        token: u128,
-        reached: &Statement,
-    ) -> Result<(), SessionFault> {
+    fn receiver_reached(&mut self, session: Key, token: u128, reached: &Statement) -> Result<(), IpcFault> {
         let Statement::Reached { epoch, next, .. } = *reached else {
-            return Err(SessionFault::UnexpectedStatement);
+            return Err(IpcFault::UnexpectedStatement);
         };
         let Some(link) = self.sessions.link_with(session, token) else { return Ok(()) };
         match link.owner() {
@@ -146,9 +141,9 @@ impl Driver {
         session: Key,
         channel: u32,
         (token, before): (u128, u64),
-    ) -> Result<(), SessionFault> {
+    ) -> Result<(), IpcFault> {
         if channel as usize >= MAX_CHANNELS {
-            return Err(SessionFault::ChannelBeyondLimit(channel));
+            return Err(IpcFault::ChannelBeyondLimit(channel));
         }
         self.close_channel(session, channel);
         // A link may have ended meanwhile. A link of another process is not for this peer to open. A link to a
@@ -168,13 +163,13 @@ impl Driver {
         session: Key,
         (channel, token): (u32, u128),
         (first_unacknowledged, begin): (u64, &Statement),
-    ) -> Result<(), SessionFault> {
+    ) -> Result<(), IpcFault> {
         let Statement::Begin { id, from, .. } = *begin else {
-            return Err(SessionFault::UnexpectedStatement);
+            return Err(IpcFault::UnexpectedStatement);
         };
         let is_possible = (1..=from).contains(&first_unacknowledged) && id.stream == token as u64;
         if channel as usize >= MAX_CHANNELS || !is_possible {
-            return Err(SessionFault::SampleChannel { channel, first: from });
+            return Err(IpcFault::SampleChannel { channel, first: from });
         }
         self.close_channel(session, channel);
         let Some(link) = self.sessions.link_with(session, token) else { return Ok(()) };

@@ -12,7 +12,7 @@ use runnel_rtps::{Event, Sample};
 use crate::driver::effect::Effect;
 use crate::driver::sockets::Socket;
 use crate::driver::{Driver, PollOutcome};
-use crate::rtps::Brought;
+use crate::rtps::ReceivedBatch;
 
 /// Maximum number of batches in one reception, since peers may send without end.
 const MAX_BATCHES: usize = 256;
@@ -54,7 +54,7 @@ impl Driver {
     /// Delivers the samples that RTPS has held back for a reader.
     pub(super) fn take_held(&mut self, reader: EntityId) {
         let samples = self.ros2.take_held(reader);
-        let brought = Brought { samples, ..std::mem::take(&mut self.ros2.brought) };
+        let brought = ReceivedBatch { samples, ..std::mem::take(&mut self.ros2.brought) };
         self.dispatch_rtps(brought, &[]);
         self.follow_rtps();
     }
@@ -73,7 +73,7 @@ impl Driver {
 
     /// Dispatches output of RTPS, some of which lies in this datagram. Events that may end pairs come after all
     /// samples. They and all events behind them are left to the event loop, since IPC connections are read for them.
-    pub(in crate::driver) fn dispatch_rtps(&mut self, mut brought: Brought, datagram: &[u8]) {
+    pub(in crate::driver) fn dispatch_rtps(&mut self, mut brought: ReceivedBatch, datagram: &[u8]) {
         for event in brought.events.drain(..) {
             if !self.ros2.ends.is_empty() {
                 self.ros2.ends.push_back(event);

@@ -3,11 +3,11 @@
 use crate::driver::Driver;
 use crate::driver::memory_input::MemoryInput;
 use crate::driver::table::{Key, Owner};
-use crate::ipc::{Carried, SessionFault};
+use crate::ipc::{ChannelData, IpcFault};
 
 impl Driver {
     /// Ends an IPC connection. `why` is the peer's fault, if there was one.
-    pub(in crate::driver) fn end_session(&mut self, session: Key, why: Option<SessionFault>) {
+    pub(in crate::driver) fn end_session(&mut self, session: Key, why: Option<IpcFault>) {
         if why.is_none() {
             // What the peer sent before its end counts.
             self.drain_session(session);
@@ -32,7 +32,7 @@ impl Driver {
         for (link, piece) in self.sessions.unread_pieces(session) {
             // The end of the sample is followed by pieces of others.
             if self.memory_input(link).is_some_and(|memory| memory.is_within_sample())
-                && self.carried(link, Carried::Stream(piece)).is_err()
+                && self.carried(link, ChannelData::Stream(piece)).is_err()
             {
                 return;
             }

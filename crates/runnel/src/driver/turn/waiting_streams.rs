@@ -7,7 +7,7 @@ use crate::driver::effect::Deadline;
 use crate::driver::sessions::CONNECTION_TIMEOUT;
 use crate::driver::sockets::StreamProgress;
 use crate::driver::table::Key;
-use crate::ipc::Carried;
+use crate::ipc::ChannelData;
 
 impl Driver {
     /// Reads the connections of all waiting links; true if one continued or ended.
@@ -62,7 +62,7 @@ impl Driver {
     fn resume_stream(&mut self, session: Key, link: Key) {
         let Some(stream) = self.sessions.take_waiting_stream(session, link) else { return };
         for piece in stream.pieces {
-            self.sockets.carried(link, Carried::Stream(piece), &mut self.effects);
+            self.sockets.carried(link, ChannelData::Stream(piece), &mut self.effects);
         }
         let Some(channel) = stream.channel else { return };
         self.sessions.set_channel(session, channel, link);

@@ -10,15 +10,15 @@ use runnel_io::segment::Segment;
 
 use super::ends::{End, Memory, end, packets, page};
 use crate::ipc::outbox::{LOANS, Outbox, RING};
-use crate::ipc::record::{Gift, Lending, kind as kinds};
+use crate::ipc::record::{Lending, SegmentAnnouncement, kind as kinds};
 use crate::ipc::ring::RingWriter;
 use crate::ipc::{Inbox, Pool};
 
 /// Layout of an outbox, see there.
 const POSITION: usize = 0;
-const WANTS: usize = 8;
+const REQUESTS: usize = 8;
 const MAPPED: usize = 16;
-const END: usize = 17;
+const TEARDOWN: usize = 17;
 const RETURNED: usize = 24;
 const RECORDS: usize = 4128;
 
@@ -34,7 +34,7 @@ pub(super) struct Attacker {
     victim: Arc<Outbox>,
     writer: RingWriter,
     segments: Vec<Arc<Segment>>,
-    given: u64,
+    announced: u64,
 }
 
 impl Attacker {
@@ -44,7 +44,7 @@ impl Attacker {
         let (outbox, page) = (SharedWords::new("runnel-session", Inbox::BYTES).expect("memory"), page());
         let (end, victim) = end(Memory { page: page.fd(), outbox: outbox.fd() }, one, pool);
         let writer = RingWriter::new(RING);
-        (end, Self { outbox, page, packets: other, victim, writer, segments: Vec::new(), given: 0 })
+        (end, Self { outbox, page, packets: other, victim, writer, segments: Vec::new(), announced: 0 })
     }
 
     pub(super) fn act(&mut self, action: u8, args: [u8; 5]) {
@@ -96,9 +96,9 @@ impl Attacker {
         let (page, outbox) = (self.page.words(), self.outbox.words());
         let word = match place % 12 {
             0 | 1 => &outbox[POSITION],
-            2 => &outbox[WANTS],
+            2 => &outbox[REQUESTS],
             3 => &outbox[MAPPED],
-            4 => &outbox[END],
+            4 => &outbox[TEARDOWN],
             5 | 6 => &outbox[RETURNED],
             7 => &outbox[RETURNED + 1 + usize::from(third) % LOANS],
             8 => &page[0],
@@ -114,15 +114,16 @@ impl Attacker {
         }
         let (bytes, count) = (64 << (slot_bytes % 12), 1 + usize::from(slots % 8));
         let Ok(segment) = Segment::new(bytes, count) else { return };
-        let mut gift = Gift { segment: self.given, slot_bytes: bytes as u64, slots: count as u64 };
+        let mut announcement =
+            SegmentAnnouncement { segment: self.announced, slot_bytes: bytes as u64, slots: count as u64 };
         match what % 8 {
-            0 => gift.segment = number(third, fourth),
-            1 => gift.slot_bytes = number(third, fourth),
-            2 => gift.slots = number(third, fourth),
-            3 => (gift.slot_bytes, gift.slots) = (u64::from(third), u64::from(fourth)),
+            0 => announcement.segment = number(third, fourth),
+            1 => announcement.slot_bytes = number(third, fourth),
+            2 => announcement.slots = number(third, fourth),
+            3 => (announcement.slot_bytes, announcement.slots) = (u64::from(third), u64::from(fourth)),
             _ => {}
         }
-        let packet = gift.to_bytes();
+        let packet = announcement.to_bytes();
         let sent = match what >> 4 {
             0 => self.packets.send(&packet[..1 + usize::from(third) % 23], &[segment.fd()]),
             1 => self.packets.send(&packet, &[]),
@@ -132,7 +133,7 @@ impl Attacker {
             5 => self.packets.send(&[0], &[]),
             _ => self.packets.send(&packet, &[segment.fd()]),
         };
-        self.given += u64::from(sent.is_ok_and(|sent| sent) && what >> 4 > 5);
+        self.announced += u64::from(sent.is_ok_and(|sent| sent) && what >> 4 > 5);
         self.segments.push(segment);
     }
 

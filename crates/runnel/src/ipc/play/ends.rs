@@ -8,7 +8,7 @@ use runnel_io::memory::{ForeignWords, SharedWords};
 use runnel_io::unix::UnixAddress;
 use runnel_io::{Doorbell, PacketListener, Packets, Ringer};
 
-use crate::ipc::{Heard, Inbox, Outbox, Pool, Receiver, Sender, SessionFault};
+use crate::ipc::{Inbox, IpcFault, Outbox, Pool, Receiver, RecordEvent, Sender};
 
 /// One end of an IPC connection, and the page with its process's sleep flag.
 pub(crate) struct End {
@@ -92,7 +92,7 @@ pub(super) fn packets() -> (Packets, Packets) {
 
 impl End {
     /// Reads the packets that the peer sent on its socket. An error is the end of the IPC connection.
-    pub(super) fn take_packets(&mut self) -> Result<(), Option<SessionFault>> {
+    pub(super) fn take_packets(&mut self) -> Result<(), Option<IpcFault>> {
         for _ in 0..100 {
             match self.receiver.packet() {
                 Ok(true) => self.sender.ring(),
@@ -104,9 +104,9 @@ impl End {
     }
 
     /// The next record, if there is one.
-    pub(crate) fn next(&mut self) -> Result<Option<Heard>, Option<SessionFault>> {
+    pub(crate) fn next(&mut self) -> Result<Option<RecordEvent>, Option<IpcFault>> {
         let Some(record) = self.receiver.peek().map_err(Some)? else { return Ok(None) };
-        let heard = self.receiver.hear(&record).map_err(Some)?;
+        let heard = self.receiver.decode(&record).map_err(Some)?;
         self.receiver.pass(&record);
         Ok(Some(heard))
     }

@@ -19,7 +19,7 @@ struct Pair {
     writer: RingWriter,
     reader: RingReader,
     /// The reported position, and the messages behind it.
-    told: u64,
+    reported: u64,
     untold: VecDeque<Message>,
     unread: VecDeque<Message>,
 }
@@ -34,7 +34,7 @@ impl Pair {
             cells: zeros(capacity),
             writer: RingWriter::new(capacity),
             reader: RingReader::new(capacity),
-            told: 0,
+            reported: 0,
             untold: VecDeque::new(),
             unread: VecDeque::new(),
         }
@@ -58,18 +58,18 @@ impl Pair {
         let (kind, channel) = (1 + self.random.below(255) as u8, self.random.below(1 << 24) as u32);
         let parts = in_parts(&mut self.random, &bytes);
         let fits = len.div_ceil(8) + 2 <= self.free();
-        let pushed = self.writer.push(&*self.cells, (kind, channel), &parts, || self.told);
+        let pushed = self.writer.push(&*self.cells, (kind, channel), &parts, || self.reported);
         assert_eq!(pushed, Ok(fits), "{len} bytes in {} words", self.capacity);
         if fits {
             self.unread.push_back((kind, channel, bytes));
         }
-        let room = self.free().saturating_sub(2) * 8;
-        assert_eq!(self.writer.room(|| self.told), Ok(room));
+        let available = self.free().saturating_sub(2) * 8;
+        assert_eq!(self.writer.available(|| self.reported), Ok(available));
     }
 
     /// Words that may be written. A record needs two beside its payload: its header and the zero of the next one.
     fn free(&self) -> usize {
-        self.capacity - (self.writer.written() - self.told) as usize
+        self.capacity - (self.writer.written() - self.reported) as usize
     }
 
     fn read(&mut self) {
@@ -82,13 +82,13 @@ impl Pair {
     }
 
     fn tell(&mut self) {
-        self.told = self.reader.position();
+        self.reported = self.reader.position();
         self.untold.clear();
     }
 
     /// Reads the writer's own ring again.
     fn again(&self) -> Vec<Message> {
-        let mut reader = RingReader::starting_at(self.capacity, self.told);
+        let mut reader = RingReader::starting_at(self.capacity, self.reported);
         let found = std::iter::from_fn(|| next(&mut reader, &self.cells)).collect();
         assert_eq!(reader.position(), self.writer.written());
         found
@@ -123,7 +123,7 @@ fn a_record_fills_the_ring_to_the_last_word_but_one_and_no_further() {
     assert_eq!(longest(8), 48);
     assert_eq!(writer.push(&*cells, (1, 2), &[&[7; 49]], || unreachable!()), Ok(false));
     assert_eq!(writer.push(&*cells, (1, 2), &[&[7; 20], &[7; 28]], || unreachable!()), Ok(true));
-    assert_eq!((writer.room(|| 0), writer.push(&*cells, (1, 2), &[], || 0)), (Ok(0), Ok(false)));
+    assert_eq!((writer.available(|| 0), writer.push(&*cells, (1, 2), &[], || 0)), (Ok(0), Ok(false)));
     let mut reader = RingReader::new(8);
     assert_eq!(next(&mut reader, &cells), Some((1, 2, vec![7; 48])));
     assert_eq!(writer.push(&*cells, (1, 2), &[&[8; 48]], || reader.position()), Ok(true));

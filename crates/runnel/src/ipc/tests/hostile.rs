@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::Falsified;
-use super::super::awake::Rung;
 use super::super::returns::{self, ReturnReader, ReturnWriter};
 use super::super::ring::{BadRecord, RingReader, RingWriter, longest};
+use super::super::sleep_flag::NotifiedEpoch;
 use super::{Random, in_parts, zeros};
 
 const CASES: u64 = 3000;
@@ -94,23 +94,23 @@ fn a_writer_overwrites_nothing_that_the_reader_has_not_passed_whatever_it_tells(
             let longest = longest(capacity);
             let len = random.below(longest + 1);
             let (bytes, written) = (random.bytes(len), writer.written());
-            let told = match random.below(8) {
+            let reported = match random.below(8) {
                 0 => random.word(),
                 1 => read.get().wrapping_sub(1),
                 2 => written + 1,
                 _ => read.get() + random.below((written - read.get()) as usize + 1) as u64,
             };
-            let possible = (read.get()..=written).contains(&told);
+            let possible = (read.get()..=written).contains(&reported);
             let before = between(&cells, read.get(), written);
             let parts = in_parts(&mut random, &bytes);
             let asked = Cell::new(false);
             let pushed = writer.push(&*cells, (1, 1), &parts, || {
                 asked.set(true);
-                told
+                reported
             });
             assert_eq!(pushed == Err(Falsified), asked.get() && !possible);
             if asked.get() && possible {
-                read.set(told);
+                read.set(reported);
                 accepted += 1;
             }
             refused += u32::from(pushed.is_err());
@@ -129,11 +129,11 @@ fn a_writer_overwrites_nothing_that_the_reader_has_not_passed_whatever_it_tells(
 fn room_is_not_reckoned_with_a_falsified_position() {
     let (cells, mut writer) = (zeros(8), RingWriter::new(8));
     assert_eq!(writer.push(&*cells, (1, 1), &[&[1; 24]], || 0), Ok(true));
-    assert_eq!(writer.room(|| 5), Err(Falsified));
-    assert_eq!(writer.room(|| 4), Ok(48));
-    assert_eq!(writer.room(|| 3), Err(Falsified));
-    assert_eq!(writer.room(|| u64::MAX), Err(Falsified));
-    assert_eq!(writer.room(|| 4), Ok(48));
+    assert_eq!(writer.available(|| 5), Err(Falsified));
+    assert_eq!(writer.available(|| 4), Ok(48));
+    assert_eq!(writer.available(|| 3), Err(Falsified));
+    assert_eq!(writer.available(|| u64::MAX), Err(Falsified));
+    assert_eq!(writer.available(|| 4), Ok(48));
 }
 
 #[test]
@@ -160,8 +160,8 @@ fn an_owner_takes_no_more_back_than_it_lent() {
 #[test]
 fn counts_of_returned_slots_that_cannot_be_are_refused() {
     let (cells, mut reader) = (zeros(returns::words(4)), ReturnReader::new(4));
-    let mut next = |told, lent| {
-        cells[0].store(told, Ordering::Relaxed);
+    let mut next = |reported, lent| {
+        cells[0].store(reported, Ordering::Relaxed);
         reader.next(&*cells, lent)
     };
     assert_eq!(next(3, 2), Err(Falsified));
@@ -184,12 +184,12 @@ fn a_borrower_gives_back_what_it_got_and_borrows_no_more_than_it_can_give_back()
 
 #[test]
 fn a_falsified_epoch_rings_once_a_record_at_the_worst() {
-    let (page, mut random, mut rung) = (zeros(1), Random(1), Rung::default());
+    let (page, mut random, mut notified) = (zeros(1), Random(1), NotifiedEpoch::default());
     for _ in 0..1000 {
         let epoch = word(&mut random, 8);
         page[0].store(epoch, Ordering::Relaxed);
-        let rang = rung.should_ring(&*page);
+        let rang = notified.should_ring(&*page);
         assert!(!rang || epoch % 2 == 1);
-        assert!(!rung.should_ring(&*page));
+        assert!(!notified.should_ring(&*page));
     }
 }

@@ -11,16 +11,16 @@ use loom::sync::atomic::{AtomicU64, Ordering, fence};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
-use super::super::awake::{Rung, fall_asleep, wake_up};
 use super::super::cells::{Cells, OwnCells};
+use super::super::flow_control::{self, AnsweredRequests, Teardown};
 use super::super::returns::{self, ReturnReader, ReturnWriter};
 use super::super::ring::{self, RingReader, RingWriter};
-use super::super::telling::{self, Answered, End};
+use super::super::sleep_flag::{NotifiedEpoch, fall_asleep, wake_up};
 
 const CAPACITY: usize = 8;
 
 /// Words of a process's memory beside its ring.
-const TOLD: usize = 18;
+const WORDS: usize = 18;
 
 /// Words of the model.
 struct Words(Vec<(AtomicU64, UnsafeCell<()>)>);
@@ -125,27 +125,28 @@ fn put(writer: &mut RingWriter, words: &Words, number: u8, read: impl FnOnce() -
 fn a_ring_that_wraps_tears_loses_doubles_and_reorders_nothing() {
     static WRITTEN_BEHIND_THE_READER: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
-        let (words, told) = (Words::new(CAPACITY), Words::new(1));
+        let (words, reported) = (Words::new(CAPACITY), Words::new(1));
         let (mut writer, mut reader) = (RingWriter::new(CAPACITY), RingReader::new(CAPACITY));
         // The ring has wrapped once already, so it contains more than zeros.
         for number in 1..4 {
             assert!(put(&mut writer, &words, number, || reader.position()));
             assert_eq!(take(&mut reader, &words), Some(number));
         }
-        reader.tell(&*told, 0);
+        reader.report(&*reported, 0);
         let consumer = thread::spawn({
-            let (words, told) = (words.clone(), told.clone());
+            let (words, reported) = (words.clone(), reported.clone());
             move || {
                 let mut taken = Vec::new();
                 for _ in 0..3 {
                     taken.extend(take(&mut reader, &words));
-                    reader.tell(&*told, 0);
+                    reader.report(&*reported, 0);
                 }
                 (reader, taken)
             }
         });
-        let put: Vec<u8> =
-            (4..8).filter(|&number| put(&mut writer, &words, number, || ring::told(&*told, 0))).collect();
+        let put: Vec<u8> = (4..8)
+            .filter(|&number| put(&mut writer, &words, number, || ring::reported(&*reported, 0)))
+            .collect();
         let (mut reader, mut taken) = consumer.join().unwrap();
         WRITTEN_BEHIND_THE_READER.fetch_max(put.len(), Ordering::Relaxed);
         while let Some(number) = take(&mut reader, &words) {
@@ -186,15 +187,15 @@ fn no_record_is_left_to_a_reader_that_sleeps() {
     explore(|| {
         let words = Words::new(CAPACITY);
         let page = Page::new(1);
-        let bell = Arc::new(Bell { rung: Mutex::new(0), changed: Condvar::new() });
+        let doorbell = Arc::new(Bell { rung: Mutex::new(0), changed: Condvar::new() });
         let ringer = thread::spawn({
-            let (words, page, bell) = (words.clone(), page.clone(), bell.clone());
+            let (words, page, doorbell) = (words.clone(), page.clone(), doorbell.clone());
             move || {
-                let (mut writer, mut rung) = (RingWriter::new(CAPACITY), Rung::default());
+                let (mut writer, mut rung) = (RingWriter::new(CAPACITY), NotifiedEpoch::default());
                 for number in 1..3 {
                     assert!(put(&mut writer, &words, number, || unreachable!()));
                     if rung.should_ring(&*page) {
-                        bell.ring();
+                        doorbell.ring();
                     }
                 }
             }
@@ -204,7 +205,7 @@ fn no_record_is_left_to_a_reader_that_sleeps() {
             fall_asleep(&*page);
             if reader.peek(&*words).unwrap().is_none() {
                 // If no one rings any more, loom reports a deadlock.
-                bell.wait(&mut heard);
+                doorbell.wait(&mut heard);
                 sleeps += 1;
             }
             wake_up(&*page);
@@ -223,34 +224,34 @@ fn no_record_is_left_to_a_reader_that_sleeps() {
 fn no_writer_is_left_asleep_that_waits_for_room() {
     static SLEEPS: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
-        let (words, writers, readers) = (Words::new(CAPACITY), Page::new(TOLD), Page::new(TOLD));
-        let bell = Arc::new(Bell { rung: Mutex::new(0), changed: Condvar::new() });
+        let (words, writers, readers) = (Words::new(CAPACITY), Page::new(WORDS), Page::new(WORDS));
+        let doorbell = Arc::new(Bell { rung: Mutex::new(0), changed: Condvar::new() });
         let mut writer = RingWriter::new(CAPACITY);
         assert!(
             put(&mut writer, &words, 1, || unreachable!()) && put(&mut writer, &words, 2, || unreachable!())
         );
         let consumer = thread::spawn({
-            let (words, writers, readers, bell) =
-                (words.clone(), writers.clone(), readers.clone(), bell.clone());
+            let (words, writers, readers, doorbell) =
+                (words.clone(), writers.clone(), readers.clone(), doorbell.clone());
             move || {
-                let (mut reader, mut answered) = (RingReader::new(CAPACITY), Answered::default());
+                let (mut reader, mut answered) = (RingReader::new(CAPACITY), AnsweredRequests::default());
                 for number in 1..3 {
                     assert_eq!(take(&mut reader, &words), Some(number));
-                    if answered.should_ring(telling::tell(&reader, &*readers, &*writers)) {
-                        bell.ring();
+                    if answered.should_ring(flow_control::report_position(&reader, &*readers, &*writers)) {
+                        doorbell.ring();
                     }
                 }
             }
         });
         let (mut heard, mut sleeps) = (0, 0);
-        let mut fits = || put(&mut writer, &words, 3, || telling::position(&*readers));
+        let mut fits = || put(&mut writer, &words, 3, || flow_control::position(&*readers));
         while !fits() {
-            telling::ask_for_room(&*writers);
+            flow_control::request_space(&*writers);
             if fits() {
                 break;
             }
             // If no one rings any more, loom reports a deadlock.
-            bell.wait(&mut heard);
+            doorbell.wait(&mut heard);
             sleeps += 1;
         }
         consumer.join().unwrap();
@@ -263,24 +264,25 @@ fn no_writer_is_left_asleep_that_waits_for_room() {
 fn what_a_reader_left_at_the_end_is_all_that_it_did_not_read_and_no_more() {
     static LEFT: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
-        let (words, told) = (Words::new(CAPACITY), Page::new(TOLD));
+        let (words, reported) = (Words::new(CAPACITY), Page::new(WORDS));
         let consumer = thread::spawn({
-            let (words, told) = (words.clone(), told.clone());
+            let (words, reported) = (words.clone(), reported.clone());
             move || {
                 let (mut reader, mut taken) = (RingReader::new(CAPACITY), Vec::new());
                 for _ in 0..2 {
                     taken.extend(take(&mut reader, &words));
-                    reader.tell(&*told, 0);
+                    reader.report(&*reported, 0);
                 }
-                telling::tell_end(&*told, End::Read);
+                flow_control::announce_teardown(&*reported, Teardown::Read);
                 taken
             }
         });
         let mut writer = RingWriter::new(CAPACITY);
         for number in 1..3 {
-            assert!(put(&mut writer, &words, number, || telling::position(&*told)));
+            assert!(put(&mut writer, &words, number, || flow_control::position(&*reported)));
         }
-        let position = telling::has_come(&*told, End::Read).then(|| telling::position(&*told));
+        let position =
+            flow_control::has_reached(&*reported, Teardown::Read).then(|| flow_control::position(&*reported));
         let mut all = consumer.join().unwrap();
         if let Some(position) = position {
             let mut rest = RingReader::starting_at(CAPACITY, position);
@@ -298,7 +300,7 @@ fn what_a_reader_left_at_the_end_is_all_that_it_did_not_read_and_no_more() {
 type Slots = Arc<[UnsafeCell<()>; 2]>;
 
 /// The borrower: reads each slot lent to it, and releases it.
-fn borrow(slots: &Slots, words: &Words, told: &Words, back: &Words) {
+fn borrow(slots: &Slots, words: &Words, reported: &Words, back: &Words) {
     let (mut reader, mut returns) = (RingReader::new(CAPACITY), ReturnWriter::new(2));
     for _ in 0..3 {
         let Some(record) = reader.peek(words).unwrap() else {
@@ -307,7 +309,7 @@ fn borrow(slots: &Slots, words: &Words, told: &Words, back: &Words) {
         let [slot] = reader.words(words, &record).unwrap();
         assert!(returns.borrow());
         reader.advance(&record);
-        reader.tell(told, 0);
+        reader.report(reported, 0);
         slots[slot as usize].with(|_| ());
         assert!(returns.push(back, slot));
     }
@@ -318,16 +320,17 @@ fn slots_go_to_and_fro_with_one_side_at_a_time() {
     static LENT_AGAIN: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
         let slots: Slots = Arc::new([UnsafeCell::new(()), UnsafeCell::new(())]);
-        let (words, told, back) = (Words::new(CAPACITY), Words::new(1), Words::new(returns::words(2)));
+        let (words, reported, back) = (Words::new(CAPACITY), Words::new(1), Words::new(returns::words(2)));
         let borrower = thread::spawn({
-            let (slots, words, told, back) = (slots.clone(), words.clone(), told.clone(), back.clone());
-            move || borrow(&slots, &words, &told, &back)
+            let (slots, words, reported, back) =
+                (slots.clone(), words.clone(), reported.clone(), back.clone());
+            move || borrow(&slots, &words, &reported, &back)
         });
         let (mut writer, mut returns) = (RingWriter::new(CAPACITY), ReturnReader::new(2));
         let mut lend = |slot: u64| {
             slots[slot as usize].with_mut(|_| ());
             let place = slot.to_le_bytes();
-            writer.push(&*words, (1, 0), &[&place], || ring::told(&*told, 0)).unwrap()
+            writer.push(&*words, (1, 0), &[&place], || ring::reported(&*reported, 0)).unwrap()
         };
         assert!(lend(0) && lend(1));
         let (mut lent, mut again) = (vec![0, 1], 0);

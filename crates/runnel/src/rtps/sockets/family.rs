@@ -12,7 +12,7 @@ use crate::environment::{Range, Ros2Settings};
 use crate::sync::{Class, Mutex, lock};
 
 /// Receive buffer of the kernel in bytes: for a burst while no thread reads.
-const RECEIVE_ROOM: usize = 8 << 20;
+const RECEIVE_BUFFER: usize = 8 << 20;
 
 /// Limit of interfaces on which groups are joined: by default, Linux allows 20 memberships per socket.
 const MOST_JOINED: usize = 16;
@@ -41,7 +41,7 @@ impl Family {
             _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         };
         let at = |port| SocketAddr::new(any, port);
-        let receive_buffer_size = Some(RECEIVE_ROOM);
+        let receive_buffer_size = Some(RECEIVE_BUFFER);
         // With a hop limit of 0, a multicast datagram stays on the host.
         let hops = if settings.range == Range::Localhost { 0 } else { 1 };
         let unicast =

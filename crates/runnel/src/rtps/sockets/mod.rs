@@ -61,7 +61,7 @@ impl Sockets {
             #[cfg(test)]
             before_sending: std::sync::OnceLock::new(),
         };
-        sockets.look_again()?;
+        sockets.update_addresses()?;
         Ok(sockets)
     }
 
@@ -76,13 +76,13 @@ impl Sockets {
     }
 
     /// Whether a socket receives multicast: announcements of participants, and no user data.
-    pub(crate) fn hears_groups(&self, socket: &Datagrams) -> bool {
+    pub(crate) fn is_multicast(&self, socket: &Datagrams) -> bool {
         let is_it = |group: &Arc<Datagrams>| std::ptr::eq(&**group, socket);
         self.families().filter_map(|family| family.group.as_ref()).any(is_it)
     }
 
     /// Reads the interfaces, which may have changed, and joins the groups on each.
-    pub(crate) fn look_again(&self) -> io::Result<()> {
+    pub(crate) fn update_addresses(&self) -> io::Result<()> {
         let all = interfaces()?;
         let told = |ipv6| announced(&reached(&all, &self.settings, ipv6), &self.settings, ipv6);
         let mut reached_at = told(false);

@@ -23,7 +23,7 @@ pub(crate) fn pair(domain: u16, qos: QoS) -> (Arc<Rtps>, Rtps, Arc<Writer>) {
     let (a, b) = (open(), open());
     let writer = a.create_writer(chatter(qos));
     b.create_reader(chatter(qos));
-    hears(&a, &writer, &b);
+    publish_until_received(&a, &writer, &b);
     (Arc::new(a), b, writer)
 }
 
@@ -33,14 +33,14 @@ fn write(rtps: &Rtps, writer: &Writer, text: &str) {
 
 /// The messages that a participant receives, without those of `publish_until_received`.
 fn texts(rtps: &Rtps) -> Vec<String> {
-    let texts = turn(rtps).into_iter().map(|(_, bytes)| String::from_utf8(bytes[4..].to_vec()).unwrap());
+    let texts = poll_once(rtps).into_iter().map(|(_, bytes)| String::from_utf8(bytes[4..].to_vec()).unwrap());
     // Payloads are padded.
     let texts = texts.map(|text| text.trim_end_matches('\0').to_owned());
     texts.filter(|text| text != "hello...").collect()
 }
 
 /// Receives until there are `count` messages.
-fn heard(rtps: &Rtps, count: usize) -> Vec<String> {
+fn received(rtps: &Rtps, count: usize) -> Vec<String> {
     let (until, mut all) = (StdInstant::now() + LONG, Vec::new());
     while all.len() < count {
         assert!(StdInstant::now() < until, "only {} of {count}: {all:?}", all.len());
@@ -78,7 +78,7 @@ fn participant_is_free_while_datagrams_are_sent() {
     // Several batches of fragments.
     write(&a, &writer, &"long".repeat(1_000_000));
     a.create_writer(chatter(QoS::default()));
-    assert_eq!(heard(&b, 1), ["one"]);
+    assert_eq!(received(&b, 1), ["one"]);
     assert_eq!(locked.load(Ordering::SeqCst), 0);
 }
 
@@ -103,7 +103,7 @@ fn publisher_is_not_held_up_by_a_thread_that_sends() {
         let_go.send(()).unwrap();
         outcome.expect("another thread publishes meanwhile");
     });
-    assert_eq!(heard(&b, texts.len()), texts, "the thread that was held sent them all, its own first");
+    assert_eq!(received(&b, texts.len()), texts, "the thread that was held sent them all, its own first");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn samples_that_find_no_room_are_not_overwritten() {
         let_go.send(()).unwrap();
         assert_eq!(meanwhile, MOST_AT_ONCE as u32, "the next one waits");
     });
-    assert_eq!(heard(&b, texts.len()), texts);
+    assert_eq!(received(&b, texts.len()), texts);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn publisher_does_not_wait_for_the_participant() {
         drop(participant);
         outcome.expect("it publishes meanwhile");
     });
-    assert_eq!(heard(&b, texts.len()), texts);
+    assert_eq!(received(&b, texts.len()), texts);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn writer_sends_while_another_is_within_its_system_call() {
     require_private_network();
     let (a, b, writer) = pair(72, QoS::keep_last(10).best_effort());
     let other = a.create_writer(chatter(QoS::keep_last(10).best_effort()));
-    hears(&a, &other, &b);
+    publish_until_received(&a, &other, &b);
     let (inside, let_go) = hold_first_sender(&a);
     thread::scope(|scope| {
         scope.spawn(|| write(&a, &writer, "one"));
@@ -172,11 +172,11 @@ fn writer_sends_while_another_is_within_its_system_call() {
         });
         let outcome = is_done.recv_timeout(LONG);
         // The second writer's message is on the wire before the first writer's.
-        let first = outcome.is_ok().then(|| heard(&b, 1));
+        let first = outcome.is_ok().then(|| received(&b, 1));
         let_go.send(()).unwrap();
         assert_eq!(first, Some(vec!["two".to_owned()]));
     });
-    assert_eq!(heard(&b, 1), ["one"]);
+    assert_eq!(received(&b, 1), ["one"]);
 }
 
 const THREADS: u32 = 4;
@@ -212,7 +212,7 @@ fn four_threads_on_one_best_effort_writer_lose_and_reorder_nothing() {
                     let text = move |number| format!("{thread} {:08}", round * EACH + number);
                     scope.spawn(move || (0..EACH).for_each(|number| write(a, writer, &text(number))));
                 }
-                heard(&b, (THREADS * EACH) as usize)
+                received(&b, (THREADS * EACH) as usize)
             });
             let mut by_thread: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
             for text in &all {
@@ -255,9 +255,9 @@ fn four_threads_publish_reliably_while_readers_answer_and_join() {
         while is_over() != Some(all.len()) || writer.unacknowledged() > 0 {
             let to_come = writer.unacknowledged();
             assert!(StdInstant::now() < until, "{} of {:?} came, {to_come} to come", all.len(), is_over());
-            turn(&a);
-            turn(&late);
-            let readers = a.look(|participant| participant.matched(writer.id()).len());
+            poll_once(&a);
+            poll_once(&late);
+            let readers = a.read(|participant| participant.matched(writer.id()).len());
             has_joined.store(readers == 2, Ordering::SeqCst);
             all.extend(texts(&b));
         }

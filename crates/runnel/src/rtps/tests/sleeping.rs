@@ -16,7 +16,7 @@ fn rest(rtps: &Rtps) -> Instant {
     let until = StdInstant::now() + LONG;
     loop {
         assert!(StdInstant::now() < until, "it never comes to rest");
-        turn(rtps);
+        poll_once(rtps);
         match rtps.deadline() {
             Some(at) if at.since(clock::monotonic()) > Duration::from_secs(1) => return at,
             _ => std::thread::yield_now(),
@@ -62,7 +62,7 @@ fn race(domain: u16, give: impl Fn(&Rtps, u32) + Sync, done: impl Fn(&Rtps)) {
 
 #[test]
 fn who_sleeps_is_woken_when_there_is_room_again() {
-    race(65, |rtps, _| rtps.ask_for_more(), |rtps| assert!(rtps.wants_more() && !rtps.wants_more()));
+    race(65, |rtps, _| rtps.request_more(), |rtps| assert!(rtps.wants_more() && !rtps.wants_more()));
 }
 
 #[test]

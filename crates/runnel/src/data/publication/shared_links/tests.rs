@@ -19,10 +19,10 @@ use super::*;
 use crate::data::qos_events::QosEvents;
 use crate::data::received::SharedMessage;
 use crate::data::subscription::LinkInfo;
-use crate::error::Unfit;
+use crate::error::ConversionError;
 use crate::frame::QueueBound;
 use crate::ipc::Pool;
-use crate::rtps::tests::{chatter, heard_numbers, node_reader, settings, turn, waker};
+use crate::rtps::tests::{chatter, node_reader, poll_once, received_numbers, settings, waker};
 use crate::rtps::{Rtps, Writer};
 
 use super::super::{Outgoing, PublicationOptions};
@@ -43,11 +43,11 @@ impl Outgoing for Number {
     fn wire_len(&self) -> usize {
         4
     }
-    fn write(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+    fn write(&self, out: &mut GrowingSink) -> Result<(), ConversionError> {
         out.extend_from_slice(&self.0.to_le_bytes());
         Ok(())
     }
-    fn write_cdr(&self, out: &mut GrowingSink) -> Result<(), Unfit> {
+    fn write_cdr(&self, out: &mut GrowingSink) -> Result<(), ConversionError> {
         out.extend_from_slice(&[0, 1, 0, 0]);
         out.extend_from_slice(&self.0.to_le_bytes());
         Ok(())
@@ -104,7 +104,7 @@ struct Scene {
     rtps: Arc<Rtps>,
     far: Rtps,
     publication: Arc<Publication>,
-    offer: Arc<Offer>,
+    group: Arc<WriterGroup>,
     writer: Arc<Writer>,
     events: Arc<QosEvents>,
     qos: QoS,
@@ -123,9 +123,9 @@ impl Scene {
         let publication = Publication::new(options, LinkInfo::default(), reactor, Arc::new(Pool::new(0, 0)));
         let publication = Arc::new(publication);
         let events = Arc::default();
-        let offer = publication.offer(qos, &events);
-        offer.set_writer(RtpsWriter::new(Arc::clone(&rtps), Arc::clone(&writer)));
-        Self { rtps, far, publication, offer, writer, events, qos, next: 1 }
+        let group = publication.writer_group(qos, &events);
+        group.set_writer(RtpsWriter::new(Arc::clone(&rtps), Arc::clone(&writer)));
+        Self { rtps, far, publication, group, writer, events, qos, next: 1 }
     }
 
     /// A link of the node, or of a peer that claims to be it.
@@ -160,10 +160,10 @@ impl Scene {
         while self.writer.readers(NODE).iter().all(|of| of.guid != reader) || self.far.matched(id).is_empty()
         {
             assert!(clock::monotonic() < until, "they do not match");
-            turn(&self.rtps);
-            turn(&self.far);
+            poll_once(&self.rtps);
+            poll_once(&self.far);
         }
-        self.offer.met(reader, Some(NODE));
+        self.group.on_reader_matched(reader, Some(NODE));
         reader
     }
 
@@ -172,12 +172,12 @@ impl Scene {
     }
 
     fn publish(&mut self) {
-        assert!(self.publication.publish(Number(self.next), &self.offer).is_ok());
+        assert!(self.publication.publish(Number(self.next), &self.group).is_ok());
         self.next += 1;
     }
 
     fn states(&self, link: &FarLink, statement: Statement) {
-        self.publication.stated_by_subscriber(link.conn, &statement).unwrap();
+        self.publication.handle_statement(link.conn, &statement).unwrap();
     }
 
     fn asks(&self, link: &FarLink, reader: Guid) {
@@ -201,8 +201,8 @@ impl Scene {
         let (until, mut all) = (clock::monotonic() + LONG, Vec::new());
         while all.last() != Some(&last) {
             assert!(clock::monotonic() < until, "{last} does not come: {all:?}");
-            turn(&self.rtps);
-            all.extend(heard_numbers(&self.far));
+            poll_once(&self.rtps);
+            all.extend(received_numbers(&self.far));
         }
         all
     }
@@ -291,9 +291,9 @@ fn reader_that_was_matched_again_is_not_taken_for_the_one_that_left() {
     let writer = RtpsWriter::new(Arc::clone(&scene.rtps), Arc::clone(&scene.writer));
     let publication = Arc::clone(&scene.publication);
     let left = |matching| {
-        let left = LeftReader { guid, origin: NODE, matching, unacknowledged: Vec::new() };
+        let left = LostReader { guid, origin: NODE, matching, unacknowledged: Vec::new() };
         let from = writer.next_number();
-        publication.readers_left(&mut lock(&publication.state), &writer, (from, vec![left]));
+        publication.on_readers_lost(&mut lock(&publication.state), &writer, (from, vec![left]));
     };
     left(reader.matching - 1);
     assert_eq!(scene.reaches(&mut link, guid), 1);
@@ -327,9 +327,9 @@ fn further_writer_holds_readers_that_it_has_matched_already() {
     let reader = scene.reader();
     let qos = QoS::keep_last(7);
     let writer = scene.rtps.create_writer(chatter(qos));
-    let offer = scene.publication.offer(qos, &Arc::default());
+    let group = scene.publication.writer_group(qos, &Arc::default());
     assert!(writer.readers(NODE).iter().any(|of| of.guid == reader && !of.is_held));
-    offer.set_writer(RtpsWriter::new(Arc::clone(&scene.rtps), Arc::clone(&writer)));
+    group.set_writer(RtpsWriter::new(Arc::clone(&scene.rtps), Arc::clone(&writer)));
     assert!(writer.is_held(reader), "the link brings its first messages");
 }
 
@@ -342,9 +342,9 @@ fn messages_that_wait_end_with_their_writer() {
     scene.publish();
     assert_eq!(scene.publication.unacknowledged().len(), 1);
     // Another publisher has another QoS, so this group can be removed.
-    scene.publication.offer(QoS::keep_last(1).best_effort(), &Arc::default());
-    scene.offer.leave(&scene.events);
-    assert!(scene.publication.withdraw(&scene.offer));
+    scene.publication.writer_group(QoS::keep_last(1).best_effort(), &Arc::default());
+    scene.group.leave(&scene.events);
+    assert!(scene.publication.withdraw(&scene.group));
     assert_eq!((scene.publication.unacknowledged().len(), scene.publication.dropped()), (0, 1));
 }
 
@@ -385,8 +385,8 @@ fn datagrams_serve_a_node_of_which_rtps_serves_a_part() {
             let until = clock::monotonic() + LONG;
             while scene.rtps.readers_on("/chatter", NODE).len() < 2 {
                 assert!(clock::monotonic() < until, "the other reader is not known");
-                turn(&scene.rtps);
-                turn(&scene.far);
+                poll_once(&scene.rtps);
+                poll_once(&scene.far);
             }
         }
         let far = Datagrams::bind(HERE).unwrap();

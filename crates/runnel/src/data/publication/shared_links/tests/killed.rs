@@ -20,15 +20,15 @@ fn reader_that_comes_back_once_the_link_has_ended_does_not_go_on_where_it_was() 
     let until = clock::monotonic() + LONG;
     while !scene.writer.readers(NODE).is_empty() {
         assert!(clock::monotonic() < until, "the reader is not lost");
-        turn(&scene.rtps);
+        poll_once(&scene.rtps);
     }
-    scene.offer.left(reader);
+    scene.group.on_reader_left(reader);
     assert!(matches!(link.next_change(), Statement::Begin { from: 3, .. }));
     scene.publication.leave(link.conn);
     while scene.writer.readers(NODE).is_empty() {
         assert!(clock::monotonic() < until, "the reader does not come back");
-        turn(&scene.rtps);
-        turn(&scene.far);
+        poll_once(&scene.rtps);
+        poll_once(&scene.far);
     }
     assert_eq!(scene.writer.unacknowledged(), 0);
 }

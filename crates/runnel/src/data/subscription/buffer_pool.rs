@@ -10,7 +10,7 @@ const SHORT_KEPT: usize = 256;
 
 /// A buffer longer than this leaves the pool once this many messages in a row were much shorter.
 const LONG: usize = 1 << 20;
-const MISFITS: u32 = 64;
+const MAX_SHORT_MESSAGES: u32 = 64;
 
 /// Longest capacity of a short buffer.
 const SHORT: usize = 512;
@@ -18,22 +18,22 @@ const SHORT: usize = 512;
 thread_local! {
     /// A short buffer for the messages of all topics, or an empty one. It stays in the cache, however many topics
     /// there are.
-    static AT_HAND: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static THREAD_BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// The free buffers of a subscription.
 #[derive(Default)]
-pub(crate) struct Spares {
+pub(crate) struct BufferPool {
     short: Vec<Vec<u8>>,
     long: Vec<Vec<u8>>,
     /// Messages in a row that were much shorter than a long buffer.
-    misfits: u32,
+    short_messages: u32,
 }
 
-impl Spares {
+impl BufferPool {
     /// A free buffer, or an empty one.
     pub(super) fn take(&mut self) -> Vec<u8> {
-        self.long.pop().or_else(|| self.short.pop()).unwrap_or_else(take_at_hand)
+        self.long.pop().or_else(|| self.short.pop()).unwrap_or_else(take_thread_buffer)
     }
 
     /// Like [`take`](Self::take), for a message of `len` bytes. A short message gets this thread's buffer.
@@ -41,20 +41,21 @@ impl Spares {
         if len > SHORT {
             return self.long.pop().unwrap_or_default();
         }
-        let at_hand = take_at_hand();
-        if at_hand.capacity() > 0 { at_hand } else { self.short.pop().unwrap_or_default() }
+        let thread_buffer = take_thread_buffer();
+        if thread_buffer.capacity() > 0 { thread_buffer } else { self.short.pop().unwrap_or_default() }
     }
 
     /// Puts a buffer back, which still holds the last message.
     pub(super) fn keep(&mut self, spare: Vec<u8>) {
         if spare.capacity() > LONG {
-            self.misfits = if spare.len() < spare.capacity() / 4 { self.misfits + 1 } else { 0 };
-            if self.misfits > MISFITS {
+            self.short_messages =
+                if spare.len() < spare.capacity() / 4 { self.short_messages + 1 } else { 0 };
+            if self.short_messages > MAX_SHORT_MESSAGES {
                 return;
             }
         }
         let (spare, kept, most) = match spare.capacity() {
-            ..=SHORT => (put_at_hand(spare), &mut self.short, SHORT_KEPT),
+            ..=SHORT => (set_thread_buffer(spare), &mut self.short, SHORT_KEPT),
             _ => (spare, &mut self.long, KEPT),
         };
         if spare.capacity() > 0 && kept.len() < most {
@@ -64,20 +65,20 @@ impl Spares {
 }
 
 /// This thread's buffer, or an empty one.
-fn take_at_hand() -> Vec<u8> {
+fn take_thread_buffer() -> Vec<u8> {
     // Thread-local storage is gone while a thread ends.
-    AT_HAND.try_with(Cell::take).unwrap_or_default()
+    THREAD_BUFFER.try_with(Cell::take).unwrap_or_default()
 }
 
 /// Makes this the thread's buffer if it has none. Otherwise returns it.
-fn put_at_hand(buffer: Vec<u8>) -> Vec<u8> {
+fn set_thread_buffer(buffer: Vec<u8>) -> Vec<u8> {
     let put = |place: &Cell<Vec<u8>>| {
         let there = place.take();
         let (kept, back) = if there.capacity() > 0 { (there, buffer) } else { (buffer, there) };
         place.set(kept);
         back
     };
-    AT_HAND.try_with(put).unwrap_or_default()
+    THREAD_BUFFER.try_with(put).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_short_buffer_is_the_same_for_all_subscriptions_of_a_thread() {
-        let (mut one, mut other) = (Spares::default(), Spares::default());
+        let (mut one, mut other) = (BufferPool::default(), BufferPool::default());
         let buffer = Vec::with_capacity(SHORT);
         let place = buffer.as_ptr();
         one.keep(buffer);
@@ -98,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_long_message_takes_no_short_buffer() {
-        let mut spares = Spares::default();
+        let mut spares = BufferPool::default();
         spares.keep(Vec::with_capacity(SHORT));
         assert_eq!(spares.take_for(SHORT + 1).capacity(), 0);
         let long = Vec::with_capacity(SHORT + 1);
@@ -110,34 +111,34 @@ mod tests {
 
     #[test]
     fn no_more_is_kept_than_so_many_buffers() {
-        let mut spares = Spares::default();
+        let mut spares = BufferPool::default();
         (0..2 * KEPT).for_each(|_| spares.keep(Vec::with_capacity(SHORT + 1)));
         assert_eq!(spares.long.len(), KEPT);
-        let mut spares = Spares::default();
+        let mut spares = BufferPool::default();
         (0..2 * SHORT_KEPT).for_each(|_| spares.keep(Vec::with_capacity(SHORT)));
         assert_eq!(spares.short.len(), SHORT_KEPT);
     }
 
     #[test]
     fn a_buffer_that_messages_have_become_too_short_for_is_given_back() {
-        let mut spares = Spares::default();
+        let mut spares = BufferPool::default();
         spares.keep(vec![0; 4 * LONG]);
-        let use_for = |spares: &mut Spares, length: usize| {
+        let use_for = |spares: &mut BufferPool, length: usize| {
             let mut buffer = spares.take_for(LONG);
             let is_long = buffer.capacity() >= 4 * LONG;
             buffer.resize(length, 0);
             spares.keep(buffer);
             is_long
         };
-        assert!((0..MISFITS).all(|_| use_for(&mut spares, LONG - 1)));
+        assert!((0..MAX_SHORT_MESSAGES).all(|_| use_for(&mut spares, LONG - 1)));
         assert!(use_for(&mut spares, 2 * LONG), "a long one among them keeps it");
-        assert!((0..=MISFITS).all(|_| use_for(&mut spares, LONG - 1)));
+        assert!((0..=MAX_SHORT_MESSAGES).all(|_| use_for(&mut spares, LONG - 1)));
         assert!(!use_for(&mut spares, LONG - 1));
     }
 
     #[test]
     fn what_is_no_buffer_takes_none_away() {
-        let (mut one, mut other) = (Spares::default(), Spares::default());
+        let (mut one, mut other) = (BufferPool::default(), BufferPool::default());
         let buffer = Vec::with_capacity(SHORT);
         let place = buffer.as_ptr();
         one.keep(buffer);
@@ -150,7 +151,7 @@ mod tests {
 
     #[test]
     fn short_buffers_leave_room_for_long_ones() {
-        let mut spares = Spares::default();
+        let mut spares = BufferPool::default();
         (0..SHORT_KEPT).for_each(|_| spares.keep(Vec::with_capacity(SHORT)));
         spares.keep(Vec::with_capacity(SHORT + 1));
         assert_eq!(spares.take().capacity(), SHORT + 1);

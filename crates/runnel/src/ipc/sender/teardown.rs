@@ -108,13 +108,14 @@ impl Sender {
     /// that is the reason, and the data of each channel that the peer had not read.
     pub(crate) fn finish(&self) -> (Option<&'static str>, Unread) {
         let state = &mut *lock(&self.state);
-        self.take_back_returned(state);
+        self.reclaim_released(state);
         let position = self.inbox.position();
-        if state.over.is_none() && state.ring.room(|| position).is_err() {
+        if state.over.is_none() && state.ring.available(|| position).is_err() {
             state.over = Some(BAD_POSITION);
         }
         let why = state.over.replace("the session is over");
-        let unread = if why.is_none() { self.unread(state, position, given_up) } else { Unread::default() };
+        let unread =
+            if why.is_none() { self.unread(state, position, give_up_slot) } else { Unread::default() };
         state.loans.end();
         (why, unread)
     }
@@ -122,10 +123,10 @@ impl Sender {
     /// The data that the peer has not read, while the connection continues: the peer may still read it.
     pub(crate) fn peek_unread(&self) -> Unread {
         let state = &mut *lock(&self.state);
-        self.take_back_returned(state);
+        self.reclaim_released(state);
         let position = self.inbox.position();
         // The next record that is sent reports the fault.
-        if state.over.is_some() || state.ring.room(|| position).is_err() {
+        if state.over.is_some() || state.ring.available(|| position).is_err() {
             return Unread::default();
         }
         self.unread(state, position, |state, words| {
@@ -184,6 +185,6 @@ impl Sender {
 
 /// Gives up the slot of a record, at most once: with a falsified position within a record, anything may be read as a
 /// record.
-fn given_up(state: &mut State, words: [u64; 2]) -> Option<Slot> {
+fn give_up_slot(state: &mut State, words: [u64; 2]) -> Option<Slot> {
     state.loans.give_up(Lending::from_words(words).loan.into())
 }

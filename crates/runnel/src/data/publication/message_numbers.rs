@@ -7,7 +7,7 @@ use runnel_core::wire::{NoMemory, try_append};
 use runnel_delivery::{Statement, StreamId};
 
 /// See the module's documentation.
-pub(super) struct Numbers {
+pub(super) struct MessageNumbers {
     /// The id of the stream at both ends.
     pub(super) id: StreamId,
     /// The number of the next message.
@@ -22,7 +22,7 @@ pub(super) struct Numbers {
     pub(super) statements: VecDeque<(u64, Statement)>,
 }
 
-impl Numbers {
+impl MessageNumbers {
     /// The first epoch is that of the connection; both headers agree on it.
     pub(super) fn new(stream: u64) -> Self {
         let id = StreamId { stream, subscription: 0 };

@@ -8,7 +8,7 @@ use super::{MEMORY, NETWORK};
 use crate::frame::{Frame, QueueBound};
 
 /// The network's state of a pair that switches to shared memory.
-pub(in crate::data::publication) struct LeftOff {
+pub(in crate::data::publication) struct NetworkState {
     /// The kind of the network path.
     pub(in crate::data::publication) network: PathKind,
     /// The highest epoch that the subscriber knows.
@@ -31,11 +31,11 @@ impl Delivery {
     /// opens the channel.
     pub(in crate::data::publication) fn switch_to_memory(
         stream: u64,
-        left_off: LeftOff,
+        network_state: NetworkState,
         bound: QueueBound,
         waits_for_user: bool,
     ) -> Option<(Self, Statement)> {
-        let LeftOff { network, epoch, reached, unsent, waiting, next } = left_off;
+        let NetworkState { network, epoch, reached, unsent, waiting, next } = network_state;
         let snapshot = SenderSnapshot {
             id: StreamId { stream, subscription: 0 },
             next_number: next,

@@ -11,7 +11,7 @@ use crate::ipc::{Unread, UnreadSample};
 use crate::rtps::Returned;
 
 /// The state of a pair that shared memory returns to the network.
-pub(in crate::data::publication) struct Ended {
+pub(in crate::data::publication) struct ReturnedState {
     /// The statement that opens the network path again.
     pub(in crate::data::publication) begin: Option<Statement>,
     /// The number after the last message that memory had accepted.
@@ -28,7 +28,7 @@ pub(in crate::data::publication) struct Ended {
 
 impl MemoryPath {
     /// Ends the path. `unread` has the unread messages of each channel.
-    pub(in crate::data::publication) fn end(mut self, unread: &mut Unread) -> Ended {
+    pub(in crate::data::publication) fn end(mut self, unread: &mut Unread) -> ReturnedState {
         // A falsified position can yield nonsense, which is dropped here and by the sender.
         let mut unread_statements = unread.statements.remove(&self.channel.number).unwrap_or_default();
         let unread = unread.samples.remove(&self.channel.number).unwrap_or_default();
@@ -58,9 +58,9 @@ impl MemoryPath {
         });
         let SenderSnapshot { next_number, taken, messages, .. } = self.delivery.0.snapshot();
         let from = messages.first().map_or(next_number, |first| first.number);
-        let mut life = self.life.take();
-        let first = life.as_mut().map_or(0, |life| life.pass(clock::monotonic()));
-        let written = |number| life.as_ref().and_then(|life| life.written(number));
+        let mut lifespan = self.lifespan.take();
+        let first = lifespan.as_mut().map_or(0, |lifespan| lifespan.drop_expired(clock::monotonic()));
+        let written = |number| lifespan.as_ref().and_then(|lifespan| lifespan.write_time(number));
         let unsent = messages.into_iter().filter(|message| message.number >= first);
         // A long-lived queue must not occupy slots of shared memory.
         let unsent =
@@ -70,7 +70,7 @@ impl MemoryPath {
         while let Some((before, statement)) = statements.pop_front_if(|(before, _)| *before < taken) {
             unread_statements.push((before.saturating_sub(1), statement));
         }
-        Ended { begin, taken, from, messages: unsent.collect(), unread_statements, statements }
+        ReturnedState { begin, taken, from, messages: unsent.collect(), unread_statements, statements }
     }
 
     /// A message of which the subscriber has read a part, where `first_whole` is the first of which it has read
@@ -90,9 +90,9 @@ mod tests {
     use runnel_delivery::{PairId, PathKind};
     use runnel_io::Token;
 
-    use super::super::{Delivery, LeftOff};
+    use super::super::{Delivery, NetworkState};
     use super::*;
-    use crate::data::way::Channel;
+    use crate::data::stream_path::Channel;
     use crate::frame::QueueBound;
     use crate::ipc::Pool;
     use crate::ipc::play::ends::{End, connect};
@@ -114,7 +114,7 @@ mod tests {
     impl Scene {
         fn new() -> Self {
             let (here, there) = connect(&Arc::new(Pool::new(0, 0)));
-            let left_off = LeftOff {
+            let network_state = NetworkState {
                 network: PathKind::Tcpros,
                 epoch: 1,
                 reached: 1,
@@ -122,7 +122,7 @@ mod tests {
                 waiting: Vec::new(),
                 next: 1,
             };
-            let (delivery, begin) = Delivery::switch_to_memory(STREAM, left_off, BOUND, false).unwrap();
+            let (delivery, begin) = Delivery::switch_to_memory(STREAM, network_state, BOUND, false).unwrap();
             let number = here.sender.open_samples(STREAM.into(), 1, &begin).unwrap();
             let channel = Channel { sender: Arc::clone(&here.sender), number };
             Self {
@@ -133,7 +133,10 @@ mod tests {
         }
 
         fn publish(&mut self, number: u64, len: usize) {
-            assert_eq!(self.path.offer(number, &Frame::new(Encoding::Ros1, vec![number as u8; len])), 0);
+            assert_eq!(
+                self.path.send_or_queue(number, &Frame::new(Encoding::Ros1, vec![number as u8; len])),
+                0
+            );
         }
 
         /// States something behind all messages published until now.
@@ -146,16 +149,16 @@ mod tests {
         }
 
         /// The subscriber reads so many records, and then no more.
-        fn end_after(mut self, records: usize) -> Ended {
+        fn end_after(mut self, records: usize) -> ReturnedState {
             (0..records).for_each(|_| drop(self.there.next().unwrap().expect("a record")));
-            self.there.receiver.tell_last();
+            self.there.receiver.report_final_position();
             let (why, mut unread) = self.here.sender.finish();
             assert_eq!(why, None);
             self.path.end(&mut unread)
         }
     }
 
-    fn numbers(ended: &Ended) -> Vec<u64> {
+    fn numbers(ended: &ReturnedState) -> Vec<u64> {
         assert!(ended.messages.iter().all(|(.., frame)| frame.encoding() == Encoding::Ros1));
         ended.messages.iter().map(|(number, ..)| *number).collect()
     }
@@ -174,7 +177,7 @@ mod tests {
     #[test]
     fn statement_stays_before_a_message_that_the_session_refused() {
         let mut scene = Scene::new();
-        scene.there.receiver.tell_last();
+        scene.there.receiver.report_final_position();
         let (_, mut unread) = scene.here.sender.finish();
         let statement = scene.state(1);
         scene.publish(1, 1);

@@ -10,14 +10,14 @@ use runnel_rtps::wire::EntityId;
 
 use super::matched_readers::MatchedReaders;
 use super::{Publication, RtpsWriter, State};
+use crate::data::deadline_monitor::{DeadlineMonitor, Monitored};
 use crate::data::qos_events::QosEvents;
 use crate::data::subscription::LinkInfo;
-use crate::data::watch::{Pulse, Watched};
 use crate::ros2_graph::Gid;
 use crate::sync::{Class, Mutex, lock};
 
 /// See the module's documentation.
-pub(crate) struct Offer {
+pub(crate) struct WriterGroup {
     pub(crate) qos: QoS,
     publication: Weak<Publication>,
     /// Whether subscriptions of this process have been matched with it.
@@ -31,16 +31,16 @@ pub(crate) struct Offer {
     pub(super) readers: Mutex<MatchedReaders>,
     /// The QoS events of its publishers.
     publishers: Mutex<Vec<Arc<QosEvents>>>,
-    deadline: Pulse,
+    deadline: DeadlineMonitor,
     /// Liveliness, if its publishers must assert it.
-    life: Pulse,
-    lapsed: AtomicBool,
+    liveliness: DeadlineMonitor,
+    liveliness_lost: AtomicBool,
 }
 
-impl Offer {
+impl WriterGroup {
     fn new(qos: QoS, publication: Weak<Publication>) -> Self {
         let lease = qos.liveliness_lease.filter(|_| qos.liveliness == Liveliness::ManualByTopic);
-        let (deadline, life) = (Pulse::new(qos.deadline), Pulse::new(lease));
+        let (deadline, liveliness) = (DeadlineMonitor::new(qos.deadline), DeadlineMonitor::new(lease));
         Self {
             qos,
             publication,
@@ -51,8 +51,8 @@ impl Offer {
             readers: Mutex::new(Class::MatchedReaders, MatchedReaders::default()),
             publishers: Mutex::new(Class::WriterPublishers, Vec::new()),
             deadline,
-            life,
-            lapsed: AtomicBool::default(),
+            liveliness,
+            liveliness_lost: AtomicBool::default(),
         }
     }
 
@@ -115,19 +115,21 @@ impl Offer {
     }
 
     /// True if messages must go to its writer.
-    pub(super) fn is_heard(&self) -> bool {
+    pub(super) fn needs_writer(&self) -> bool {
         // Deadline and liveliness apply even without subscribers.
-        self.matched() > 0 || self.qos.is_latching() || self.is_watched()
+        self.matched() > 0 || self.qos.is_latching() || self.is_monitored()
     }
 
     /// Notifies each of its publishers.
-    pub(crate) fn tell(&self, tell: impl Fn(&QosEvents)) {
-        lock(&self.publishers).iter().for_each(|events| tell(events));
+    pub(crate) fn notify_publishers(&self, notify: impl Fn(&QosEvents)) {
+        lock(&self.publishers).iter().for_each(|events| notify(events));
     }
 
     /// A subscription does not match because of these policies. False if a publisher has no callback for that.
     pub(crate) fn incompatible(&self, policies: &[Policy]) -> bool {
-        lock(&self.publishers).iter().fold(true, |told, events| events.incompatible(policies) & told)
+        lock(&self.publishers)
+            .iter()
+            .fold(true, |is_handled, events| events.incompatible(policies) & is_handled)
     }
 
     /// Removes one of its publishers.
@@ -141,111 +143,111 @@ impl Offer {
     }
 
     /// True if its QoS offers a deadline, or manual liveliness with a lease.
-    pub(crate) fn is_watched(&self) -> bool {
-        self.deadline.is_asked() || self.life.is_asked()
+    pub(crate) fn is_monitored(&self) -> bool {
+        self.deadline.is_enabled() || self.liveliness.is_enabled()
     }
 
     /// The user asserts its liveliness.
     pub(crate) fn assert_liveliness(&self) {
-        if !self.life.is_asked() {
+        if !self.liveliness.is_enabled() {
             return;
         }
         if let Some(writer) = self.writer() {
             writer.assert_liveliness();
         }
-        self.life.beat(clock::monotonic());
-        if self.lapsed.swap(false, Ordering::Relaxed)
+        self.liveliness.record(clock::monotonic());
+        if self.liveliness_lost.swap(false, Ordering::Relaxed)
             && let Some(publication) = self.publication.upgrade()
         {
-            lock(&publication.state).tell_life();
+            lock(&publication.state).notify_liveliness();
         }
     }
 
     /// Its liveliness lease has expired.
-    fn lapse(&self) {
-        if self.lapsed.swap(true, Ordering::Relaxed) {
+    fn mark_liveliness_lost(&self) {
+        if self.liveliness_lost.swap(true, Ordering::Relaxed) {
             return;
         }
-        self.tell(QosEvents::liveliness_lost);
+        self.notify_publishers(QosEvents::liveliness_lost);
         if let Some(publication) = self.publication.upgrade() {
-            lock(&publication.state).tell_life();
+            lock(&publication.state).notify_liveliness();
         }
     }
 }
 
 #[cfg(test)]
-impl Default for Offer {
+impl Default for WriterGroup {
     fn default() -> Self {
         Self::new(QoS::default(), Weak::new())
     }
 }
 
-impl Watched for Offer {
-    fn look(&self, now: Instant) -> Option<Instant> {
-        let deadline = self.deadline.look(now);
+impl Monitored for WriterGroup {
+    fn check(&self, now: Instant) -> Option<Instant> {
+        let deadline = self.deadline.check(now);
         if let Some((missed, _)) = deadline.filter(|(missed, _)| *missed > 0) {
-            self.tell(|events| events.deadline_missed(missed));
+            self.notify_publishers(|events| events.deadline_missed(missed));
         }
-        let life = self.life.look(now);
-        if life.is_some_and(|(missed, _)| missed > 0) {
-            self.lapse();
+        let liveliness = self.liveliness.check(now);
+        if liveliness.is_some_and(|(missed, _)| missed > 0) {
+            self.mark_liveliness_lost();
         }
-        [deadline, life].into_iter().flatten().map(|(_, next)| next).min()
+        [deadline, liveliness].into_iter().flatten().map(|(_, next)| next).min()
     }
 }
 
 impl Publication {
     /// The writer group of a publisher with this QoS, which gets these events.
-    pub(crate) fn offer(self: &Arc<Self>, qos: QoS, events: &Arc<QosEvents>) -> Arc<Offer> {
+    pub(crate) fn writer_group(self: &Arc<Self>, qos: QoS, events: &Arc<QosEvents>) -> Arc<WriterGroup> {
         let mut state = lock(&self.state);
-        let offer = state.offers.iter().find(|offer| offer.qos == qos).cloned().unwrap_or_else(|| {
-            let offer = Arc::new(Offer::new(qos, Arc::downgrade(self)));
-            state.offers.push(Arc::clone(&offer));
-            offer
+        let group = state.groups.iter().find(|group| group.qos == qos).cloned().unwrap_or_else(|| {
+            let group = Arc::new(WriterGroup::new(qos, Arc::downgrade(self)));
+            state.groups.push(Arc::clone(&group));
+            group
         });
-        events.matched(state.subscriber_count(&offer) as i64);
-        let mut publishers = lock(&offer.publishers);
+        events.matched(state.subscriber_count(&group) as i64);
+        let mut publishers = lock(&group.publishers);
         publishers.iter().take(1).for_each(|former| events.incompatible_as(former));
         publishers.push(Arc::clone(events));
         drop(publishers);
-        offer
+        group
     }
 
     /// Subscribers that get every message of a writer group from now on: ROS 2 subscriptions have confirmed the match.
-    pub(crate) fn ready_count(&self, offer: &Offer) -> usize {
+    pub(crate) fn ready_count(&self, group: &WriterGroup) -> usize {
         let state = lock(&self.state);
-        state.linked_count() + offer.known_of_others(&state.linked_origins())
+        state.linked_count() + group.known_of_others(&state.linked_origins())
     }
 
     /// True if this is the only writer group, or if it has other publishers.
-    pub(crate) fn is_offered_alone(&self, offer: &Offer) -> bool {
-        lock(&self.state).offers.len() < 2 || !lock(&offer.publishers).is_empty()
+    pub(crate) fn is_only_group(&self, group: &WriterGroup) -> bool {
+        lock(&self.state).groups.len() < 2 || !lock(&group.publishers).is_empty()
     }
 
     /// Removes a writer group without publishers, unless it is the last one.
-    pub(crate) fn withdraw(&self, offer: &Arc<Offer>) -> bool {
+    pub(crate) fn withdraw(&self, group: &Arc<WriterGroup>) -> bool {
         let mut state = lock(&self.state);
-        let withdrawn = state.offers.len() > 1 && lock(&offer.publishers).is_empty();
+        let withdrawn = state.groups.len() > 1 && lock(&group.publishers).is_empty();
         if withdrawn {
-            state.offers.retain(|other| !Arc::ptr_eq(other, offer));
-            if let Some(writer) = offer.writer_id() {
+            state.groups.retain(|other| !Arc::ptr_eq(other, group));
+            if let Some(writer) = group.writer_id() {
                 self.count_dropped(state.forget_writer(writer));
             }
-            state.tell_life();
+            state.notify_liveliness();
         }
         withdrawn
     }
 
     /// All writer groups.
-    pub(crate) fn offers(&self) -> Vec<Arc<Offer>> {
-        lock(&self.state).offers.clone()
+    pub(crate) fn groups(&self) -> Vec<Arc<WriterGroup>> {
+        lock(&self.state).groups.clone()
     }
 }
 
 impl State {
     /// Subscribers that get the messages of a writer group.
-    pub(super) fn subscriber_count(&self, offer: &Offer) -> usize {
-        self.linked_count() + offer.matched_of_others(&self.linked_origins())
+    pub(super) fn subscriber_count(&self, group: &WriterGroup) -> usize {
+        self.linked_count() + group.matched_of_others(&self.linked_origins())
     }
 
     /// Subscribers with a ROS 1 link, and subscriptions of this process.
@@ -254,31 +256,31 @@ impl State {
     }
 
     /// Reports a change in the number of subscribers to the publishers of all writer groups.
-    pub(super) fn tell_matched(&self, by: i64) {
-        self.offers.iter().for_each(|offer| offer.tell(|events| events.matched(by)));
+    pub(super) fn notify_matched(&self, by: i64) {
+        self.groups.iter().for_each(|group| group.notify_publishers(|events| events.matched(by)));
     }
 
     /// Records a publication, which meets the deadline and asserts liveliness.
-    pub(super) fn note_published(&mut self, offer: &Offer) {
-        if !offer.is_watched() {
+    pub(super) fn note_published(&mut self, group: &WriterGroup) {
+        if !group.is_monitored() {
             return;
         }
         let now = clock::monotonic();
-        offer.deadline.beat(now);
-        offer.life.beat(now);
-        if offer.lapsed.swap(false, Ordering::Relaxed) {
-            self.tell_life();
+        group.deadline.record(now);
+        group.liveliness.record(now);
+        if group.liveliness_lost.swap(false, Ordering::Relaxed) {
+            self.notify_liveliness();
         }
     }
 
     /// Notifies subscriptions of this process if the liveliness of the publication has changed. It is alive while any
     /// of its writer groups is.
-    fn tell_life(&mut self) {
-        let lapsed = |offer: &Arc<Offer>| offer.lapsed.load(Ordering::Relaxed);
-        let lives = self.offers.is_empty() || !self.offers.iter().all(lapsed);
-        if std::mem::replace(&mut self.lives, lives) != lives {
-            let by = if lives { 1 } else { -1 };
-            self.locals.iter().for_each(|local| local.tell_life(by, -by));
+    fn notify_liveliness(&mut self) {
+        let liveliness_lost = |group: &Arc<WriterGroup>| group.liveliness_lost.load(Ordering::Relaxed);
+        let is_alive = self.groups.is_empty() || !self.groups.iter().all(liveliness_lost);
+        if std::mem::replace(&mut self.is_alive, is_alive) != is_alive {
+            let by = if is_alive { 1 } else { -1 };
+            self.locals.iter().for_each(|local| local.notify_liveliness(by, -by));
         }
     }
 }

@@ -24,29 +24,29 @@ pub(crate) fn random() -> io::Result<u64> {
 }
 
 /// The entry with the node's id in an endpoint's user data.
-pub(super) fn word(origin: u64) -> String {
+pub(super) fn user_data_entry(origin: u64) -> String {
     format!("{KEY}{origin:016x}")
 }
 
 /// The node's id in an endpoint's user data.
-pub(super) fn origin_in(user_data: &[u8]) -> Option<u64> {
+pub(super) fn dual_node_id_in(user_data: &[u8]) -> Option<u64> {
     let mut words = user_data.split(|byte| *byte == b';');
-    let digits = words.find_map(|word| word.strip_prefix(KEY.as_bytes()))?;
+    let digits = words.find_map(|user_data_entry| user_data_entry.strip_prefix(KEY.as_bytes()))?;
     let digits = str::from_utf8(digits).ok().filter(|digits| digits.len() == 16)?;
     u64::from_str_radix(digits, 16).ok()
 }
 
 impl Rtps {
     /// The id of an endpoint's node, if that is a dual node.
-    pub(crate) fn origin_of(&self, endpoint: Guid) -> Option<u64> {
+    pub(crate) fn dual_node_id_of(&self, endpoint: Guid) -> Option<u64> {
         let core = lock(&self.core);
-        origin_in(&core.participant.endpoint(endpoint)?.user_data)
+        dual_node_id_in(&core.participant.endpoint(endpoint)?.user_data)
     }
 
     /// The readers of a dual node on a ROS topic.
     pub(crate) fn readers_on(&self, topic: &str, origin: u64) -> Vec<Guid> {
         let of_node = |endpoint: &Endpoint| {
-            endpoint.role() == Role::Reader && origin_in(&endpoint.user_data) == Some(origin)
+            endpoint.role() == Role::Reader && dual_node_id_in(&endpoint.user_data) == Some(origin)
         };
         self.endpoints_on(topic).into_iter().filter(of_node).map(|endpoint| endpoint.guid).collect()
     }
@@ -56,7 +56,7 @@ impl Rtps {
     pub(crate) fn awaits_readers_of(&self, origin: u64, address: IpAddr) -> bool {
         let core = lock(&self.core);
         let participant = &core.participant;
-        let is_of_node = |endpoint: &Endpoint| origin_in(&endpoint.user_data) == Some(origin);
+        let is_of_node = |endpoint: &Endpoint| dual_node_id_in(&endpoint.user_data) == Some(origin);
         participant.peers().any(|peer| {
             let prefix = peer.data.prefix;
             !participant.is_complete(prefix)
@@ -86,14 +86,14 @@ mod tests {
     fn an_origin_is_read_among_other_words_and_nothing_else_is_taken_for_one() {
         let origin = 0x0123_4567_89ab_cdef;
         for (user_data, expected) in [
-            (format!("typehash=RIHS01_0;{};", word(origin)), Some(origin)),
-            (word(origin), Some(origin)),
-            (format!("x{}", word(origin)), None),
+            (format!("typehash=RIHS01_0;{};", user_data_entry(origin)), Some(origin)),
+            (user_data_entry(origin), Some(origin)),
+            (format!("x{}", user_data_entry(origin)), None),
             ("runnelorigin=123;".to_owned(), None),
             (String::new(), None),
         ] {
-            assert_eq!(origin_in(user_data.as_bytes()), expected, "{user_data}");
+            assert_eq!(dual_node_id_in(user_data.as_bytes()), expected, "{user_data}");
         }
-        assert_eq!(origin_in(&[0xff; 40]), None);
+        assert_eq!(dual_node_id_in(&[0xff; 40]), None);
     }
 }

@@ -1,17 +1,17 @@
 //! Queue capacity for another message, and the subscriber whose queue is full.
 
-use super::{Offer, Publication, State};
+use super::{Publication, State, WriterGroup};
 use crate::sync::lock;
 
 impl Publication {
     /// Whether one more message of `bytes` bytes drops none.
-    pub(crate) fn has_room(&self, bytes: usize, offer: &Offer) -> bool {
+    pub(crate) fn has_capacity(&self, bytes: usize, group: &WriterGroup) -> bool {
         let mut state = lock(&self.state);
-        self.full_at(&mut state, bytes).is_none() && state.full_without_bytes(offer).is_none()
+        self.slowest_full(&mut state, bytes).is_none() && state.full_for_any_length(group).is_none()
     }
 
     /// The slowest of the subscribers for which one more message of `bytes` bytes would drop another.
-    pub(super) fn full_at(&self, state: &mut State, bytes: usize) -> Option<String> {
+    pub(super) fn slowest_full(&self, state: &mut State, bytes: usize) -> Option<String> {
         state.links.iter_mut().for_each(|link| link.flush_if_waiting(&self.reactor));
         let full = state.links.iter().filter(|link| link.is_full(bytes));
         full.max_by_key(|link| link.waiting()).map(|link| link.subscriber.clone())
@@ -20,7 +20,7 @@ impl Publication {
 
 impl State {
     /// A subscriber whose queue is full for a message of any length.
-    pub(super) fn full_without_bytes(&mut self, offer: &Offer) -> Option<String> {
-        self.full_local().or_else(|| self.full_in_ros2(offer))
+    pub(super) fn full_for_any_length(&mut self, group: &WriterGroup) -> Option<String> {
+        self.full_local().or_else(|| self.full_in_ros2(group))
     }
 }

@@ -39,9 +39,9 @@ pub(crate) fn wake_up(page: &(impl OwnCells + ?Sized)) -> u64 {
 
 /// The last epoch of a sleeping peer for which this side rang. There is one per peer, for all reasons to ring.
 #[derive(Debug, Default)]
-pub(crate) struct Rung(u64);
+pub(crate) struct NotifiedEpoch(u64);
 
-impl Rung {
+impl NotifiedEpoch {
     /// True if the peer with this page must be rung for the record just committed. The caller then rings.
     ///
     /// A peer with a falsified epoch is rung for each record at worst, or never. It harms only itself.

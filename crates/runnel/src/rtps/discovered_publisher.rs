@@ -13,7 +13,7 @@ const MOST_HASH: usize = 128;
 
 /// A discovered publisher in another process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct DiscoveredPublisher {
     pub(crate) writer: Guid,
     /// Such as `rt/chatter`.
     pub(crate) topic: String,
@@ -26,7 +26,7 @@ pub(crate) struct Told {
     pub(crate) qos: QoS,
 }
 
-impl Told {
+impl DiscoveredPublisher {
     fn of(endpoint: &Endpoint) -> Option<Self> {
         (endpoint.role() == Role::Writer).then(|| Self {
             writer: endpoint.guid,
@@ -45,15 +45,15 @@ impl Told {
 
 impl Rtps {
     /// A publisher in another process, if the endpoint is known and is a publisher.
-    pub(crate) fn publisher(&self, writer: Guid) -> Option<Told> {
-        Told::of(lock(&self.core).participant.endpoint(writer)?)
+    pub(crate) fn publisher(&self, writer: Guid) -> Option<DiscoveredPublisher> {
+        DiscoveredPublisher::of(lock(&self.core).participant.endpoint(writer)?)
     }
 
     /// The publishers of a topic in other processes.
-    pub(crate) fn publishers(&self, dds_topic: &str) -> Vec<Told> {
+    pub(crate) fn publishers(&self, dds_topic: &str) -> Vec<DiscoveredPublisher> {
         let core = lock(&self.core);
         let endpoints = core.participant.peers().flat_map(|peer| peer.endpoints.values());
-        endpoints.filter(|endpoint| endpoint.topic == dds_topic).filter_map(Told::of).collect()
+        endpoints.filter(|endpoint| endpoint.topic == dds_topic).filter_map(DiscoveredPublisher::of).collect()
     }
 }
 

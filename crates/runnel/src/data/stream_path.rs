@@ -9,7 +9,7 @@ use runnel_io::{Interest, Reactor, Stream, Token};
 use crate::ipc::{Sender, Tally};
 
 /// See the module's documentation.
-pub(crate) struct Way {
+pub(crate) struct StreamPath {
     token: Token,
     /// The reactor reports when the connection is writable.
     watched: bool,
@@ -17,7 +17,7 @@ pub(crate) struct Way {
     header: usize,
     stream: Arc<Stream>,
     /// The IPC connection to which the link switches once our header is sent.
-    wanted: Option<Arc<Sender>>,
+    pending_switch: Option<Arc<Sender>>,
     /// Bytes of the link's stream that were sent on the connection.
     sent: u64,
     channel: Option<Channel>,
@@ -35,11 +35,11 @@ impl Drop for Channel {
     }
 }
 
-impl Way {
+impl StreamPath {
     /// The path by a connection, on which `header` bytes go before the link's stream.
     pub(crate) fn new(stream: Arc<Stream>, token: Token, header: usize) -> Self {
-        let (channel, wanted) = (None, None);
-        Self { stream, token, header, sent: 0, channel, wanted, watched: false }
+        let (channel, pending_switch) = (None, None);
+        Self { stream, token, header, sent: 0, channel, pending_switch, watched: false }
     }
 
     /// Like [`new`](Self::new), with the current interest of the reactor in writability.
@@ -67,7 +67,7 @@ impl Way {
         self.header -= header;
         self.sent += (sent - header) as u64;
         if self.header == 0
-            && let Some(sender) = self.wanted.take()
+            && let Some(sender) = self.pending_switch.take()
         {
             sender.wake_driver();
         }
@@ -92,12 +92,12 @@ impl Way {
     /// Switches to an IPC connection, on which `token` identifies the link. Returns false if that is not possible yet.
     /// The driver is woken when it is: by the peer once the ring has free space, or once our header is sent. The IPC
     /// connection then carries the rest of the stream, also from within a message.
-    pub(crate) fn go_over(&mut self, reactor: &Reactor, sender: &Arc<Sender>, token: u128) -> bool {
+    pub(crate) fn switch_to_memory(&mut self, reactor: &Reactor, sender: &Arc<Sender>, token: u128) -> bool {
         if self.channel.is_some() {
             return true;
         }
         if self.header > 0 {
-            self.wanted = Some(Arc::clone(sender));
+            self.pending_switch = Some(Arc::clone(sender));
             return false;
         }
         let Some(number) = sender.open(token, self.sent) else { return false };
@@ -133,7 +133,7 @@ mod tests {
     use crate::ipc::{Inbox, Outbox, Pool};
 
     /// A sender to a process that does nothing.
-    fn sender(own_bell: &Arc<Ringer>) -> Arc<Sender> {
+    fn sender(own_doorbell: &Arc<Ringer>) -> Arc<Sender> {
         let name = format!("runnel-test-way-{}-{}", host::pid(), host::random().unwrap());
         let _listener = PacketListener::bind(UnixAddress::Abstract(name.as_bytes())).unwrap();
         let packets = Arc::new(Packets::connect(UnixAddress::Abstract(name.as_bytes())).unwrap());
@@ -143,7 +143,7 @@ mod tests {
         let (mine, theirs) = (Outbox::new().unwrap(), Outbox::new().unwrap());
         let page = map(&SharedWords::new("test-page", 8).unwrap());
         let memory = (Arc::new(mine), Arc::new(Inbox::new(map(theirs.memory()))));
-        let bells = (Doorbell::pair().unwrap().1, Arc::clone(own_bell));
+        let bells = (Doorbell::pair().unwrap().1, Arc::clone(own_doorbell));
         Arc::new(Sender::new(memory, page, bells, packets, Arc::new(Pool::new(0, 0))))
     }
 
@@ -151,8 +151,8 @@ mod tests {
     fn a_link_whose_header_is_on_its_way_goes_over_behind_it() {
         let listener = Listener::bind(([127, 0, 0, 1], 0).into()).unwrap();
         let stream = Arc::new(Stream::connect(listener.address()).unwrap());
-        let (reactor, (doorbell, own_bell)) = (Reactor::new().unwrap(), Doorbell::pair().unwrap());
-        let own_bell = Arc::new(own_bell);
+        let (reactor, (doorbell, own_doorbell)) = (Reactor::new().unwrap(), Doorbell::pair().unwrap());
+        let own_doorbell = Arc::new(own_doorbell);
         reactor.add_edge(&doorbell, Token(3)).unwrap();
         let is_rung = || {
             let mut events = Events::default();
@@ -161,15 +161,15 @@ mod tests {
         };
         // A new doorbell is ready once.
         is_rung();
-        let (mut way, sender) = (Way::new(stream, Token(1), 10), sender(&own_bell));
-        assert!(!way.go_over(&reactor, &sender, 5));
-        assert_eq!(way.send(&[0; 4]).unwrap(), 4);
-        assert!(!is_rung() && !way.go_over(&reactor, &sender, 5));
-        assert_eq!(way.send(&[0; 16]).unwrap(), 16);
+        let (mut path, sender) = (StreamPath::new(stream, Token(1), 10), sender(&own_doorbell));
+        assert!(!path.switch_to_memory(&reactor, &sender, 5));
+        assert_eq!(path.send(&[0; 4]).unwrap(), 4);
+        assert!(!is_rung() && !path.switch_to_memory(&reactor, &sender, 5));
+        assert_eq!(path.send(&[0; 16]).unwrap(), 16);
         assert!(is_rung(), "the driver tries again");
-        assert!(way.go_over(&reactor, &sender, 5) && way.is_channel());
-        assert_eq!(way.sent, 10);
-        assert!(way.go_over(&reactor, &sender, 5), "it has gone over");
+        assert!(path.switch_to_memory(&reactor, &sender, 5) && path.is_channel());
+        assert_eq!(path.sent, 10);
+        assert!(path.switch_to_memory(&reactor, &sender, 5), "it has gone over");
         assert!(!is_rung());
     }
 }

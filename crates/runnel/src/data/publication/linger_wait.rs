@@ -32,7 +32,7 @@ impl Publication {
     }
 
     /// The deadline of the wait for the messages published until now, if such a wait has begun.
-    pub(crate) fn is_waited_for(&self) -> Option<Instant> {
+    pub(crate) fn wait_deadline(&self) -> Option<Instant> {
         lock(&self.state).wait_for(self.published(), clock::monotonic())
     }
 
@@ -70,8 +70,8 @@ impl Publication {
     pub(crate) fn unacknowledged(&self) -> Vec<Unarrived> {
         let mut state = lock(&self.state);
         let mut unarrived = state.unarrived_in_memory();
-        unarrived.extend(state.unarrived_for_link());
-        let writers = state.offers.iter().filter_map(|offer| offer.writer());
+        unarrived.extend(state.unarrived_leaving());
+        let writers = state.groups.iter().filter_map(|group| group.writer());
         unarrived.extend(writers.flat_map(|writer| writer.unarrived()));
         unarrived
     }

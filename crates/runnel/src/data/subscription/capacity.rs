@@ -9,11 +9,11 @@ use crate::rtps::Rtps;
 use crate::sync::lock;
 
 /// Multiple of the queue limit that may wait beyond it.
-const BEYOND_ROOM: usize = 15;
+const PROMISED_FACTOR: usize = 15;
 
 /// Requests more messages when there is capacity again.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct Capacity {
     rtps: OnceLock<Arc<Rtps>>,
     /// Its RTPS reader waits for capacity.
     starved: AtomicBool,
@@ -27,16 +27,16 @@ impl SubscriptionCore {
 
     /// True if a keep-all publisher must wait.
     pub(crate) fn is_full(&self) -> bool {
-        self.keeps_all() && self.room() == 0
+        self.keeps_all() && self.capacity() == 0
     }
 
     /// How many more messages fit: none if the queue has used half of its bytes, since the length of the next messages
     /// is unknown.
-    pub(crate) fn room(&self) -> usize {
-        self.room_in(&lock(&self.queue))
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity_in(&lock(&self.queue))
     }
 
-    fn room_in(&self, queue: &Queue) -> usize {
+    fn capacity_in(&self, queue: &Queue) -> usize {
         let bound = self.options.bound;
         if queue.bytes() > bound.bytes / 2 { 0 } else { bound.messages.saturating_sub(queue.len()) }
     }
@@ -45,37 +45,38 @@ impl SubscriptionCore {
     /// capacity find it, even if publishers of this process have used it, or if they have ended and everything they
     /// sent must be delivered. A ROS 1 link does not wait for capacity, and may deliver many messages at once that
     /// RTPS had not delivered.
-    pub(super) fn most_waiting(&self) -> QueueBound {
+    pub(super) fn queue_limit(&self) -> QueueBound {
         let QueueBound { messages, bytes } = self.options.bound;
-        let promised = if self.room.rtps.get().is_some() { messages.saturating_mul(BEYOND_ROOM) } else { 0 };
+        let promised =
+            if self.capacity.rtps.get().is_some() { messages.saturating_mul(PROMISED_FACTOR) } else { 0 };
         QueueBound { messages: messages.saturating_add(promised), bytes }
     }
 
     /// Sets the participant that is notified when there is capacity for messages that a reader holds back.
-    pub(crate) fn takes_from(&self, rtps: &Arc<Rtps>) {
-        drop(self.room.rtps.set(Arc::clone(rtps)));
+    pub(crate) fn set_rtps(&self, rtps: &Arc<Rtps>) {
+        drop(self.capacity.rtps.set(Arc::clone(rtps)));
     }
 
     /// Its reader has delivered as many messages as there was capacity for. Returns how many more it may deliver now.
     /// If none, more are requested when there is capacity again.
-    pub(crate) fn starve(&self) -> Option<usize> {
+    pub(crate) fn capacity_or_starve(&self) -> Option<usize> {
         let queue = lock(&self.queue);
-        let room = self.room_in(&queue);
-        let starved = !self.has_much(&queue);
-        self.room.starved.store(starved, Ordering::Relaxed);
-        (!starved).then_some(room)
+        let capacity = self.capacity_in(&queue);
+        let starved = !self.has_enough_capacity(&queue);
+        self.capacity.starved.store(starved, Ordering::Relaxed);
+        (!starved).then_some(capacity)
     }
 
     /// Records that a message was taken out of the queue.
-    pub(super) fn make_room(&self, queue: &Queue) {
-        if self.room.starved.load(Ordering::Relaxed) && self.has_much(queue) {
-            self.room.starved.store(false, Ordering::Relaxed);
-            self.room.rtps.get().into_iter().for_each(|rtps| rtps.ask_for_more());
+    pub(super) fn on_message_taken(&self, queue: &Queue) {
+        if self.capacity.starved.load(Ordering::Relaxed) && self.has_enough_capacity(queue) {
+            self.capacity.starved.store(false, Ordering::Relaxed);
+            self.capacity.rtps.get().into_iter().for_each(|rtps| rtps.request_more());
         }
     }
 
     /// True if at least half of the capacity is free, so that it pays to request more.
-    fn has_much(&self, queue: &Queue) -> bool {
+    fn has_enough_capacity(&self, queue: &Queue) -> bool {
         let bound = self.options.bound;
         queue.len() <= bound.messages / 2 && queue.bytes() <= bound.bytes / 4
     }
@@ -112,9 +113,9 @@ mod tests {
             |_| Ok(()),
         );
         let from = Arc::new(LinkInfo::default());
-        for (length, room) in [(10, Some(9)), (300, None), (300, None)] {
+        for (length, capacity) in [(10, Some(9)), (300, None), (300, None)] {
             core.push_bytes(Received::Own(vec![0; length]), &from, SampleInfo::default());
-            assert_eq!(core.starve(), room, "after {length} bytes more");
+            assert_eq!(core.capacity_or_starve(), capacity, "after {length} bytes more");
         }
         assert!(core.is_full());
         assert_eq!(core.dropped(), 0);

@@ -7,9 +7,9 @@ use litemap::LiteMap;
 use runnel_core::wire::Bytes;
 use runnel_io::memory::ForeignBytes;
 
-use super::fault::SessionFault;
+use super::fault::IpcFault;
 use super::outbox::{LOANS, Outbox};
-use super::record::{Gift, Lending};
+use super::record::{Lending, SegmentAnnouncement};
 use super::returns::ReturnWriter;
 use crate::frame::MAX_MESSAGE;
 use crate::sync::{Class, Mutex, lock};
@@ -28,12 +28,12 @@ const LONGEST_SEGMENT: u64 = 4 << 30;
 const ROUNDED_UP: u64 = 64 << 10;
 
 /// Releases slots to the peer that owns them, from any thread.
-pub(crate) struct Returner {
+pub(crate) struct SlotReleaser {
     outbox: Arc<Outbox>,
     writer: Mutex<ReturnWriter>,
 }
 
-impl Returner {
+impl SlotReleaser {
     pub(crate) fn new(outbox: Arc<Outbox>) -> Arc<Self> {
         let writer = Mutex::new(Class::IpcReturns, ReturnWriter::new(LOANS));
         Arc::new(Self { outbox, writer })
@@ -41,12 +41,12 @@ impl Returner {
 }
 
 /// A message in a slot that a peer has lent to this process. Dropping it releases the slot.
-pub(crate) struct Lent {
+pub(crate) struct BorrowedSlot {
     segment: Arc<Mapped>,
     start: usize,
     len: usize,
     loan: u32,
-    returner: Arc<Returner>,
+    releaser: Arc<SlotReleaser>,
 }
 
 /// A segment, which stays mapped while a slot of it is in use.
@@ -71,13 +71,13 @@ impl Drop for Mapped {
     }
 }
 
-impl Drop for Lent {
+impl Drop for BorrowedSlot {
     fn drop(&mut self) {
-        lock(&self.returner.writer).push(self.returner.outbox.returns(), self.loan.into());
+        lock(&self.releaser.writer).push(self.releaser.outbox.returns(), self.loan.into());
     }
 }
 
-impl Lent {
+impl BorrowedSlot {
     /// Its bytes, which the peer can alter.
     pub(crate) fn bytes(&self) -> Bytes<'_> {
         // They were there when the slot was borrowed, and the memory does not shrink.
@@ -87,7 +87,7 @@ impl Lent {
 
 /// The mapped segments of one peer.
 #[derive(Default)]
-pub(crate) struct Segments {
+pub(crate) struct MappedSegments {
     mapped: LiteMap<u32, Arc<Mapped>>,
     /// The bytes of all mapped segments, including those that the peer has withdrawn while a slot is in use. Each of
     /// them refers to this.
@@ -101,27 +101,32 @@ pub(crate) struct Segments {
 /// Why a segment is not mapped.
 pub(crate) enum NotMapped {
     /// The peer violates the protocol.
-    Misbehaved(SessionFault),
+    Misbehaved(IpcFault),
     /// This process has no capacity for it.
     Full(String),
 }
 
-impl Segments {
+impl MappedSegments {
     /// Maps an announced segment. Returns the number of announced segments; `None` if no more are mapped.
-    pub(crate) fn map(&mut self, gift: Gift, fd: std::os::fd::OwnedFd) -> Result<Option<usize>, NotMapped> {
+    pub(crate) fn map(
+        &mut self,
+        announcement: SegmentAnnouncement,
+        fd: std::os::fd::OwnedFd,
+    ) -> Result<Option<usize>, NotMapped> {
         if self.full {
             return Ok(None);
         }
-        if gift.segment != self.count {
-            return Err(NotMapped::Misbehaved(SessionFault::SegmentsOutOfOrder));
+        if announcement.segment != self.count {
+            return Err(NotMapped::Misbehaved(IpcFault::SegmentsOutOfOrder));
         }
-        let number =
-            u32::try_from(gift.segment).map_err(|_| NotMapped::Misbehaved(SessionFault::TooManySegments))?;
-        let sizes = usize::try_from(gift.slot_bytes).ok().zip(usize::try_from(gift.slots).ok());
+        let number = u32::try_from(announcement.segment)
+            .map_err(|_| NotMapped::Misbehaved(IpcFault::TooManySegments))?;
+        let sizes =
+            usize::try_from(announcement.slot_bytes).ok().zip(usize::try_from(announcement.slots).ok());
         let Some(((slot_bytes, slots), bytes)) =
             sizes.and_then(|(slot_bytes, slots)| Some(((slot_bytes, slots), slot_bytes.checked_mul(slots)?)))
         else {
-            return Err(NotMapped::Misbehaved(SessionFault::SegmentTooLong));
+            return Err(NotMapped::Misbehaved(IpcFault::SegmentTooLong));
         };
         if Arc::strong_count(&self.bytes) > MOST_SEGMENTS {
             return Err(NotMapped::Full(format!("{MOST_SEGMENTS} segments are mapped already")));
@@ -141,18 +146,22 @@ impl Segments {
     }
 
     /// Borrows a slot that the peer lends.
-    pub(crate) fn borrow(&self, lending: Lending, returner: &Arc<Returner>) -> Result<Lent, SessionFault> {
+    pub(crate) fn borrow(
+        &self,
+        lending: Lending,
+        releaser: &Arc<SlotReleaser>,
+    ) -> Result<BorrowedSlot, IpcFault> {
         let Lending { segment, loan, slot, len } = lending;
-        let segment = self.mapped.get(&segment).ok_or(SessionFault::UnknownSegment)?;
+        let segment = self.mapped.get(&segment).ok_or(IpcFault::UnknownSegment)?;
         let (slot, len) = (slot as usize, len as usize);
         if slot >= segment.slots || len > segment.slot_bytes || len > MAX_MESSAGE {
-            return Err(SessionFault::UnknownSlot);
+            return Err(IpcFault::UnknownSlot);
         }
-        if !lock(&returner.writer).borrow() {
-            return Err(SessionFault::TooManyLoans);
+        if !lock(&releaser.writer).borrow() {
+            return Err(IpcFault::TooManyLoans);
         }
         let (segment, start) = (Arc::clone(segment), slot * segment.slot_bytes);
-        Ok(Lent { segment, start, len, loan, returner: Arc::clone(returner) })
+        Ok(BorrowedSlot { segment, start, len, loan, releaser: Arc::clone(releaser) })
     }
 
     /// Forgets a segment that has ended.
@@ -168,42 +177,46 @@ mod tests {
     use super::*;
 
     /// Maps the same memory again, as the segment of that number.
-    fn map(segments: &mut Segments, number: u64, segment: &Segment) -> Result<Option<usize>, NotMapped> {
-        let gift = Gift { segment: number, slot_bytes: 64, slots: 1 };
-        segments.map(gift, segment.fd().try_clone_to_owned().unwrap())
+    fn map(
+        segments: &mut MappedSegments,
+        number: u64,
+        segment: &Segment,
+    ) -> Result<Option<usize>, NotMapped> {
+        let announcement = SegmentAnnouncement { segment: number, slot_bytes: 64, slots: 1 };
+        segments.map(announcement, segment.fd().try_clone_to_owned().unwrap())
     }
 
     #[test]
     fn what_cannot_be_lent_or_given_is_refused_by_kind() {
         let segment = Segment::new(64, 1).unwrap();
-        let returner = Returner::new(Arc::new(Outbox::new().unwrap()));
-        let mut segments = Segments::default();
+        let releaser = SlotReleaser::new(Arc::new(Outbox::new().unwrap()));
+        let mut segments = MappedSegments::default();
         assert!(map(&mut segments, 0, &segment).is_ok());
         let borrow = |segment, slot, len| {
-            segments.borrow(Lending { segment, loan: 0, slot, len }, &returner).map(|_| ())
+            segments.borrow(Lending { segment, loan: 0, slot, len }, &releaser).map(|_| ())
         };
-        assert!(matches!(borrow(1, 0, 8), Err(SessionFault::UnknownSegment)));
-        assert!(matches!(borrow(0, 1, 8), Err(SessionFault::UnknownSlot)));
-        assert!(matches!(borrow(0, 0, 65), Err(SessionFault::UnknownSlot)));
+        assert!(matches!(borrow(1, 0, 8), Err(IpcFault::UnknownSegment)));
+        assert!(matches!(borrow(0, 1, 8), Err(IpcFault::UnknownSlot)));
+        assert!(matches!(borrow(0, 0, 65), Err(IpcFault::UnknownSlot)));
         assert!(borrow(0, 0, 64).is_ok());
         let out_of_order = map(&mut segments, 2, &segment);
-        assert!(matches!(out_of_order, Err(NotMapped::Misbehaved(SessionFault::SegmentsOutOfOrder))));
-        let gift = Gift { segment: 1, slot_bytes: u64::MAX, slots: 2 };
-        let too_long = segments.map(gift, segment.fd().try_clone_to_owned().unwrap());
-        assert!(matches!(too_long, Err(NotMapped::Misbehaved(SessionFault::SegmentTooLong))));
+        assert!(matches!(out_of_order, Err(NotMapped::Misbehaved(IpcFault::SegmentsOutOfOrder))));
+        let announcement = SegmentAnnouncement { segment: 1, slot_bytes: u64::MAX, slots: 2 };
+        let too_long = segments.map(announcement, segment.fd().try_clone_to_owned().unwrap());
+        assert!(matches!(too_long, Err(NotMapped::Misbehaved(IpcFault::SegmentTooLong))));
     }
 
     #[test]
     fn a_segment_that_its_peer_has_forgotten_counts_while_somebody_reads_it() {
         let segment = Segment::new(64, 1).unwrap();
-        let returner = Returner::new(Arc::new(Outbox::new().unwrap()));
-        let mut segments = Segments::default();
+        let releaser = SlotReleaser::new(Arc::new(Outbox::new().unwrap()));
+        let mut segments = MappedSegments::default();
         let most = MOST_SEGMENTS as u64;
-        let mut lent: Vec<Lent> = (0..most)
+        let mut lent: Vec<BorrowedSlot> = (0..most)
             .map(|number| {
                 assert!(map(&mut segments, number, &segment).is_ok(), "{number}");
                 let lending = Lending { segment: number as u32, loan: number as u32, slot: 0, len: 8 };
-                let lent = segments.borrow(lending, &returner).unwrap();
+                let lent = segments.borrow(lending, &releaser).unwrap();
                 segments.forget(number);
                 lent
             })
@@ -217,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_segment_that_is_much_longer_than_its_slots_is_not_mapped() {
-        let mut segments = Segments::default();
+        let mut segments = MappedSegments::default();
         let long = Segment::new(1 << 20, 1).unwrap();
         assert!(matches!(map(&mut segments, 0, &long), Err(NotMapped::Full(_))));
     }

@@ -9,15 +9,15 @@ use runnel_core::time::Instant;
 const SHORTEST: u64 = 1_000_000;
 
 /// Something that the driver checks periodically.
-pub(crate) trait Watched: Send + Sync {
+pub(crate) trait Monitored: Send + Sync {
     /// Checks, and returns when to check again; `None` if never.
-    fn look(&self, now: Instant) -> Option<Instant>;
+    fn check(&self, now: Instant) -> Option<Instant>;
 }
 
 /// An event that must occur once per period after its first occurrence. Occurrences are only recorded; missed periods
 /// are found by checks.
 #[derive(Debug, Default)]
-pub(crate) struct Pulse {
+pub(crate) struct DeadlineMonitor {
     /// In nanoseconds; 0 if there is no requirement.
     period: u64,
     /// The last occurrence; 0 if there was none.
@@ -26,25 +26,25 @@ pub(crate) struct Pulse {
     missed: AtomicU64,
 }
 
-impl Pulse {
+impl DeadlineMonitor {
     pub(crate) fn new(period: Option<Duration>) -> Self {
         let nanos = |period: Duration| u64::try_from(period.as_nanos()).unwrap_or(u64::MAX);
         Self { period: period.map_or(0, nanos), ..Self::default() }
     }
 
     /// True if there is a requirement.
-    pub(crate) fn is_asked(&self) -> bool {
+    pub(crate) fn is_enabled(&self) -> bool {
         self.period > 0
     }
 
     /// Records an occurrence.
-    pub(crate) fn beat(&self, now: Instant) {
+    pub(crate) fn record(&self, now: Instant) {
         self.last.store(now.0.max(1), Ordering::Relaxed);
     }
 
     /// The periods missed since the last check, and when to check again.
-    pub(crate) fn look(&self, now: Instant) -> Option<(u64, Instant)> {
-        if !self.is_asked() {
+    pub(crate) fn check(&self, now: Instant) -> Option<(u64, Instant)> {
+        if !self.is_enabled() {
             return None;
         }
         let last = self.last.load(Ordering::Relaxed);
@@ -72,30 +72,30 @@ mod tests {
 
     #[test]
     fn each_period_without_it_counts_once_and_none_before_the_first_time() {
-        let pulse = Pulse::new(Some(Duration::from_millis(100)));
-        assert_eq!(pulse.look(at(0)), Some((0, at(100))));
-        assert_eq!(pulse.look(at(500)), Some((0, at(600))));
-        pulse.beat(at(510));
-        assert_eq!(pulse.look(at(600)), Some((0, at(610))));
-        assert_eq!(pulse.look(at(610)), Some((1, at(710))));
-        assert_eq!(pulse.look(at(611)), Some((0, at(710))));
-        assert_eq!(pulse.look(at(950)), Some((3, at(1010))));
-        pulse.beat(at(960));
-        assert_eq!(pulse.look(at(1010)), Some((0, at(1060))));
+        let monitor = DeadlineMonitor::new(Some(Duration::from_millis(100)));
+        assert_eq!(monitor.check(at(0)), Some((0, at(100))));
+        assert_eq!(monitor.check(at(500)), Some((0, at(600))));
+        monitor.record(at(510));
+        assert_eq!(monitor.check(at(600)), Some((0, at(610))));
+        assert_eq!(monitor.check(at(610)), Some((1, at(710))));
+        assert_eq!(monitor.check(at(611)), Some((0, at(710))));
+        assert_eq!(monitor.check(at(950)), Some((3, at(1010))));
+        monitor.record(at(960));
+        assert_eq!(monitor.check(at(1010)), Some((0, at(1060))));
     }
 
     #[test]
     fn what_nobody_can_keep_is_looked_at_each_millisecond_and_counted_all_the_same() {
-        let pulse = Pulse::new(Some(Duration::from_nanos(1)));
-        pulse.beat(at(0));
-        assert_eq!(pulse.look(at(1)), Some((1_000_000, at(2))));
-        assert_eq!(pulse.look(at(2)), Some((1_000_000, at(3))));
+        let monitor = DeadlineMonitor::new(Some(Duration::from_nanos(1)));
+        monitor.record(at(0));
+        assert_eq!(monitor.check(at(1)), Some((1_000_000, at(2))));
+        assert_eq!(monitor.check(at(2)), Some((1_000_000, at(3))));
     }
 
     #[test]
     fn what_is_not_asked_is_not_looked_at() {
-        assert_eq!(Pulse::new(None).look(at(5)), None);
-        assert_eq!(Pulse::new(Some(Duration::ZERO)).look(at(5)), None);
-        assert!(Pulse::new(Some(Duration::MAX)).is_asked());
+        assert_eq!(DeadlineMonitor::new(None).check(at(5)), None);
+        assert_eq!(DeadlineMonitor::new(Some(Duration::ZERO)).check(at(5)), None);
+        assert!(DeadlineMonitor::new(Some(Duration::MAX)).is_enabled());
     }
 }

@@ -6,14 +6,14 @@ use std::sync::atomic::Ordering;
 use runnel_core::wire::{Encoding, GrowingSink, NoMemory, try_reserve};
 use runnel_io::segment::SlotMut;
 
-use super::{Deferred, Offer, Publication, Refused, State, complain};
+use super::{Deferred, Publication, Refused, State, WriterGroup, log_warning};
 use crate::data::frames::SHORT;
-use crate::error::Unfit;
+use crate::error::ConversionError;
 use crate::frame::{Frame, LengthBeyondLimit, MAX_MESSAGE};
 use crate::sync::lock;
 
 /// Memory for one message, written before it is published.
-pub(crate) struct Blank {
+pub(crate) struct LoanedBuffer {
     encoding: Encoding,
     memory: Memory,
 }
@@ -25,7 +25,7 @@ enum Memory {
     Slot(SlotMut, usize),
 }
 
-impl Blank {
+impl LoanedBuffer {
     fn own(encoding: Encoding, bytes: Arc<Vec<u8>>) -> Self {
         Self { encoding, memory: Memory::Own(bytes) }
     }
@@ -49,7 +49,7 @@ impl Blank {
     }
 
     /// The written message as an immutable frame.
-    pub(super) fn frozen(self) -> Frame {
+    pub(super) fn sealed(self) -> Frame {
         match self.memory {
             Memory::Slot(slot, len) => Frame::new(self.encoding, slot.freeze(len)),
             Memory::Own(bytes) => Frame::new(self.encoding, bytes),
@@ -66,18 +66,18 @@ impl Blank {
 }
 
 /// Appends the conversion of a message, given as bytes, to an encoding.
-pub(crate) type Translate<'a> = &'a dyn Fn(&[u8], Encoding, &mut GrowingSink) -> Result<(), Unfit>;
+pub(crate) type Convert<'a> = &'a dyn Fn(&[u8], Encoding, &mut GrowingSink) -> Result<(), ConversionError>;
 
 /// A message written in place, with its conversion.
-pub(crate) struct Filled<'a> {
-    pub(crate) blank: Blank,
+pub(crate) struct WrittenLoan<'a> {
+    pub(crate) buffer: LoanedBuffer,
     /// Converts it to another encoding.
-    pub(crate) translate: Translate<'a>,
+    pub(crate) convert: Convert<'a>,
 }
 
 /// Why a message cannot be written in place.
 #[derive(Debug)]
-pub(crate) enum NoBlank {
+pub(crate) enum LoanError {
     TooLong(LengthBeyondLimit),
     NoMemory(NoMemory),
 }
@@ -85,9 +85,9 @@ pub(crate) enum NoBlank {
 impl Publication {
     /// Whether only ROS 2 subscribers are to get messages. A loaned message is then sent in the encoding in which it
     /// was written.
-    pub(crate) fn is_for_ros2_alone(&self, offer: &Offer) -> bool {
+    pub(crate) fn has_only_ros2_subscribers(&self, group: &WriterGroup) -> bool {
         let state = lock(&self.state);
-        offer.is_heard_in_ros2() && !state.is_kept_as_bytes(offer) && state.locals.is_empty()
+        group.needs_cdr() && !state.is_kept_as_bytes(group) && state.locals.is_empty()
     }
 
     /// Memory for a message of `message` bytes in an encoding. A long message goes to shared memory if a subscriber of
@@ -95,17 +95,17 @@ impl Publication {
     ///
     /// # Errors
     /// If the message is longer than any receiver accepts, or there is no memory for it.
-    pub(crate) fn blank(&self, message: usize, encoding: Encoding) -> Result<Blank, NoBlank> {
-        LengthBeyondLimit::check(message, MAX_MESSAGE).map_err(NoBlank::TooLong)?;
+    pub(crate) fn loan(&self, message: usize, encoding: Encoding) -> Result<LoanedBuffer, LoanError> {
+        LengthBeyondLimit::check(message, MAX_MESSAGE).map_err(LoanError::TooLong)?;
         let slot = if encoding.is_ros1() { self.slot(message) } else { None };
         if let Some(slot) = slot {
-            return Ok(Blank::slot(encoding, slot, message));
+            return Ok(LoanedBuffer::slot(encoding, slot, message));
         }
         let mut resized = Ok(());
         let resize = |bytes: &mut Vec<u8>| resized = try_resize(bytes, message);
         let bytes = lock(&self.state).pool.taken(message <= SHORT, resize);
-        resized.map_err(|_| NoBlank::NoMemory(NoMemory { bytes: message }))?;
-        Ok(Blank::own(encoding, bytes))
+        resized.map_err(|_| LoanError::NoMemory(NoMemory { bytes: message }))?;
+        Ok(LoanedBuffer::own(encoding, bytes))
     }
 
     /// Publishes a loaned message. Subscriptions of this process get it as bytes. A keep-all group publishes only if
@@ -113,45 +113,45 @@ impl Publication {
     ///
     /// # Errors
     /// When no subscriber gets the message.
-    pub(crate) fn publish_filled<'a>(
+    pub(crate) fn publish_loan<'a>(
         &self,
-        filled: Filled<'a>,
-        offer: &Offer,
-    ) -> Result<(), Refused<Filled<'a>>> {
+        loan: WrittenLoan<'a>,
+        group: &WriterGroup,
+    ) -> Result<(), Refused<WrittenLoan<'a>>> {
         let mut deferred = Deferred::default();
-        let (mut complaint, mut unsent) = (None, None);
+        let (mut warning, mut unsent) = (None, None);
         let mut state = lock(&self.state);
-        let bytes = filled.blank.bytes().len();
-        let as_bytes = state.is_kept_as_bytes(offer) || !state.locals.is_empty();
-        if offer.keeps_all() {
-            let full = if as_bytes { self.full_at(&mut state, bytes) } else { None };
-            if let Some(subscriber) = full.or_else(|| state.full_without_bytes(offer)) {
-                return Err(Refused::Full { subscriber, message: filled, bytes });
+        let bytes = loan.buffer.bytes().len();
+        let as_bytes = state.is_kept_as_bytes(group) || !state.locals.is_empty();
+        if group.keeps_all() {
+            let full = if as_bytes { self.slowest_full(&mut state, bytes) } else { None };
+            if let Some(subscriber) = full.or_else(|| state.full_for_any_length(group)) {
+                return Err(Refused::Full { subscriber, message: loan, bytes });
             }
         }
-        let translate = filled.translate;
-        let Frames { ros1, cdr } = state.frames_of(filled, as_bytes, offer).map_err(Refused::Unfit)?;
+        let convert = loan.convert;
+        let Frames { ros1, cdr } = state.frames_of(loan, as_bytes, group).map_err(Refused::Conversion)?;
         if let Some(frame) = &ros1 {
             LengthBeyondLimit::check(frame.as_ref().len(), MAX_MESSAGE).map_err(Refused::TooLong)?;
         }
         let sent = if ros1.is_none() && state.has_links() { cdr.clone() } else { None };
         if let Some(frame) = cdr {
-            unsent = self.send_cdr(&mut state, frame, offer);
+            unsent = self.send_cdr(&mut state, frame, group);
         }
         // A link that was on standby begins to carry messages.
-        if as_bytes || state.has_carrying_link(offer) {
-            let ros1 = ros1.or_else(|| state.in_ros1(&sent?, translate));
+        if as_bytes || state.has_carrying_link(group) {
+            let ros1 = ros1.or_else(|| state.in_ros1(&sent?, convert));
             if let Some(frame) = ros1 {
-                complaint = self.publish_frame(&mut state, frame, offer, |_| true, &mut deferred);
+                warning = self.publish_frame(&mut state, frame, group, |_| true, &mut deferred);
             }
         } else {
-            ros1.into_iter().for_each(|unheard| state.give_back(unheard));
+            ros1.into_iter().for_each(|unused| state.recycle(unused));
         }
-        state.note_published(offer);
+        state.note_published(group);
         self.published.store(self.published() + 1, Ordering::Relaxed);
         drop(state);
         drop(unsent);
-        complain(complaint);
+        log_warning(warning);
         deferred.run();
         Ok(())
     }
@@ -167,26 +167,31 @@ struct Frames {
 impl State {
     /// The written message in each encoding that subscribers need. The conversion comes first, since it can fail.
     /// Without subscribers, the pool gets the memory back.
-    fn frames_of(&mut self, filled: Filled<'_>, as_bytes: bool, offer: &Offer) -> Result<Frames, Unfit> {
-        let in_ros2 = offer.is_heard_in_ros2();
-        let translate = filled.translate;
-        if filled.blank.encoding().is_ros1() {
-            let translated = |out: &mut GrowingSink| translate(filled.blank.bytes(), Encoding::Xcdr1, out);
-            let cdr = if in_ros2 { Some(self.framed_cdr(false, translated)?) } else { None };
-            return Ok(Frames { ros1: Some(self.frozen(filled.blank)), cdr });
+    fn frames_of(
+        &mut self,
+        loan: WrittenLoan<'_>,
+        as_bytes: bool,
+        group: &WriterGroup,
+    ) -> Result<Frames, ConversionError> {
+        let in_ros2 = group.needs_cdr();
+        let convert = loan.convert;
+        if loan.buffer.encoding().is_ros1() {
+            let converted = |out: &mut GrowingSink| convert(loan.buffer.bytes(), Encoding::Xcdr1, out);
+            let cdr = if in_ros2 { Some(self.framed_cdr(false, converted)?) } else { None };
+            return Ok(Frames { ros1: Some(self.sealed(loan.buffer)), cdr });
         }
-        let translated = |out: &mut GrowingSink| translate(filled.blank.bytes(), Encoding::Ros1, out);
-        let ros1 = if as_bytes { Some(self.framed(false, translated)?) } else { None };
-        let mut cdr = Some(filled.blank.frozen());
+        let converted = |out: &mut GrowingSink| convert(loan.buffer.bytes(), Encoding::Ros1, out);
+        let ros1 = if as_bytes { Some(self.framed(false, converted)?) } else { None };
+        let mut cdr = Some(loan.buffer.sealed());
         if !in_ros2 {
-            cdr.take().into_iter().for_each(|unheard| self.give_back(unheard));
+            cdr.take().into_iter().for_each(|unused| self.recycle(unused));
         }
         Ok(Frames { ros1, cdr })
     }
 
     /// Converts a message from the ROS 2 encoding to the ROS 1 encoding.
-    fn in_ros1(&mut self, cdr: &Frame, translate: Translate<'_>) -> Option<Frame> {
-        self.framed(false, |out| translate(cdr.as_ref(), Encoding::Ros1, out)).ok()
+    fn in_ros1(&mut self, cdr: &Frame, convert: Convert<'_>) -> Option<Frame> {
+        self.framed(false, |out| convert(cdr.as_ref(), Encoding::Ros1, out)).ok()
     }
 }
 

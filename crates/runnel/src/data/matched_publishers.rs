@@ -4,7 +4,7 @@ use super::subscription::LinkInfo;
 
 /// The number of links of a subscription to the publishers of each dual node.
 #[derive(Debug, Default)]
-pub(super) struct Met(Vec<Node>);
+pub(super) struct MatchedPublishers(Vec<Node>);
 
 #[derive(Debug)]
 struct Node {
@@ -20,7 +20,7 @@ impl Node {
     }
 }
 
-impl Met {
+impl MatchedPublishers {
     /// Changes the number of links to a publisher. Returns the change in the number of publishers.
     pub(super) fn change(&mut self, from: &LinkInfo, by: i64) -> i64 {
         let Some(origin) = from.origin else { return by };
@@ -49,14 +49,14 @@ mod tests {
     fn a_publisher_of_both_graphs_counts_once() {
         let link = |origin, encoding| LinkInfo { origin, encoding, ..LinkInfo::default() };
         let [ros1, ros2] = [Encoding::Ros1, Encoding::Xcdr1].map(|encoding| link(Some(7), encoding));
-        let mut met = Met::default();
+        let mut publishers = MatchedPublishers::default();
         for (from, by, change) in [(&ros1, 1, 1), (&ros2, 1, 0), (&ros2, 1, 1), (&ros1, -1, 0), (&ros1, 1, 0)]
         {
-            assert_eq!(met.change(from, by), change);
+            assert_eq!(publishers.change(from, by), change);
         }
-        assert_eq!((met.change(&ros2, -2), met.change(&ros1, -1)), (-1, -1));
-        assert!(met.0.is_empty());
+        assert_eq!((publishers.change(&ros2, -2), publishers.change(&ros1, -1)), (-1, -1));
+        assert!(publishers.0.is_empty());
         let of_one = link(None, Encoding::Ros1);
-        assert_eq!((met.change(&of_one, 1), met.change(&of_one, 1)), (1, 1));
+        assert_eq!((publishers.change(&of_one, 1), publishers.change(&of_one, 1)), (1, 1));
     }
 }

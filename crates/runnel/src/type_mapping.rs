@@ -6,28 +6,28 @@ use runnel_core::dynamic::{DynamicError, DynamicMessage};
 use runnel_core::schema::{Element, Generation, Primitive, Schema};
 use runnel_core::wire::{Bytes, Encoding, GrowingSink};
 
-use crate::error::Unfit;
+use crate::error::ConversionError;
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub(crate) struct Forms {
+pub(crate) struct TypeMapping {
     /// The definition that the user gave.
     own: Arc<Schema>,
     /// The definition of the other generation, or why there is none.
     other: Result<Arc<Schema>, String>,
     /// Both have the same fields, so that a message needs no conversion.
-    alike: bool,
+    is_same_layout: bool,
 }
 
-impl Forms {
+impl TypeMapping {
     pub(crate) fn of(schema: &Arc<Schema>) -> Self {
         let other = match schema.generation {
             Generation::Ros1 => Generation::Ros2,
             Generation::Ros2 => Generation::Ros1,
         };
-        let form = runnel_msgs::library().form_of(schema, other).map_err(|error| error.to_string());
-        let alike = form.as_ref().is_ok_and(|form| form.is_laid_out_as(schema));
-        Self { own: Arc::clone(schema), other: form, alike }
+        let definition = runnel_msgs::library().form_of(schema, other).map_err(|error| error.to_string());
+        let is_same_layout = definition.as_ref().is_ok_and(|definition| definition.is_laid_out_as(schema));
+        Self { own: Arc::clone(schema), other: definition, is_same_layout }
     }
 
     /// The definition that the user gave.
@@ -40,17 +40,17 @@ impl Forms {
     /// # Errors
     /// If there is none: in ROS 2 because of a `wstring`.
     pub(crate) fn in_generation(&self, generation: Generation) -> Result<&Arc<Schema>, String> {
-        let form = if self.own.generation == generation { Ok(&self.own) } else { self.other.as_ref() };
-        let form = form.map_err(Clone::clone)?;
-        match wide_text(form, &mut Vec::new()) {
+        let definition = if self.own.generation == generation { Ok(&self.own) } else { self.other.as_ref() };
+        let definition = definition.map_err(Clone::clone)?;
+        match find_wstring(definition, &mut Vec::new()) {
             Some(field) if generation == Generation::Ros2 => Err(format!(
                 "field {field} is a wstring, which ROS 2 implementations encode in different ways"
             )),
-            _ => Ok(form),
+            _ => Ok(definition),
         }
     }
 
-    fn form(&self, generation: Generation) -> &Arc<Schema> {
+    fn definition(&self, generation: Generation) -> &Arc<Schema> {
         match &self.other {
             Ok(other) if other.generation == generation => other,
             _ => &self.own,
@@ -63,12 +63,12 @@ impl Forms {
         message: &DynamicMessage,
         encoding: Encoding,
         out: &mut GrowingSink,
-    ) -> Result<(), Unfit> {
+    ) -> Result<(), ConversionError> {
         let wanted = generation_of(encoding);
-        if self.alike || message.schema().generation == wanted {
+        if self.is_same_layout || message.schema().generation == wanted {
             return Ok(message.encode_payload(encoding, out)?);
         }
-        Ok(message.to_form(self.form(wanted))?.encode_payload(encoding, out)?)
+        Ok(message.to_form(self.definition(wanted))?.encode_payload(encoding, out)?)
     }
 
     /// Decodes a message to the definition that the user gave.
@@ -78,12 +78,12 @@ impl Forms {
         encoding: Encoding,
     ) -> Result<DynamicMessage, DynamicError> {
         let from = generation_of(encoding);
-        let form = if self.alike { &self.own } else { self.form(from) };
+        let definition = if self.is_same_layout { &self.own } else { self.definition(from) };
         let message = match from {
-            Generation::Ros1 => DynamicMessage::decode(form, bytes)?,
-            Generation::Ros2 => DynamicMessage::decode_payload(form, bytes)?,
+            Generation::Ros1 => DynamicMessage::decode(definition, bytes)?,
+            Generation::Ros2 => DynamicMessage::decode_payload(definition, bytes)?,
         };
-        if form.generation == self.own.generation { Ok(message) } else { message.to_form(&self.own) }
+        if definition.generation == self.own.generation { Ok(message) } else { message.to_form(&self.own) }
     }
 
     /// The encoding of messages that the user gives as bytes.
@@ -95,12 +95,12 @@ impl Forms {
     }
 
     /// Appends the conversion of a message that the user gave as bytes.
-    pub(crate) fn translate(
+    pub(crate) fn convert(
         &self,
         bytes: &[u8],
         encoding: Encoding,
         out: &mut GrowingSink,
-    ) -> Result<(), Unfit> {
+    ) -> Result<(), ConversionError> {
         self.encode(&self.decode(bytes.into(), self.own_encoding())?, encoding, out)
     }
 }
@@ -110,7 +110,7 @@ fn generation_of(encoding: Encoding) -> Generation {
 }
 
 /// The path of a `wstring` field.
-fn wide_text<'a>(schema: &'a Schema, seen: &mut Vec<&'a Schema>) -> Option<String> {
+fn find_wstring<'a>(schema: &'a Schema, seen: &mut Vec<&'a Schema>) -> Option<String> {
     if seen.iter().any(|other| std::ptr::eq(*other, schema)) {
         return None;
     }
@@ -118,7 +118,7 @@ fn wide_text<'a>(schema: &'a Schema, seen: &mut Vec<&'a Schema>) -> Option<Strin
     let mut fields = schema.def.fields.iter().zip(&schema.parts);
     fields.find_map(|(field, part)| match (&field.element, part) {
         (Element::Primitive(Primitive::WString(_)), _) => Some(field.name.clone()),
-        (_, Some(part)) => Some(format!("{}.{}", field.name, wide_text(part, seen)?)),
+        (_, Some(part)) => Some(format!("{}.{}", field.name, find_wstring(part, seen)?)),
         _ => None,
     })
 }
@@ -140,9 +140,9 @@ mod tests {
     #[test]
     fn a_wide_text_is_in_ros_1_alone_and_the_field_is_named() {
         for generation in Generation::ALL {
-            let forms = Forms::of(&schema(generation, "int8 x\nWide[] wide"));
-            assert!(forms.in_generation(Generation::Ros1).is_ok());
-            let why = forms.in_generation(Generation::Ros2).unwrap_err();
+            let mapping = TypeMapping::of(&schema(generation, "int8 x\nWide[] wide"));
+            assert!(mapping.in_generation(Generation::Ros1).is_ok());
+            let why = mapping.in_generation(Generation::Ros2).unwrap_err();
             assert!(why.starts_with("field wide.text is a wstring"), "{why}");
         }
     }
@@ -150,13 +150,13 @@ mod tests {
     #[test]
     fn a_message_of_either_form_is_had_in_each_encoding() {
         for generation in Generation::ALL {
-            let forms = Forms::of(&schema(generation, "time At\nint8[<=3] small\nfloat64 x 1.5"));
-            assert!(forms.alike);
-            let message = DynamicMessage::default_of(forms.own()).unwrap();
+            let mapping = TypeMapping::of(&schema(generation, "time At\nint8[<=3] small\nfloat64 x 1.5"));
+            assert!(mapping.is_same_layout);
+            let message = DynamicMessage::default_of(mapping.own()).unwrap();
             for encoding in Encoding::ALL {
                 let mut bytes = Vec::new();
-                try_write(&mut bytes, |out| forms.encode(&message, encoding, out).unwrap()).unwrap();
-                assert_eq!(forms.decode(Bytes::from(&bytes), encoding).unwrap(), message);
+                try_write(&mut bytes, |out| mapping.encode(&message, encoding, out).unwrap()).unwrap();
+                assert_eq!(mapping.decode(Bytes::from(&bytes), encoding).unwrap(), message);
             }
         }
     }
