@@ -55,8 +55,8 @@ fn waiting_thread_receives_feedback_and_result() {
     });
     let client = scene.client();
     assert!(client.server_is_ready());
-    let (told, done) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(None)));
-    let (into, at_last) = (Arc::clone(&told), Arc::clone(&done));
+    let (feedback, done) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(None)));
+    let (into, at_last) = (Arc::clone(&feedback), Arc::clone(&done));
     let here = thread::current().id();
     let handle = client.send_goal_with(
         &goal(5),
@@ -69,7 +69,7 @@ fn waiting_thread_receives_feedback_and_result() {
     let outcome = handle.unwrap().wait_for_result(LONG).unwrap().expect("an end");
     assert_eq!((outcome.status, outcome.text.as_str()), (GoalStatus::Succeeded, "done"));
     assert_eq!(outcome.result, Some(result(10)));
-    assert_eq!(*told.lock().unwrap(), [0, 1, 2, 3, 4]);
+    assert_eq!(*feedback.lock().unwrap(), [0, 1, 2, 3, 4]);
     assert_eq!(done.lock().unwrap().take(), Some(outcome));
 }
 
@@ -108,7 +108,7 @@ fn server_executes_concurrent_goals() {
     came[3].reject(&result(3), "too much").unwrap();
     came[0].accept().unwrap();
     came[1].accept().unwrap();
-    wait_until("the client hears that a goal is active", || sent[1].status() == GoalStatus::Active);
+    wait_until("the client learns that a goal is active", || sent[1].status() == GoalStatus::Active);
     // On other threads than that which spins, and not in their order.
     let other = came[1].clone();
     thread::spawn(move || other.abort(&result(1), "no way").unwrap()).join().unwrap();
@@ -167,7 +167,7 @@ fn client_cancels_one_goal() {
     wait_until("the goal is active", || sent[1].status() == GoalStatus::Active);
     sent[1].cancel().unwrap();
     wait_until("the cancel arrives", || came[1].is_cancel_requested());
-    wait_until("the client hears of it", || sent[1].status() == GoalStatus::Preempting);
+    wait_until("the client is informed", || sent[1].status() == GoalStatus::Preempting);
     assert!(!came[0].is_cancel_requested() && !came[2].is_cancel_requested());
     // A server may finish what it was to cancel.
     came[1].succeed(&result(1), "it was as good as done").unwrap();
@@ -387,14 +387,14 @@ fn action_type_may_be_dynamic() {
     let client = scene.node().create_dynamic_action_client("test", &schema).unwrap();
     assert!(client.wait_for_server(LONG).unwrap() && client.server_is_ready());
     let message = DynamicMessage::decode(&schema.goal, &encode(&goal(6))).unwrap();
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&told);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let feedback = move |feedback: &DynamicMessage| into.lock().unwrap().push(feedback.to_bytes());
     let handle = client.send_goal_with(&message, feedback, |_| {}).unwrap();
     let outcome = handle.wait_for_result(LONG).unwrap().unwrap();
     assert_eq!((outcome.status, handle.status()), (GoalStatus::Succeeded, GoalStatus::Succeeded));
     assert_eq!(outcome.result.unwrap().to_bytes(), encode(&result(6)));
-    assert_eq!(*told.lock().unwrap(), [encode(&TestFeedback { feedback: 3 })]);
+    assert_eq!(*received.lock().unwrap(), [encode(&TestFeedback { feedback: 3 })]);
     assert_eq!(schema.goal.md5, TestGoal::MD5);
 }
 
@@ -454,7 +454,7 @@ fn logger_may_query_the_action_server() {
     drop((ManuallyDrop::into_inner(server), ManuallyDrop::into_inner(scene)));
 }
 
-fn told(goal: &ClientGoalHandle<TestAction>, status: u8) -> WireStatus {
+fn status_of(goal: &ClientGoalHandle<TestAction>, status: u8) -> WireStatus {
     let goal_id = GoalID { stamp: goal.stamp(), id: goal.id().to_string() };
     WireStatus { goal_id, status, text: String::new() }
 }
@@ -473,17 +473,17 @@ fn result_precedes_status_during_concurrent_results() {
     let [odd, ended, other] = [1, 2, 3].map(|number| client.send_goal(&goal(number)).unwrap());
     let list = |status_list| lists.publish(GoalStatusArray { status_list, ..Default::default() }).unwrap();
     let end = |status| results.publish(TestActionResult { status, ..Default::default() }).unwrap();
-    list([&odd, &ended, &other].map(|goal| told(goal, WireStatus::ACTIVE)).into());
+    list([&odd, &ended, &other].map(|goal| status_of(goal, WireStatus::ACTIVE)).into());
     wait_until("all are active", || {
         [&odd, &ended, &other].iter().all(|goal| goal.status() == GoalStatus::Active)
     });
-    end(told(&odd, 77));
+    end(status_of(&odd, 77));
     let working = thread::spawn(move || odd.wait_for_result(LONG).unwrap().unwrap().status);
     wait_until("another thread works on a result", || HELD.0.load(Ordering::SeqCst));
-    end(told(&ended, WireStatus::SUCCEEDED));
+    end(status_of(&ended, WireStatus::SUCCEEDED));
     spin_until(&scene.far, "the next result waits", || come.received() == 2);
-    list(vec![told(&other, WireStatus::PREEMPTING)]);
-    wait_until("the list is heard", || other.status() == GoalStatus::Preempting);
+    list(vec![status_of(&other, WireStatus::PREEMPTING)]);
+    wait_until("the list is received", || other.status() == GoalStatus::Preempting);
     assert_eq!(ended.status(), GoalStatus::Active);
     HELD.1.store(true, Ordering::SeqCst);
     assert_eq!(ended.wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);

@@ -16,7 +16,7 @@ use runnel::{Context, Node, QoS, Subscription};
 /// What a node elsewhere hears on `/rosout`.
 struct Ear {
     context: Context,
-    heard: Arc<Mutex<Vec<Log>>>,
+    received: Arc<Mutex<Vec<Log>>>,
     _subscription: Subscription,
 }
 
@@ -25,23 +25,23 @@ impl Ear {
     fn new(graph: &Graph, nodes: usize) -> Self {
         let context = graph.tool();
         let node = context.create_node("ear").unwrap();
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let sink = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&received);
         let keep = move |line: &Log| sink.lock().unwrap().push(line.clone());
         let subscription = node.create_subscription("/rosout", 100, keep).unwrap();
-        spin_until(&context, "all are heard", || subscription.publisher_count() == nodes);
-        Self { context, heard, _subscription: subscription }
+        spin_until(&context, "all are received", || subscription.publisher_count() == nodes);
+        Self { context, received, _subscription: subscription }
     }
 
     /// Waits for a line with this text.
     fn line(&self, text: &str) -> Log {
-        let find = || self.heard.lock().unwrap().iter().find(|line| line.msg.contains(text)).cloned();
+        let find = || self.received.lock().unwrap().iter().find(|line| line.msg.contains(text)).cloned();
         spin_until(&self.context, text, || find().is_some());
         find().unwrap()
     }
 
     fn texts(&self) -> Vec<String> {
-        self.heard.lock().unwrap().iter().map(|line| line.msg.clone()).collect()
+        self.received.lock().unwrap().iter().map(|line| line.msg.clone()).collect()
     }
 }
 
@@ -55,8 +55,8 @@ fn set_level(graph: &Graph, node: &str, logger: &str, level: &str) -> Result<(),
 fn loggers(graph: &Graph, node: &str) -> Vec<(String, String)> {
     let asker = graph.tool().create_node("asker").unwrap();
     let client = asker.create_client::<GetLoggers>(&format!("{node}/get_loggers")).unwrap();
-    let told = client.call_timeout(&Default::default(), LONG).unwrap();
-    told.loggers.into_iter().map(|logger| (logger.name, logger.level)).collect()
+    let response = client.call_timeout(&Default::default(), LONG).unwrap();
+    response.loggers.into_iter().map(|logger| (logger.name, logger.level)).collect()
 }
 
 #[test]
@@ -183,11 +183,11 @@ fn log_crate_lines_are_published_by_node() {
     node.install_logger().unwrap();
     assert!(node.install_logger().is_err());
     let ear = Ear::new(&graph, 1);
-    log::debug!("not heard");
+    log::debug!("not received");
     log::error!("from a library");
     let line = ear.line("from a library");
     assert_eq!((line.level, line.function.as_str()), (Log::ERROR, "logging"));
-    assert!(!ear.texts().contains(&"not heard".to_owned()));
+    assert!(!ear.texts().contains(&"not received".to_owned()));
 }
 
 #[test]
@@ -195,17 +195,17 @@ fn logger_outliving_its_node_holds_no_subscriber() {
     let graph = Graph::new();
     let context = graph.context();
     let (talker, ear) = (context.create_node("talker").unwrap(), context.create_node("ear").unwrap());
-    let heard = Arc::new(Mutex::new(0));
-    let count = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&received);
     let subscription =
         ear.create_subscription("/rosout", 10, move |_: &Log| *count.lock().unwrap() += 1).unwrap();
     let logger = talker.logger().clone();
-    runnel::log_info!(logger, "heard");
-    spin_until(&context, "it is heard", || *heard.lock().unwrap() > 0);
+    runnel::log_info!(logger, "received");
+    spin_until(&context, "it is received", || *received.lock().unwrap() > 0);
     drop(talker);
     drop(subscription);
     runnel::log_info!(logger, "to nobody");
-    assert_eq!(Arc::strong_count(&heard), 1);
+    assert_eq!(Arc::strong_count(&received), 1);
 }
 
 /// `/dev/full` takes no byte, as a full disk.

@@ -19,7 +19,7 @@ use runnel::msgs::sensor_msgs::{
 };
 use runnel::{Context, ContextOptions, Error, Graphs, Node, QoS, ServiceError, Subscription};
 use runnel_testkit::scarce_memory::{ENOUGH, Scarce, limit, with_memory};
-use two_graphs::{Heard, TwoGraphs};
+use two_graphs::{Received, TwoGraphs};
 
 #[path = "common/mod.rs"]
 mod common;
@@ -136,7 +136,7 @@ fn published_message_beyond_memory_is_an_error() {
         let pair = Pair::new(link);
         let (talker, listener) = pair.nodes();
         let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
-        let (_subscription, heard) = count(&listener, QoS::keep_last(10));
+        let (_subscription, received) = count(&listener, QoS::keep_last(10));
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
         let published = with_memory(LITTLE, || publisher.publish(&long));
         assert_eq!(refused(published), cdr::encode(&long, encoding).unwrap().len(), "{link:?}");
@@ -144,7 +144,7 @@ fn published_message_beyond_memory_is_an_error() {
         assert_eq!(refused(published), cdr::encode(&long, encoding).unwrap().len(), "{link:?}");
         publisher.publish(&long).unwrap();
         publisher.publish(image(1)).unwrap();
-        pair.spin_until("the others are heard", || heard.load(Ordering::SeqCst) == 2);
+        pair.spin_until("the others are received", || received.load(Ordering::SeqCst) == 2);
         assert_eq!(publisher.published(), 2);
     }
 }
@@ -154,13 +154,13 @@ fn copy_for_local_subscribers_beyond_memory_fails() {
     let pair = Pair::new(Link::Process);
     let (talker, listener) = pair.nodes();
     let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
-    let (_subscription, heard) = count(&listener, QoS::keep_last(10));
+    let (_subscription, received) = count(&listener, QoS::keep_last(10));
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     let long = image(BYTES);
     assert_eq!(refused(with_memory(LITTLE, || publisher.publish(&long))), BYTES);
     // No copy is needed of what is given away.
     with_memory(LITTLE, || publisher.publish(long)).unwrap();
-    pair.spin_until("the other is heard", || heard.load(Ordering::SeqCst) == 1);
+    pair.spin_until("the other is received", || received.load(Ordering::SeqCst) == 1);
     assert_eq!(publisher.published(), 1);
 }
 
@@ -170,10 +170,10 @@ fn message_without_memory_for_one_encoding_reaches_nobody() {
     let talker = graphs.both.create_node("talker").unwrap();
     let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
     let [one, two] = [&graphs.ros1, &graphs.ros2].map(|context| context.create_node("listener").unwrap());
-    let (one, two): (Heard<Image>, Heard<Image>) =
-        (Heard::on(&one, "images", 10), Heard::on(&two, "images", 10));
+    let (one, two): (Received<Image>, Received<Image>) =
+        (Received::on(&one, "images", 10), Received::on(&two, "images", 10));
     let own = graphs.both.create_node("own").unwrap();
-    let own: Heard<Image> = Heard::on(&own, "images", 10);
+    let own: Received<Image> = Received::on(&own, "images", 10);
     assert!(publisher.wait_for_subscribers(3, LONG).unwrap());
     let long = image(BYTES);
     // Whichever of the forms is refused: one may lie in shared memory.
@@ -181,7 +181,7 @@ fn message_without_memory_for_one_encoding_reaches_nobody() {
         refused(with_memory(little * LITTLE, || publisher.publish(&long)));
     }
     publisher.publish(image(2)).unwrap();
-    graphs.spin_until("the short one is heard", || [one.len(), two.len(), own.len()] == [1; 3]);
+    graphs.spin_until("the short one is received", || [one.len(), two.len(), own.len()] == [1; 3]);
     assert_eq!([one.last_of(1), two.last_of(1), own.last_of(1)].map(|image| image.data.len()), [2; 3]);
 }
 
@@ -194,7 +194,7 @@ fn dynamic_message_beyond_memory_is_an_error() {
         let schema = schema::<Image>(generation);
         let publisher = talker.create_dynamic_publisher("images", &schema, 10).unwrap();
         let [one, two] = [&graphs.ros1, &graphs.ros2].map(|context| context.create_node("listener").unwrap());
-        let one: Heard<Image> = Heard::on(&one, "images", 10);
+        let one: Received<Image> = Received::on(&one, "images", 10);
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
         let serialized = bytes(generation, &long);
         let message = match generation {
@@ -210,11 +210,11 @@ fn dynamic_message_beyond_memory_is_an_error() {
         };
         refuse(LITTLE);
         // For one of two graphs it is translated, by which memory is refused elsewhere.
-        let two: Heard<Image> = Heard::on(&two, "images", 10);
+        let two: Received<Image> = Received::on(&two, "images", 10);
         assert!(publisher.wait_for_subscribers(2, LONG).unwrap());
         [1, 5].into_iter().for_each(|little| refuse(little * LITTLE));
         publisher.publish_bytes(|out| out.extend_from_slice(&bytes(generation, &image(1)))).unwrap();
-        graphs.spin_until("the short one is heard", || one.len() == 1 && two.len() == 1);
+        graphs.spin_until("the short one is received", || one.len() == 1 && two.len() == 1);
         assert_eq!([one.last_of(1), two.last_of(1)].map(|image| image.data.len()), [1; 2]);
     }
 }
@@ -225,13 +225,13 @@ fn loan_beyond_memory_is_an_error() {
         let pair = Pair::new(link);
         let (talker, listener) = pair.nodes();
         let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
-        let (_subscription, heard) = count(&listener, QoS::keep_last(10));
+        let (_subscription, received) = count(&listener, QoS::keep_last(10));
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
         let head = Image::default();
         let bytes = refused(with_memory(LITTLE, || publisher.loan(&head, BYTES)));
         assert!((BYTES..BYTES + 100).contains(&bytes), "{bytes}");
         publisher.loan(&head, BYTES).unwrap().publish().unwrap();
-        pair.spin_until("the other is heard", || heard.load(Ordering::SeqCst) == 1);
+        pair.spin_until("the other is received", || received.load(Ordering::SeqCst) == 1);
     }
 }
 
@@ -243,9 +243,9 @@ fn latched_message_beyond_memory_keeps_previous() {
     publisher.publish(image(3)).unwrap();
     let long = image(BYTES);
     refused(with_memory(LITTLE, || publisher.publish(&long)));
-    let heard: Heard<Image> = Heard::on(&listener, "images", 10);
-    pair.spin_until("the one before is heard", || heard.len() == 1);
-    assert_eq!(heard.last_of(1).data.len(), 3);
+    let received: Received<Image> = Received::on(&listener, "images", 10);
+    pair.spin_until("the one before is received", || received.len() == 1);
+    assert_eq!(received.last_of(1).data.len(), 3);
 }
 
 /// Counts images that it reads where they lie.
@@ -264,15 +264,15 @@ fn lost_by_first_and_further_subscription() -> (u64, u64) {
     let (talker, listener) = pair.nodes();
     let latched = QoS::keep_last(100).transient_local();
     let publisher = talker.create_publisher::<Image>("images", latched).unwrap();
-    let ((first, heard), (second, _)) = (view(&listener), view(&listener));
+    let ((first, received), (second, _)) = (view(&listener), view(&listener));
     pair.spin_until("shared memory", || publisher.shared_memory_count() == 1);
     publisher.preallocate(4, BYTES + 1000).unwrap();
     let long = image(BYTES);
     thread::scope(|scope| {
         scope.spawn(|| publisher.publish(&long).unwrap());
-        wait_until("it is heard", || {
+        wait_until("it is received", || {
             with_memory(LITTLE, || pair.far.spin_once(Duration::from_millis(10))).unwrap();
-            heard.load(Ordering::SeqCst) == 1
+            received.load(Ordering::SeqCst) == 1
         });
     });
     (first.lost(), second.lost())
@@ -297,7 +297,7 @@ fn queued_messages_stay_in_slots_without_memory() {
         scene.published.set(scene.published.get() + 1);
         reader.session.map_segments();
     }
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
     assert_eq!(scene.publisher.dropped(), 0);
 }
 
@@ -334,7 +334,7 @@ fn fallback_beyond_memory_ends_the_link() {
     // Where the thread that answers peers meanwhile is quicker it has memory enough.
     assert!((0..10).any(|_| link_ends_without_memory(&scene)));
     scene.talk(1, 100);
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
 }
 
 #[test]

@@ -59,9 +59,9 @@ fn ros2_log_line_reaches_late_joiners_with_all_fields() {
     runnel::log_error!(node, "no light");
     let ear = Ear::<Log>::new(options(domain));
     let [lost, light] = ear.lines(2).try_into().unwrap();
-    let told = |line: &Log| (line.level, line.name.clone(), line.msg.clone());
-    assert_eq!(told(&lost), (30, "robot.camera.driver".into(), "3 frames lost".into()));
-    assert_eq!(told(&light), (40, "robot.camera".into(), "no light".into()));
+    let fields = |line: &Log| (line.level, line.name.clone(), line.msg.clone());
+    assert_eq!(fields(&lost), (30, "robot.camera.driver".into(), "3 frames lost".into()));
+    assert_eq!(fields(&light), (40, "robot.camera".into(), "no light".into()));
     assert!(lost.file.ends_with("ros2_logging.rs") && lost.line > 50, "{}:{}", lost.file, lost.line);
     assert_eq!(lost.function, "ros2_logging");
     let age = node.now() - lost.stamp;
@@ -75,8 +75,8 @@ fn dual_node_logs_in_both_graphs() {
     let node = context.create_node("talker").unwrap();
     let ros1 = Ear::<rosgraph_msgs::msg::Log>::new(graph.options());
     let ros2 = Ear::<Log>::new(options(domain));
-    spin_until(&ros1.context, "the talker is met", || ros1.subscription.publisher_count() == 1);
-    spin_until(&ros2.context, "the talker is met", || ros2.subscription.publisher_count() == 1);
+    spin_until(&ros1.context, "the talker is matched", || ros1.subscription.publisher_count() == 1);
+    spin_until(&ros2.context, "the talker is matched", || ros2.subscription.publisher_count() == 1);
     runnel::log_info!(node, "hello");
     let [one] = ros1.lines(1).try_into().unwrap();
     let [two] = ros2.lines(1).try_into().unwrap();
@@ -92,12 +92,14 @@ fn dual_node_logs_in_both_graphs() {
 fn log_lines_are_received_within_process() {
     let context = Context::with_options(options(new_domain())).unwrap();
     let node = context.create_node("talker").unwrap();
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let keep = move |line: &Log| into.lock().unwrap().push((line.name.clone(), line.msg.clone()));
     let _ear = node.create_subscription("/rosout", QoS::rosout(), keep).unwrap();
     runnel::log_info!(node, "to myself");
-    spin_until(&context, "it is heard", || *heard.lock().unwrap() == [("talker".into(), "to myself".into())]);
+    spin_until(&context, "it is received", || {
+        *received.lock().unwrap() == [("talker".into(), "to myself".into())]
+    });
 }
 
 #[test]
@@ -106,7 +108,7 @@ fn rosout_has_the_qos_of_rclcpp() {
     let ear = Ear::<Log>::new(options(domain));
     let context = Context::with_options(options(domain)).unwrap();
     let _talker = context.create_node("talker").unwrap();
-    spin_until(&ear.context, "the talker is met", || ear.subscription.publisher_count() == 1);
+    spin_until(&ear.context, "the talker is matched", || ear.subscription.publisher_count() == 1);
     let seen = ear.context.ros2_graph().unwrap().unwrap().endpoints;
     let is_rosout = |end: &&runnel::EndpointInfo| {
         end.dds_topic == "rt/rosout" && end.endpoint_type == EndpointType::Publisher
@@ -145,10 +147,10 @@ fn ros2_node_follows_simulated_time() {
     let simulator = Context::with_options(options(domain)).unwrap();
     let simulator = simulator.create_node("simulator").unwrap();
     let clock = simulator.create_publisher("/clock", QoS::keep_last(1).best_effort()).unwrap();
-    let told = Time::from_nanos(1_234_567_890);
+    let fields = Time::from_nanos(1_234_567_890);
     spin_until(&context, "it has the simulator's time", || {
-        clock.publish(Clock { clock: told }).unwrap();
-        node.now() == told
+        clock.publish(Clock { clock: fields }).unwrap();
+        node.now() == fields
     });
 }
 

@@ -16,31 +16,31 @@ fn context() -> Context {
     Context::with_options(ContextOptions::default().arguments([""; 0])).unwrap()
 }
 
-fn say(word: &str) {
+fn print_line(word: &str) {
     println!("\n{word}");
 }
 
 /// Plays a part and ends the program.
-fn play(part: &str) -> ! {
+fn play(role: &str) -> ! {
     let context = context();
-    match part {
+    match role {
         "spins" => {
-            say("ready");
+            print_line("ready");
             context.spin().unwrap();
             exit(0);
         }
         "has no context any more" => {
             drop(context);
-            say("ready");
+            print_line("ready");
         }
         "is stuck in a callback" => {
-            say("ready");
+            print_line("ready");
             while context.ok() {
                 thread::yield_now();
             }
-            say("stopping");
+            print_line("stopping");
         }
-        other => panic!("no such part: {other}"),
+        other => panic!("no such role: {other}"),
     }
     // Whoever started this holds the other end.
     let _ = stdin().read_line(&mut String::new());
@@ -55,9 +55,9 @@ struct Program {
 }
 
 impl Program {
-    fn that(part: &str) -> Self {
+    fn that(role: &str) -> Self {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "signal_ends_every_kind_of_wait", "--nocapture"]).env(PART, part);
+        command.args(["--exact", "signal_ends_every_kind_of_wait", "--nocapture"]).env(PART, role);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let stdin = child.stdin.take();
@@ -83,8 +83,8 @@ impl Program {
 
 #[test]
 fn signal_ends_every_kind_of_wait() {
-    if let Ok(part) = env::var(PART) {
-        play(&part);
+    if let Ok(role) = env::var(PART) {
+        play(&role);
     }
     let regular = Program::that("spins");
     regular.send(Signal::INT);

@@ -135,6 +135,11 @@ impl Effects {
         self.deadlines.schedule(deadline, at);
     }
 
+    /// Has a deadline met at that time, unless it is to be met earlier.
+    pub(super) fn schedule_if_earlier(&mut self, deadline: Deadline, at: Instant) {
+        self.deadlines.schedule_if_earlier(deadline, at);
+    }
+
     pub(super) fn cancel(&mut self, deadline: Deadline) {
         self.deadlines.cancel(&deadline);
     }
@@ -158,8 +163,6 @@ pub(super) struct JoiningSubscriber {
     pub(super) link: SubscriberLink,
     /// How many more times RTPS may be read before the link begins.
     pub(super) reads: usize,
-    /// Latest time at which the link begins.
-    pub(super) until: Instant,
 }
 
 /// Peer of a link.

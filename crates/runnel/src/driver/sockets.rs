@@ -6,6 +6,7 @@
 mod control;
 mod datagrams;
 mod incomplete;
+mod joining;
 mod last_messages;
 mod link_channel;
 mod link_delivery;
@@ -29,12 +30,13 @@ use runnel_io::{Interest, Listener, Reactor, Stream, Token};
 use runnel_ros1::net::ConnId;
 use runnel_ros1::node::Port;
 
-use super::effect::{Effect, Effects, JoiningSubscriber};
+use super::effect::{Effect, Effects};
 use super::limits::SCRATCH;
 use super::table::{Key, Table};
 use super::throttle::Throttle;
 use crate::environment::Settings;
 use crate::receive_budget::FrameBudget;
+pub(super) use joining::{DualNode, JoiningSubscribers};
 #[cfg(test)]
 pub(super) use last_messages::MAX_IN_TRANSIT;
 #[cfg(test)]
@@ -52,7 +54,7 @@ pub(super) struct Sockets {
     /// Keys of engine connections.
     conns: HashMap<(Key, ConnId), Key>,
     /// Links that begin once discovery has delivered the readers of their nodes.
-    pub(super) joining: Vec<JoiningSubscriber>,
+    pub(super) joining: JoiningSubscribers,
     lookups: Lookups,
     /// IP family for resolved host names.
     family: Family,
@@ -81,7 +83,7 @@ impl Sockets {
             scratch: Vec::new(),
             table: Table::default(),
             conns: HashMap::new(),
-            joining: Vec::new(),
+            joining: JoiningSubscribers::default(),
             paused: Vec::new(),
             accepting: Throttle::default(),
             frame_budget: FrameBudget::new(settings.receive),

@@ -183,7 +183,7 @@ impl Driver {
             // They are checked before the next wait.
             Deadline::WaitingStreams => {}
             // They are checked at the end of the iteration.
-            Deadline::JoiningSubscribers => {}
+            Deadline::JoiningSubscribers => self.sockets.joining.wake(),
             Deadline::SessionTeardown(session) => self.sessions.teardown_due(now, session, &mut self.effects),
             Deadline::Process(process) => self.sessions.reconnect(now, process, &mut self.effects),
             Deadline::Handshake(key) => self.sessions.handshake_timed_out(key, &mut self.effects),

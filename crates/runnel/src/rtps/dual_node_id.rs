@@ -51,15 +51,17 @@ impl Rtps {
         self.endpoints_on(topic).into_iter().filter(of_node).map(|endpoint| endpoint.guid).collect()
     }
 
-    /// Whether discovery may yet deliver readers of a dual node at an address: its participant has not announced all
-    /// endpoints that it is known to have, or is read again since an endpoint of it has ended.
+    /// Whether discovery may yet deliver readers of this dual node at an address: its participant has not announced all
+    /// endpoints that it is known to have, or is read again since an endpoint of it has ended. A participant without a
+    /// proved address may be invented and does not count.
     pub(crate) fn awaits_readers_of(&self, origin: u64, address: IpAddr) -> bool {
         let core = lock(&self.core);
         let participant = &core.participant;
         let is_of_node = |endpoint: &Endpoint| dual_node_id_in(&endpoint.user_data) == Some(origin);
         participant.peers().any(|peer| {
             let prefix = peer.data.prefix;
-            !participant.is_complete(prefix)
+            peer.is_proved()
+                && !participant.is_complete(prefix)
                 && participant.is_at(prefix, address)
                 && peer.endpoints.values().any(is_of_node)
         })

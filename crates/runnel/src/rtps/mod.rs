@@ -239,6 +239,11 @@ impl Rtps {
         })
     }
 
+    /// Withdraws a reader's capacity. Output of RTPS for other readers stays until it is taken.
+    pub(crate) fn withdraw_capacity(&self, reader: EntityId) {
+        self.work(|participant, now| participant.set_capacity(now, reader, 0));
+    }
+
     /// The discovered endpoints of a ROS topic.
     pub(crate) fn endpoints_on(&self, topic: &str) -> Vec<Endpoint> {
         let core = lock(&self.core);

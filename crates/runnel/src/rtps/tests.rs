@@ -234,3 +234,31 @@ fn local_ports_are_called_twice_and_never_the_own_one() {
     }
     assert_eq!(sent, 2 * 31);
 }
+
+/// Another thread has worked on the participant, which has brought something for a reader.
+#[test]
+fn samples_of_one_reader_outlast_withdrawn_capacity_of_another() {
+    require_private_network();
+    let open = || Rtps::open(&settings(69, "127.0.0.1:0"), waker()).unwrap();
+    let (a, b) = (open(), open());
+    let writer = a.create_writer(chatter(QoS::keep_all()));
+    let readers = [(); 2].map(|()| b.create_reader(chatter(QoS::keep_all())));
+    readers.iter().for_each(|reader| b.withdraw_capacity(*reader));
+    let until = StdInstant::now() + LONG;
+    while a.matched(writer.id()).len() < 2 {
+        assert!(StdInstant::now() < until, "they do not match");
+        poll_once(&a);
+        poll_once(&b);
+    }
+    a.write(&writer, frame("hello..."));
+    let guid = lock(&a.core).participant.prefix().with(writer.id());
+    let has_arrived = |reader: &EntityId| b.last_announced((*reader, guid)) > 0;
+    while !readers.iter().all(has_arrived) {
+        assert!(StdInstant::now() < until, "it does not arrive");
+        poll_once(&a);
+        assert!(poll_once(&b).is_empty(), "there is no capacity");
+    }
+    b.work(|participant, now| participant.set_capacity(now, readers[0], 1));
+    b.withdraw_capacity(readers[1]);
+    assert_eq!(b.set_capacity(readers[1], 0).len(), 1);
+}

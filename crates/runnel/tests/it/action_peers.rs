@@ -29,7 +29,7 @@ fn cancel_before_goal_recalls_goal() {
     assert!(client.wait_for_server(LONG).unwrap());
     let raw = node.create_publisher::<TestActionGoal>("test/goal", 10).unwrap();
     let cancel = node.create_publisher::<GoalID>("test/cancel", 10).unwrap();
-    let (results, heard) = channel();
+    let (results, received) = channel();
     let _results = node.create_subscription("test/result", 10, move |result: &TestActionResult| {
         results.send(result.clone()).unwrap();
     });
@@ -46,7 +46,7 @@ fn cancel_before_goal_recalls_goal() {
     raw.publish(TestActionGoal { goal_id: id, ..TestActionGoal::default() }).unwrap();
     let mut result = None;
     spin_until(&scene.far, "the result comes", || {
-        result = heard.try_recv().ok();
+        result = received.try_recv().ok();
         result.is_some()
     });
     let status = result.unwrap().status;
@@ -113,7 +113,7 @@ fn simple_server_accepts_reused_goal_id() {
     let results = scene.node().create_subscription("test/result", 10, move |end: &TestActionResult| {
         into.lock().unwrap().push((end.status.status, end.status.text.clone()));
     });
-    wait_until("results are heard", || results.as_ref().unwrap().publisher_count() == 1);
+    wait_until("results are received", || results.as_ref().unwrap().publisher_count() == 1);
     for count in 1..4 {
         spin_until(&scene.far, "the goal comes and ends", || {
             raw.publish(named("fixed", 1)).unwrap();
@@ -286,9 +286,9 @@ fn queued_goals_of_dropped_server_are_rejected() {
     // Nobody spins here.
     let context = scene.graph.context();
     let node = context.create_node("server").unwrap();
-    let (heard, hearing) = channel();
+    let (received, hearing) = channel();
     let server =
-        node.create_action_server::<TestAction>("test", move |goal| heard.send(goal).unwrap(), |_| {});
+        node.create_action_server::<TestAction>("test", move |goal| received.send(goal).unwrap(), |_| {});
     let come = node.create_subscription("test/goal", 10, |_: &TestActionGoal| {}).unwrap();
     let client = scene.client();
     let sent = client.send_goal(&goal(1)).unwrap();
@@ -353,10 +353,10 @@ fn server_survives_invalid_client_messages() {
 }
 
 /// What a callback hears of feedback, and the callback.
-fn feedback_heard() -> (Arc<Mutex<Vec<i32>>>, impl FnMut(&TestFeedback) + Send) {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
-    (heard, move |feedback: &TestFeedback| into.lock().unwrap().push(feedback.feedback))
+fn received_feedback() -> (Arc<Mutex<Vec<i32>>>, impl FnMut(&TestFeedback) + Send) {
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
+    (received, move |feedback: &TestFeedback| into.lock().unwrap().push(feedback.feedback))
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn client_survives_invalid_server_messages() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
-    let (heard, feedback) = feedback_heard();
+    let (received, feedback) = received_feedback();
     let sent = client.send_goal_with(&goal(1), feedback, |_| {}).unwrap();
     let came = goals.recv_timeout(LONG).unwrap();
     came.accept().unwrap();
@@ -400,9 +400,9 @@ fn client_survives_invalid_server_messages() {
         &results,
         &encode(&TestActionResult { status: status("other", 3), ..TestActionResult::default() }),
     );
-    wait_until("good feedback is heard", || {
+    wait_until("good feedback is received", || {
         sent.wait_for_result(Duration::ZERO).unwrap();
-        *heard.lock().unwrap() == [8]
+        *received.lock().unwrap() == [8]
     });
     wait_logged(&["action /test", "feedback that cannot be read", "field feedback"]);
     let result = encode(&TestActionResult {
@@ -420,9 +420,9 @@ fn feedback_precedes_result() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
-    let heard = [(); 2].map(|()| Arc::new(Mutex::new(Vec::new())));
+    let received = [(); 2].map(|()| Arc::new(Mutex::new(Vec::new())));
     let sent = [0, 1].map(|number| {
-        let (into, at_last) = (Arc::clone(&heard[number]), Arc::clone(&heard[number]));
+        let (into, at_last) = (Arc::clone(&received[number]), Arc::clone(&received[number]));
         let feedback = move |feedback: &TestFeedback| into.lock().unwrap().push(feedback.feedback);
         let done = move |_| at_last.lock().unwrap().push(-1);
         client.send_goal_with(&goal(1), feedback, done).unwrap()
@@ -434,9 +434,9 @@ fn feedback_precedes_result() {
     (1..=3).for_each(|feedback| came[1].publish_feedback(&TestFeedback { feedback }).unwrap());
     came[1].succeed(&result(1), "").unwrap();
     spin_until(&scene.far, "both have ended", || {
-        heard.iter().all(|heard| heard.lock().unwrap().contains(&-1))
+        received.iter().all(|received| received.lock().unwrap().contains(&-1))
     });
-    assert_eq!(heard.map(|heard| heard.lock().unwrap().clone()), [vec![-1], vec![1, 2, 3, -1]]);
+    assert_eq!(received.map(|received| received.lock().unwrap().clone()), [vec![-1], vec![1, 2, 3, -1]]);
     drop(sent);
 }
 
@@ -445,7 +445,7 @@ fn untaken_feedback_is_dropped_and_counted() {
     let scene = Scene::new();
     let (_server, goals) = scene.server();
     let client = scene.client();
-    let (heard, feedback) = feedback_heard();
+    let (received, feedback) = received_feedback();
     let sent = client.send_goal_with(&goal(1), feedback, |_| {}).unwrap();
     let came = goals.recv_timeout(LONG).unwrap();
     came.accept().unwrap();
@@ -453,5 +453,5 @@ fn untaken_feedback_is_dropped_and_counted() {
     wait_until("the oldest are dropped", || sent.status().is_terminal() || sent.dropped_feedback() == 50);
     came.succeed(&result(1), "").unwrap();
     assert_eq!(sent.wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);
-    assert_eq!(*heard.lock().unwrap(), (50..150).collect::<Vec<_>>());
+    assert_eq!(*received.lock().unwrap(), (50..150).collect::<Vec<_>>());
 }

@@ -23,7 +23,7 @@ fn dual_nodes_receive_once_while_they_match() {
         let talks = Talker::new(publisher.clone());
         for round in 0..5 {
             let listener = Listener::new(&b, asked);
-            spin_until(&b, "it hears", || listener.heard.lock().unwrap().len() > 500);
+            spin_until(&b, "it receives", || listener.received.lock().unwrap().len() > 500);
             assert_eq!((publisher.subscription_count(), listener.subscription.publisher_count()), (1, 1));
             listener.check();
             drop(listener);
@@ -46,17 +46,17 @@ fn late_master_doubles_and_loses_nothing() {
     let publisher = talker.create_publisher::<UInt32>("count", QoS::keep_all()).unwrap();
     let listener = Listener::new(&b, QoS::keep_all());
     let talks = Talker::new(publisher.clone());
-    spin_until(&b, "it hears by ROS 2", || listener.last() > Some(100));
+    spin_until(&b, "it receives by ROS 2", || listener.last() > Some(100));
     host.start_master(MasterOptions::at((std::net::Ipv4Addr::LOCALHOST, port))).unwrap();
     let registered = |node: &str| {
         let state = a.call_master("getSystemState", &["/test".into()], LONG).unwrap();
         format!("{state:?}").contains(node)
     };
     spin_until(&b, "both are in ROS 1 as well", || registered("/talker") && registered("/listener"));
-    let heard = listener.last();
-    spin_until(&b, "it hears on", || listener.last() > heard.map(|number| number + 1000));
+    let received = listener.last();
+    spin_until(&b, "it continues to receive", || listener.last() > received.map(|number| number + 1000));
     let last = talks.end();
-    spin_until(&b, "it hears the last", || listener.last() == Some(last));
+    spin_until(&b, "it receives the last", || listener.last() == Some(last));
     listener.check();
     assert_eq!((publisher.subscription_count(), listener.subscription.publisher_count()), (1, 1));
     drop(listener.node);
@@ -69,9 +69,9 @@ fn nodes_without_common_ros2_domain_use_ros1() {
     let talker = a.create_node("talker").unwrap();
     let talks = Talker::new(talker.create_publisher::<UInt32>("count", QoS::keep_all()).unwrap());
     let listener = Listener::new(&b, QoS::keep_all());
-    spin_until(&b, "it hears", || listener.heard.lock().unwrap().len() > 100);
+    spin_until(&b, "it receives", || listener.received.lock().unwrap().len() > 100);
     let last = talks.end();
-    spin_until(&b, "it hears the last", || listener.last() == Some(last));
+    spin_until(&b, "it receives the last", || listener.last() == Some(last));
     listener.check();
 }
 
@@ -83,7 +83,7 @@ fn dual_nodes_match_once() {
     let publisher = talker.create_publisher::<UInt32>("count", QoS::keep_all()).unwrap();
     let listener = Listener::new(&b, QoS::keep_all());
     let talks = Talker::new(publisher.clone());
-    spin_until(&b, "they meet in both", || listener.heard.lock().unwrap().len() > 500);
+    spin_until(&b, "they match in both", || listener.received.lock().unwrap().len() > 500);
     talks.end();
     let (publisher, subscription) = (publisher.matched_status(), listener.subscription.matched_status());
     assert_eq!((publisher.current_count, subscription.current_count, subscription.total_count), (1, 1, 1));
@@ -96,7 +96,7 @@ fn qos_incompatible_in_ros2_is_served_by_ros1() {
     let talker = a.create_node("talker").unwrap();
     let talks = Talker::new(talker.create_publisher::<UInt32>("count", QoS::sensor_data()).unwrap());
     let listener = Listener::new(&b, QoS::keep_all());
-    spin_until(&b, "it hears", || listener.heard.lock().unwrap().len() > 100);
+    spin_until(&b, "it receives", || listener.received.lock().unwrap().len() > 100);
     talks.end();
     listener.check();
 }
@@ -111,26 +111,28 @@ fn reliable_beside_best_effort(ipc: bool) {
     let publisher = talker.create_publisher::<UInt32>("count", many.best_effort()).unwrap();
     let talks = Talker::new(publisher.clone());
     let best_effort = Listener::new(&b, many.best_effort());
-    spin_until(&b, "the best-effort one hears", || best_effort.last().is_some());
+    spin_until(&b, "the best-effort one receives", || best_effort.last().is_some());
     let subscribe = |qos| {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
-        let hears = move |number: &UInt32| into.lock().unwrap().push(number.data);
-        (best_effort.node.create_subscription("count", qos, hears).unwrap(), heard)
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&received);
+        let receives = move |number: &UInt32| into.lock().unwrap().push(number.data);
+        (best_effort.node.create_subscription("count", qos, receives).unwrap(), received)
     };
     // One is there from the start of the change, and the other comes when it is over.
     let (_early, early) = subscribe(many);
-    spin_until(&b, "all hear much", || early.lock().unwrap().len() > 3000);
+    spin_until(&b, "all receive much", || early.lock().unwrap().len() > 3000);
     let (_late, late) = subscribe(many);
-    spin_until(&b, "the late one hears much", || late.lock().unwrap().len() > 1000);
+    spin_until(&b, "the late one receives much", || late.lock().unwrap().len() > 1000);
     let last = talks.end();
-    spin_until(&b, "all hear the last", || {
-        [&best_effort.heard, &early, &late].iter().all(|heard| heard.lock().unwrap().last() == Some(&last))
+    spin_until(&b, "all receive the last", || {
+        [&best_effort.received, &early, &late]
+            .iter()
+            .all(|received| received.lock().unwrap().last() == Some(&last))
     });
     best_effort.check();
-    for heard in [early, late] {
-        let heard = heard.lock().unwrap();
-        assert!(heard.windows(2).all(|pair| pair[1] == pair[0] + 1), "ipc {ipc}: of {}", heard.len());
+    for received in [early, late] {
+        let received = received.lock().unwrap();
+        assert!(received.windows(2).all(|pair| pair[1] == pair[0] + 1), "ipc {ipc}: of {}", received.len());
     }
     assert_eq!(publisher.subscription_count(), 1);
 }
@@ -151,13 +153,13 @@ fn late_subscriptions_get_kept_messages_within_both_depths() {
     let first = Listener::new(&context, qos);
     let next = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&next);
-    let hears = move |number: &UInt32| into.lock().unwrap().push(number.data);
-    let _subscription = first.node.create_subscription("count", qos, hears).unwrap();
-    spin_until(&context, "both hear the last", || {
-        [&first.heard, &next].iter().all(|heard| heard.lock().unwrap().last() == Some(&9))
+    let receives = move |number: &UInt32| into.lock().unwrap().push(number.data);
+    let _subscription = first.node.create_subscription("count", qos, receives).unwrap();
+    spin_until(&context, "both receive the last", || {
+        [&first.received, &next].iter().all(|received| received.lock().unwrap().last() == Some(&9))
     });
-    for heard in [first.heard, next] {
-        assert_eq!(*heard.lock().unwrap(), (0..10).collect::<Vec<_>>());
+    for received in [first.received, next] {
+        assert_eq!(*received.lock().unwrap(), (0..10).collect::<Vec<_>>());
     }
 }
 
@@ -178,12 +180,12 @@ fn recreated_subscription_gets_kept_messages() {
     }
     // The links of ROS 1 to the one before are ended a little later than the next one is known.
     for _ in 0..30 {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
-        let hears = move |number: &UInt32| into.lock().unwrap().push(number.data);
-        let _subscription = node.create_subscription("count", qos, hears).unwrap();
-        spin_until(&b, "it hears the last", || heard.lock().unwrap().last() == Some(&2));
-        assert_eq!(*heard.lock().unwrap(), [0, 1, 2]);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&received);
+        let receives = move |number: &UInt32| into.lock().unwrap().push(number.data);
+        let _subscription = node.create_subscription("count", qos, receives).unwrap();
+        spin_until(&b, "it receives the last", || received.lock().unwrap().last() == Some(&2));
+        assert_eq!(*received.lock().unwrap(), [0, 1, 2]);
     }
 }
 
@@ -200,7 +202,7 @@ fn dual_publisher_reaches_both_graphs() {
     assert!(publisher.wait_for_subscribers(2, LONG).unwrap());
     let talks = Talker::new(publisher);
     for (context, listener) in &listeners {
-        spin_until(context, "it hears", || listener.heard.lock().unwrap().len() > 100);
+        spin_until(context, "it receives", || listener.received.lock().unwrap().len() > 100);
         listener.check();
     }
     talks.end();

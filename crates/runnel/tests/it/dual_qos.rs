@@ -10,12 +10,12 @@ use runnel::{Context, Graphs, Node, Publisher, QoS, Subscription};
 /// So many messages come after both graphs have joined what they join.
 const LASTING: u32 = 500;
 
-struct Heard {
+struct Received {
     _subscription: Subscription,
     numbers: Arc<Mutex<Vec<u32>>>,
 }
 
-impl Heard {
+impl Received {
     fn on(node: &Node, qos: QoS) -> Self {
         let numbers: Arc<Mutex<Vec<u32>>> = Arc::default();
         let into = Arc::clone(&numbers);
@@ -49,17 +49,18 @@ fn reliable_subscription_shares_best_effort_publisher() {
         let (talker, node) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
         let publisher = talker.create_publisher::<UInt32>("count", many.best_effort()).unwrap();
         let asked = if reliable_is_first { [many, many.best_effort()] } else { [many.best_effort(), many] };
-        let [first, second] = asked.map(|qos| Heard::on(&node, qos));
+        let [first, second] = asked.map(|qos| Received::on(&node, qos));
         let talks = Talker::new(publisher);
-        for (which, heard) in [("first", &first), ("second", &second)] {
-            let what = format!("by memory {ipc}, reliable first {reliable_is_first}: the {which} hears on");
+        for (which, received) in [("first", &first), ("second", &second)] {
+            let what =
+                format!("by memory {ipc}, reliable first {reliable_is_first}: the {which} receives on");
             // From here on both graphs have joined what they join.
             spin_until(&b, &what, || first.last() > Some(LASTING) || second.last() > Some(LASTING));
             let goal = first.last().max(second.last()).map(|number| number + LASTING);
-            spin_until(&b, &what, || heard.last() > goal);
+            spin_until(&b, &what, || received.last() > goal);
         }
         let last = talks.end();
-        spin_until(&b, "the reliable one hears the last", || {
+        spin_until(&b, "the reliable one receives the last", || {
             let reliable = if reliable_is_first { &first } else { &second };
             reliable.last() == Some(last)
         });
@@ -78,7 +79,7 @@ fn two_publishers_of_two_qos_are_each_received_once() {
         let many = QoS::keep_last(10_000);
         let (talker, node) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
         let first = talker.create_publisher::<UInt32>("count", many.transient_local()).unwrap();
-        let heard = Heard::on(&node, many.best_effort());
+        let received = Received::on(&node, many.best_effort());
         let mut next = 0;
         let mut publish = |publisher: &Publisher<UInt32>| {
             publisher.publish(UInt32 { data: next }).unwrap();
@@ -87,21 +88,21 @@ fn two_publishers_of_two_qos_are_each_received_once() {
         };
         spin_until(&b, "both graphs have joined the first", || {
             let last = publish(&first);
-            first.subscription_count() == 1 && last > LASTING && heard.last().is_some()
+            first.subscription_count() == 1 && last > LASTING && received.last().is_some()
         });
         let second = talker.create_publisher::<UInt32>("count", many).unwrap();
         let begun = publish(&first);
         let mut last = begun;
-        spin_until(&b, "both are heard for a while", || {
+        spin_until(&b, "both are received for a while", || {
             publish(&second);
             last = publish(&first);
-            last > begun + 2 * LASTING && heard.last() > Some(begun + LASTING)
+            last > begun + 2 * LASTING && received.last() > Some(begun + LASTING)
         });
-        spin_until(&b, "the last of each is heard", || {
-            let numbers = heard.numbers.lock().unwrap();
+        spin_until(&b, "the last of each is received", || {
+            let numbers = received.numbers.lock().unwrap();
             [last - 1, last].iter().all(|number| numbers.contains(number))
         });
-        let mut numbers = heard.numbers.lock().unwrap().clone();
+        let mut numbers = received.numbers.lock().unwrap().clone();
         numbers.retain(|number| *number >= begun);
         numbers.sort_unstable();
         let doubled = numbers.windows(2).find(|pair| pair[0] == pair[1]);

@@ -23,13 +23,13 @@ fn number_in(message: &DynamicMessage) -> u32 {
 /// A subscription without a type, and what it has heard.
 struct RawListener {
     subscription: Subscription,
-    heard: Arc<Mutex<Vec<u32>>>,
+    received: Arc<Mutex<Vec<u32>>>,
 }
 
 impl RawListener {
     fn new(context: &Context, name: &str, options: impl Into<SubscriptionOptions>) -> Self {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&received);
         let schemas = Generation::ALL.map(|generation| (generation, schema(generation)));
         let node = context.create_node(name).unwrap();
         let subscription = node.create_raw_subscription("count", None, options, move |message| {
@@ -37,19 +37,19 @@ impl RawListener {
             let decoded = message.decode(&schema.unwrap().1).unwrap();
             into.lock().unwrap().push(number_in(&decoded));
         });
-        Self { subscription: subscription.unwrap(), heard }
+        Self { subscription: subscription.unwrap(), received }
     }
 
     fn len(&self) -> usize {
-        self.heard.lock().unwrap().len()
+        self.received.lock().unwrap().len()
     }
 
     #[track_caller]
     fn check(&self, who: &str) {
-        let heard = self.heard.lock().unwrap();
-        let breaks = heard.windows(2).position(|pair| pair[1] != pair[0] + 1);
-        let breaks = breaks.map(|at| &heard[at.saturating_sub(3)..(at + 6).min(heard.len())]);
-        assert_eq!(breaks, None, "{who}, of {} messages", heard.len());
+        let received = self.received.lock().unwrap();
+        let breaks = received.windows(2).position(|pair| pair[1] != pair[0] + 1);
+        let breaks = breaks.map(|at| &received[at.saturating_sub(3)..(at + 6).min(received.len())]);
+        assert_eq!(breaks, None, "{who}, of {} messages", received.len());
     }
 }
 
@@ -81,7 +81,7 @@ fn late_untyped_dual_subscription_receives_once_in_order() {
         for round in 0..5 {
             let options = SubscriptionOptions::from(qos);
             let listener = RawListener::new(&b, "raw", if udpros { options.udpros() } else { options });
-            spin_until(&b, "it hears", || listener.len() > 500);
+            spin_until(&b, "it receives", || listener.len() > 500);
             listener.check(&format!("round {round} of {qos:?}, datagrams: {udpros}"));
             // Messages may come by one graph before the other graph has met.
             let counts = || (publisher.subscription_count(), listener.subscription.publisher_count());
@@ -101,13 +101,13 @@ fn late_subscriptions_receive_dynamic_dual_publisher_once() {
         let (talks, subscribers) = dynamic_talker(&a, generation, MANY);
         for _ in 0..3 {
             let (typed, raw) = (Listener::new(&b, MANY), RawListener::new(&c, "raw", MANY));
-            spin_until(&b, "the typed one hears", || typed.heard.lock().unwrap().len() > 500);
-            spin_until(&c, "the raw one hears", || raw.len() > 500);
+            spin_until(&b, "the typed one receives", || typed.received.lock().unwrap().len() > 500);
+            spin_until(&c, "the raw one receives", || raw.len() > 500);
             typed.check();
             raw.check("the raw one");
             assert_eq!(subscribers(), 2);
             drop((typed, raw));
-            spin_until(&b, "they are gone", || subscribers() == 0);
+            spin_until(&b, "they have left", || subscribers() == 0);
         }
         talks.end();
     }
@@ -121,7 +121,7 @@ fn untyped_subscription_receives_dynamic_publisher_once() {
         let [a, b] = [talking, listening].map(|graphs| context(&graph.uri, graphs, domain));
         let (talks, subscribers) = dynamic_talker(&a, Generation::Ros2, MANY);
         let listener = RawListener::new(&b, "raw", MANY);
-        spin_until(&b, "it hears", || listener.len() > 300);
+        spin_until(&b, "it receives", || listener.len() > 300);
         listener.check(&format!("{talking:?} to {listening:?}"));
         assert_eq!((subscribers(), listener.subscription.publisher_count()), (1, 1));
         talks.end();
@@ -148,7 +148,7 @@ fn three_processes_receive_each_other_once() {
             assert!(publisher.wait_for_subscribers(3, LONG).unwrap(), "{third:?}");
         }
         for (context, listener) in &listeners {
-            spin_until(context, "both are met", || listener.subscription.publisher_count() == 2);
+            spin_until(context, "both are matched", || listener.subscription.publisher_count() == 2);
         }
         const COUNT: u32 = 200;
         for number in 0..COUNT {
@@ -157,14 +157,14 @@ fn three_processes_receive_each_other_once() {
             }
         }
         for (context, listener) in &listeners {
-            spin_until(context, "all is heard", || listener.len() >= 2 * COUNT as usize);
-            let heard = listener.heard.lock().unwrap();
+            spin_until(context, "all is received", || listener.len() >= 2 * COUNT as usize);
+            let received = listener.received.lock().unwrap();
             for (_, from) in &publishers {
                 let all = *from..from + COUNT;
-                let of_one = heard.iter().copied().filter(|number| all.contains(number));
+                let of_one = received.iter().copied().filter(|number| all.contains(number));
                 assert_eq!(of_one.collect::<Vec<_>>(), all.clone().collect::<Vec<_>>(), "{third:?}");
             }
-            assert_eq!(heard.len(), 2 * COUNT as usize, "{third:?}");
+            assert_eq!(received.len(), 2 * COUNT as usize, "{third:?}");
         }
     }
 }

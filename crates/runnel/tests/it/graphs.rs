@@ -46,12 +46,12 @@ fn ros2_only_node_needs_no_master() {
         let context = context(&["__master:=nonsense", "_rate:=5"]);
         let node = context.create_node("talker").unwrap();
         let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
-        let heard = node.create_subscription("other", 10, |_: &Text| {}).unwrap();
+        let received = node.create_subscription("other", 10, |_: &Text| {}).unwrap();
         chatter.publish(text("hello")).unwrap();
-        assert_eq!((chatter.published(), heard.publisher_count()), (1, 0));
+        assert_eq!((chatter.published(), received.publisher_count()), (1, 0));
         runnel::log_info!(node, "logged");
         context.spin_some().unwrap();
-        drop((chatter, heard, node));
+        drop((chatter, received, node));
         context.shutdown();
         context.spin().unwrap();
         drop(context);
@@ -170,12 +170,12 @@ fn parameter_files_apply_by_name_and_pattern() {
 
 /// What a subscription has heard.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<String>>>);
+struct Received(Arc<Mutex<Vec<String>>>);
 
-impl Heard {
+impl Received {
     fn subscribe(&self, node: &Node, qos: QoS) -> Subscription {
-        let heard = self.clone();
-        node.create_subscription("chatter", qos, move |text: &Text| heard.add(&text.data)).unwrap()
+        let received = self.clone();
+        node.create_subscription("chatter", qos, move |text: &Text| received.add(&text.data)).unwrap()
     }
 
     fn add(&self, data: &str) {
@@ -197,16 +197,18 @@ fn local_nodes_communicate_without_master() {
     let (talker, listener) =
         (context.create_node("talker").unwrap(), context.create_node("listener").unwrap());
     let chatter = talker.create_publisher::<Text>("chatter", 10).unwrap();
-    let (heard, raw) = (Heard::default(), Heard::default());
-    let subscription = heard.subscribe(&listener, 10.into());
-    let heard_raw = raw.clone();
+    let (received, raw) = (Received::default(), Received::default());
+    let subscription = received.subscribe(&listener, 10.into());
+    let received_untyped = raw.clone();
     let any = listener
-        .create_raw_subscription("chatter", None, 10, move |message| heard_raw.add(message.type_name()))
+        .create_raw_subscription("chatter", None, 10, move |message| {
+            received_untyped.add(message.type_name())
+        })
         .unwrap();
     assert_eq!((chatter.subscription_count(), subscription.publisher_count()), (2, 1));
     publish(&chatter, &["one", "two"]);
-    common::spin_until(&context, "both are heard", || raw.all().len() + heard.all().len() == 4);
-    assert_eq!((heard.all(), raw.all()), (words("one two"), words("std_msgs/String std_msgs/String")));
+    common::spin_until(&context, "both are received", || raw.all().len() + received.all().len() == 4);
+    assert_eq!((received.all(), raw.all()), (words("one two"), words("std_msgs/String std_msgs/String")));
     drop(any);
     assert_eq!(chatter.subscription_count(), 1);
     drop(chatter);
@@ -224,15 +226,15 @@ fn late_subscription_gets_kept_messages_up_to_its_depth() {
     let chatter = node.create_publisher::<Text>("chatter", QoS::keep_last(3).transient_local()).unwrap();
     publish(&chatter, &["one", "two", "three", "four"]);
     let of = |qos| {
-        let heard = Heard::default();
-        (heard.subscribe(&node, qos), heard)
+        let received = Received::default();
+        (received.subscribe(&node, qos), received)
     };
     let (all, late) = of(QoS::keep_last(10).transient_local());
     let (_last, of_depth_1) = of(QoS::latched());
     let (_none, volatile) = of(10.into());
     publish(&chatter, &["five"]);
-    common::spin_until(&context, "all are heard", || {
-        [&late, &of_depth_1, &volatile].iter().all(|heard| heard.all().ends_with(&words("five")))
+    common::spin_until(&context, "all are received", || {
+        [&late, &of_depth_1, &volatile].iter().all(|received| received.all().ends_with(&words("five")))
     });
     assert_eq!(late.all(), words("two three four five"));
     assert_eq!(of_depth_1.all().last(), words("five").last());
@@ -244,8 +246,8 @@ fn incompatible_subscription_waits_for_matching_offer() {
     let context = context(&[]);
     let node = context.create_node("node").unwrap();
     let chatter = node.create_publisher::<Text>("chatter", QoS::sensor_data()).unwrap();
-    let heard = Heard::default();
-    let subscription = heard.subscribe(&node, 10.into());
+    let received = Received::default();
+    let subscription = received.subscribe(&node, 10.into());
     assert_eq!((chatter.subscription_count(), subscription.publisher_count()), (0, 0));
     let _reliable = node.create_publisher::<Text>("chatter", 10).unwrap();
     assert_eq!((chatter.subscription_count(), subscription.publisher_count()), (1, 1));
@@ -256,7 +258,7 @@ fn topic_has_one_type_per_node_without_ros1() {
     let context = context(&[]);
     let node = context.create_node("node").unwrap();
     let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
-    let _heard = node.create_subscription("chatter", 10, |_: &Text| {}).unwrap();
+    let _received = node.create_subscription("chatter", 10, |_: &Text| {}).unwrap();
     let refused = [
         node.create_publisher::<Clock>("chatter", 10).err(),
         node.create_subscription("chatter", 10, |_: &Clock| {}).err(),
@@ -274,9 +276,9 @@ fn local_dual_nodes_receive_once() {
     let (talker, listener) =
         (context.create_node("talker").unwrap(), context.create_node("listener").unwrap());
     let chatter = talker.create_publisher::<Text>("chatter", 10).unwrap();
-    let heard = Heard::default();
-    let subscription = heard.subscribe(&listener, 10.into());
-    let until_ros1 = Heard::default();
+    let received = Received::default();
+    let subscription = received.subscribe(&listener, 10.into());
+    let until_ros1 = Received::default();
     let other = graph.context();
     let elsewhere = until_ros1.subscribe(&other.create_node("elsewhere").unwrap(), 10.into());
     // The master's word has come to both nodes by then.
@@ -285,9 +287,9 @@ fn local_dual_nodes_receive_once() {
         publish(&chatter, &[&number.to_string()]);
         context.spin_once(Duration::from_millis(5)).unwrap();
     }
-    common::spin_until(&context, "all are heard", || heard.all().len() >= 20);
+    common::spin_until(&context, "all are received", || received.all().len() >= 20);
     assert_eq!((chatter.subscription_count(), subscription.publisher_count()), (2, 1));
-    assert_eq!(heard.all(), (0..20).map(|number| number.to_string()).collect::<Vec<_>>());
+    assert_eq!(received.all(), (0..20).map(|number| number.to_string()).collect::<Vec<_>>());
 }
 
 #[test]
@@ -296,10 +298,10 @@ fn dead_master_does_not_affect_ros2() {
     let context = Context::with_options(options.graphs(Graphs::Both)).unwrap();
     let node = context.create_node("node").unwrap();
     let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
-    let heard = Heard::default();
-    let _subscription = heard.subscribe(&node, 10.into());
+    let received = Received::default();
+    let _subscription = received.subscribe(&node, 10.into());
     publish(&chatter, &["one"]);
-    common::spin_until(&context, "it is heard", || heard.all() == words("one"));
+    common::spin_until(&context, "it is received", || received.all() == words("one"));
 }
 
 /// One that is silent costs a wait and a warning, but not where it is said to come later.
@@ -317,10 +319,10 @@ fn late_master_is_found_without_waiting() {
         at_once(|| {
             let node = context.create_node("patient").unwrap();
             let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
-            let heard = Heard::default();
-            let subscription = heard.subscribe(&node, 10.into());
+            let received = Received::default();
+            let subscription = received.subscribe(&node, 10.into());
             publish(&chatter, &["one"]);
-            common::spin_until(&context, "it is heard", || heard.all() == words("one"));
+            common::spin_until(&context, "it is received", || received.all() == words("one"));
             drop((chatter, subscription, node));
         });
         assert!(!logged::is_logged(&["/patient", "the master"]), "{master}");

@@ -65,13 +65,13 @@ impl Scene {
 
 /// A listener of a topic and what it heard.
 fn listen(context: &Context, name: &str, topic: &str) -> (Arc<Mutex<Vec<String>>>, Subscription) {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let node = context.create_node(name).unwrap();
     let subscription = node.create_subscription(topic, 10, move |message: &Text| {
         into.lock().unwrap().push(message.data.clone());
     });
-    (heard, subscription.unwrap())
+    (received, subscription.unwrap())
 }
 
 const CALL: &str = "<methodCall><methodName>getPid</methodName><params><param><value>/x</value></param></params>\
@@ -186,7 +186,7 @@ fn subscriber_of_other_type_is_refused_and_logged() {
 fn publisher_of_other_type_is_refused_and_logged() {
     let scene = Scene::new("unrelated_a");
     let fake = FakePublisher::new(&scene.graph, "/impostor", "/typed");
-    let (_heard, subscription) = listen(&scene.far, "typed_listener", "typed");
+    let (_received, subscription) = listen(&scene.far, "typed_listener", "typed");
     let md5 = "00000000000000000000000000000000";
     let mut stream = fake.accept_and_send("/impostor", md5, &framed_text("never"));
     assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0, "it is closed");
@@ -198,7 +198,7 @@ fn publisher_of_other_type_is_refused_and_logged() {
 fn refusal_by_publisher_is_logged() {
     let scene = Scene::new("unrelated_b");
     let fake = FakePublisher::new(&scene.graph, "/refuser", "/closed");
-    let (_heard, _subscription) = listen(&scene.far, "closed_listener", "closed");
+    let (_received, _subscription) = listen(&scene.far, "closed_listener", "closed");
     fake.accept().write_all(&ConnectionHeader::error("not for you").emit()).unwrap();
     wait_logged(&["[/closed_listener]", "publisher of /closed", "not for you"]);
 }
@@ -207,15 +207,15 @@ fn refusal_by_publisher_is_logged() {
 fn malformed_message_is_logged_and_next_delivered() {
     let scene = Scene::new("unrelated_c");
     let fake = FakePublisher::new(&scene.graph, "/garbler", "/texts");
-    let (heard, subscription) = listen(&scene.far, "texts_listener", "texts");
+    let (received, subscription) = listen(&scene.far, "texts_listener", "texts");
     // A text that claims more than there is, one with bytes left over, and one that is no UTF-8, which is read.
     let claims = b"\x08\0\0\0\xff\0\0\0abcd";
     let over = b"\x06\0\0\0\x01\0\0\0ab";
     let no_text = b"\x05\0\0\0\x01\0\0\0\xff";
     let sent = [&framed_text("one")[..], claims, over, no_text, &framed_text("two")].concat();
     let _stream = fake.accept_and_send("/garbler", Text::MD5, &sent);
-    spin_until(&scene.far, "the good messages heard", || heard.lock().unwrap().len() == 3);
-    assert_eq!(*heard.lock().unwrap(), ["one", "\u{fffd}", "two"]);
+    spin_until(&scene.far, "the good messages received", || received.lock().unwrap().len() == 3);
+    assert_eq!(*received.lock().unwrap(), ["one", "\u{fffd}", "two"]);
     assert_eq!((subscription.received(), subscription.malformed()), (5, 2));
     assert!(is_logged(&["ERROR topic /texts", "[/garbler]", "data"]), "publisher and field are named");
 }
@@ -224,12 +224,12 @@ fn malformed_message_is_logged_and_next_delivered() {
 fn garbage_after_header_restarts_only_that_link() {
     let scene = Scene::new("unrelated_d");
     let fake = FakePublisher::new(&scene.graph, "/babbler", "/noise");
-    let (heard, _subscription) = listen(&scene.far, "noise_listener", "noise");
+    let (received, _subscription) = listen(&scene.far, "noise_listener", "noise");
     let mut stream = fake.accept_and_send("/babbler", Text::MD5, &[0xff; 1000]);
     assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0, "it is closed");
     wait_logged(&["publisher [/babbler]", "a length of 4294967295 bytes was announced"]);
     let _stream = fake.accept_and_send("/babbler", Text::MD5, &framed_text("sense"));
-    spin_until(&scene.far, "the message after the garbage heard", || !heard.lock().unwrap().is_empty());
+    spin_until(&scene.far, "the message after the garbage received", || !received.lock().unwrap().is_empty());
 }
 
 #[test]
@@ -274,8 +274,8 @@ fn type_mismatch_within_process_is_refused() {
     let context = graph.context();
     let (talker, listener) =
         (context.create_node("talker").unwrap(), context.create_node("listener").unwrap());
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     // As many bytes as a Twist, so that reading them would succeed.
     let _wrenches =
         listener.create_subscription("push", 10, move |wrench: &Wrench| into.lock().unwrap().push(*wrench));
@@ -283,5 +283,5 @@ fn type_mismatch_within_process_is_refused() {
     wait_logged(&["/push", "[/talker]", "geometry_msgs/Twist", "geometry_msgs/Wrench"]);
     publisher.publish(Twist::default()).unwrap();
     context.spin_some().unwrap();
-    assert_eq!((publisher.subscription_count(), heard.lock().unwrap().len()), (0, 0));
+    assert_eq!((publisher.subscription_count(), received.lock().unwrap().len()), (0, 0));
 }

@@ -9,14 +9,14 @@ use runnel::msgs::std_msgs::msg::{Int32, String as Text, UInt8MultiArray};
 use runnel::msgs::std_srvs::srv::{SetBool, SetBoolRequest, SetBoolResponse};
 use runnel::{Context, Publisher, QoS, Subscription};
 
-type Heard = Arc<Mutex<Vec<i32>>>;
+type Received = Arc<Mutex<Vec<i32>>>;
 
 /// A talker and a listener in contexts of their own, joined by shared memory.
-fn joined(graph: &Graph, depth: usize) -> (Context, Publisher<Int32>, Context, Heard, Subscription) {
+fn joined(graph: &Graph, depth: usize) -> (Context, Publisher<Int32>, Context, Received, Subscription) {
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Int32>("numbers", depth).unwrap();
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+    let received = Received::default();
+    let into = Arc::clone(&received);
     let subscription = far.create_node("listener").unwrap().create_subscription("numbers", depth, {
         move |message: &Int32| into.lock().unwrap().push(message.data)
     });
@@ -24,7 +24,7 @@ fn joined(graph: &Graph, depth: usize) -> (Context, Publisher<Int32>, Context, H
     spin_until(&far, "the link in shared memory", || {
         talker.shared_memory_count() == 1 && subscription.shared_memory_count() == 1
     });
-    (near, talker, far, heard, subscription)
+    (near, talker, far, received, subscription)
 }
 
 fn number(data: i32) -> Int32 {
@@ -38,10 +38,10 @@ fn bytes(count: usize, fill: u8) -> UInt8MultiArray {
 #[test]
 fn local_link_switches_to_shared_memory() {
     let graph = Graph::new();
-    let (_near, talker, far, heard, subscription) = joined(&graph, 1000);
+    let (_near, talker, far, received, subscription) = joined(&graph, 1000);
     (0..500).for_each(|n| talker.publish(number(n)).unwrap());
-    spin_until(&far, "500 messages heard", || heard.lock().unwrap().len() == 500);
-    assert!(heard.lock().unwrap().iter().copied().eq(0..500));
+    spin_until(&far, "500 messages received", || received.lock().unwrap().len() == 500);
+    assert!(received.lock().unwrap().iter().copied().eq(0..500));
     assert_eq!((talker.dropped(), subscription.dropped(), subscription.received()), (0, 0, 500));
 }
 
@@ -52,15 +52,15 @@ fn handover_loses_and_doubles_nothing() {
         let (near, far) = (graph.context(), graph.context());
         let name = format!("numbers{round}");
         let talker = near.create_node("talker").unwrap().create_publisher::<Int32>(&name, 100_000).unwrap();
-        let heard = Heard::default();
-        let into = Arc::clone(&heard);
+        let received = Received::default();
+        let into = Arc::clone(&received);
         let listener = far.create_node("listener").unwrap();
         let subscription = listener.create_subscription(&name, 100_000, move |message: &Int32| {
             into.lock().unwrap().push(message.data)
         });
         let subscription = subscription.unwrap();
         assert!(talker.wait_for_subscribers(1, LONG).unwrap());
-        let so_far = Arc::clone(&heard);
+        let so_far = Arc::clone(&received);
         let publishing = thread::spawn(move || {
             let mut count = 0;
             while talker.shared_memory_count() == 0 || count < 1000 {
@@ -77,8 +77,8 @@ fn handover_loses_and_doubles_nothing() {
         spin_until(&far, "a link in shared memory", || subscription.shared_memory_count() == 1);
         spin_until(&far, "the end of publishing", || publishing.is_finished());
         let (_talker, count) = publishing.join().unwrap();
-        spin_until(&far, "all messages heard", || heard.lock().unwrap().len() >= count as usize);
-        assert!(heard.lock().unwrap().iter().copied().eq(0..count), "round {round}");
+        spin_until(&far, "all messages received", || received.lock().unwrap().len() >= count as usize);
+        assert!(received.lock().unwrap().iter().copied().eq(0..count), "round {round}");
     }
 }
 
@@ -88,8 +88,8 @@ fn messages_of_every_size_arrive_whole() {
     let (near, far) = (graph.context(), graph.context());
     let talker =
         near.create_node("talker").unwrap().create_publisher::<UInt8MultiArray>("data", 100).unwrap();
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let listener = far.create_node("listener").unwrap();
     let subscription = listener.create_subscription("data", 100, move |message: &UInt8MultiArray| {
         let same = message.data.windows(2).all(|pair| pair[0] == pair[1]);
@@ -101,11 +101,11 @@ fn messages_of_every_size_arrive_whole() {
     for (round, fill) in (1..=3).enumerate() {
         for (index, size) in sizes.into_iter().enumerate() {
             talker.publish(bytes(size, fill)).unwrap();
-            spin_until(&far, "the message heard", || {
-                heard.lock().unwrap().len() == round * sizes.len() + index + 1
+            spin_until(&far, "the message received", || {
+                received.lock().unwrap().len() == round * sizes.len() + index + 1
             });
             let first = (size > 0).then_some(fill);
-            assert_eq!(heard.lock().unwrap().last(), Some(&(size, first, true)), "round {round}");
+            assert_eq!(received.lock().unwrap().last(), Some(&(size, first, true)), "round {round}");
         }
     }
     assert_eq!((talker.dropped(), subscription.malformed()), (0, 0));
@@ -128,7 +128,7 @@ fn burst_beyond_ring_is_queued() {
     for size in [50, 3000, 20_000] {
         count.store(0, Ordering::SeqCst);
         (0..5000).for_each(|n| talker.publish(bytes(size, n as u8)).unwrap());
-        spin_until(&far, "the burst heard", || count.load(Ordering::SeqCst) == 5000);
+        spin_until(&far, "the burst received", || count.load(Ordering::SeqCst) == 5000);
     }
     assert_eq!((talker.dropped(), subscription.dropped()), (0, 0));
 }
@@ -153,7 +153,7 @@ fn keep_all_subscriber_receives_every_message() {
         (0..100_000).for_each(|n| talker.publish(number(n)).unwrap());
         talker
     });
-    spin_until(&far, "all heard", || count.load(Ordering::SeqCst) == 100_000);
+    spin_until(&far, "all received", || count.load(Ordering::SeqCst) == 100_000);
     // Its end would not have waited for long.
     let _talker = publishing.join().unwrap();
 }
@@ -161,11 +161,11 @@ fn keep_all_subscriber_receives_every_message() {
 #[test]
 fn messages_before_process_end_arrive() {
     let graph = Graph::new();
-    let (near, talker, far, heard, _subscription) = joined(&graph, 1000);
+    let (near, talker, far, received, _subscription) = joined(&graph, 1000);
     (0..1000).for_each(|n| talker.publish(number(n)).unwrap());
     drop(talker);
     drop(near);
-    spin_until(&far, "what was left behind", || heard.lock().unwrap().len() == 1000);
+    spin_until(&far, "what was left behind", || received.lock().unwrap().len() == 1000);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn many_topics_share_one_ipc_connection() {
     ends.iter()
         .enumerate()
         .for_each(|(topic, (publisher, _))| publisher.publish(number(topic as i32)).unwrap());
-    spin_until(&far, "all heard", || count.load(Ordering::SeqCst) == 50);
+    spin_until(&far, "all received", || count.load(Ordering::SeqCst) == 50);
     near.shutdown();
     spinning.join().unwrap();
 }
@@ -210,13 +210,13 @@ fn nodes_of_a_process_receive_their_own_topics() {
     for n in 0..4 {
         let name = format!("topic{n}");
         let publisher = talker.create_publisher::<Int32>(&name, 10).unwrap();
-        let heard = Heard::default();
-        let into = Arc::clone(&heard);
+        let received = Received::default();
+        let into = Arc::clone(&received);
         let subscription =
             far.create_node(&format!("listener{n}")).unwrap().create_subscription(&name, 10, {
                 move |message: &Int32| into.lock().unwrap().push(message.data)
             });
-        ends.push((publisher, subscription.unwrap(), heard));
+        ends.push((publisher, subscription.unwrap(), received));
     }
     spin_until(&far, "all links in shared memory", || {
         ends.iter().all(|(publisher, subscription, _)| {
@@ -226,9 +226,10 @@ fn nodes_of_a_process_receive_their_own_topics() {
     for (n, (publisher, ..)) in ends.iter().enumerate() {
         publisher.publish(number(n as i32)).unwrap();
     }
-    let heard = || ends.iter().map(|(_, _, heard)| heard.lock().unwrap().clone()).collect::<Vec<_>>();
-    spin_until(&far, "a message for each", || heard().iter().map(Vec::len).sum::<usize>() == 4);
-    assert_eq!(heard(), [[0], [1], [2], [3]]);
+    let received =
+        || ends.iter().map(|(_, _, received)| received.lock().unwrap().clone()).collect::<Vec<_>>();
+    spin_until(&far, "a message for each", || received().iter().map(Vec::len).sum::<usize>() == 4);
+    assert_eq!(received(), [[0], [1], [2], [3]]);
 }
 
 #[test]
@@ -259,24 +260,24 @@ fn subscriptions_of_a_node_receive_during_their_lifetime() {
     let talker = near.create_node("talker").unwrap().create_publisher::<Int32>("numbers", 10).unwrap();
     let listener = far.create_node("listener").unwrap();
     let subscribe = || {
-        let heard = Heard::default();
-        let into = Arc::clone(&heard);
+        let received = Received::default();
+        let into = Arc::clone(&received);
         let push = move |message: &Int32| into.lock().unwrap().push(message.data);
-        (listener.create_subscription("numbers", 10, push).unwrap(), heard)
+        (listener.create_subscription("numbers", 10, push).unwrap(), received)
     };
-    let (first, heard_first) = subscribe();
-    let (_second, heard_second) = subscribe();
+    let (first, received_first) = subscribe();
+    let (_second, received_second) = subscribe();
     spin_until(&far, "the link in shared memory", || talker.shared_memory_count() == 1);
-    let heard = || (heard_first.lock().unwrap().clone(), heard_second.lock().unwrap().clone());
+    let received = || (received_first.lock().unwrap().clone(), received_second.lock().unwrap().clone());
     talker.publish(number(0)).unwrap();
-    spin_until(&far, "both hear", || heard() == (vec![0], vec![0]));
+    spin_until(&far, "both receive", || received() == (vec![0], vec![0]));
     drop(first);
     talker.publish(number(1)).unwrap();
-    spin_until(&far, "the other hears", || heard() == (vec![0], vec![0, 1]));
-    let (_third, heard_third) = subscribe();
+    spin_until(&far, "the other receives", || received() == (vec![0], vec![0, 1]));
+    let (_third, received_third) = subscribe();
     talker.publish(number(2)).unwrap();
-    spin_until(&far, "the new one hears", || *heard_third.lock().unwrap() == [2]);
-    spin_until(&far, "the old one hears", || heard() == (vec![0], vec![0, 1, 2]));
+    spin_until(&far, "the new one receives", || *received_third.lock().unwrap() == [2]);
+    spin_until(&far, "the old one receives", || received() == (vec![0], vec![0, 1, 2]));
 }
 
 #[test]
@@ -287,8 +288,8 @@ fn untyped_subscription_admits_no_type_to_typed_ones() {
     let numbers = near.create_node("numbers").unwrap().create_publisher::<Int32>("data", 10).unwrap();
     let listener = far.create_node("listener").unwrap();
     let all = listener.create_raw_subscription("data", None, 10, |_| {}).unwrap();
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+    let received = Received::default();
+    let into = Arc::clone(&received);
     let push = move |message: &Int32| into.lock().unwrap().push(message.data);
     let typed = listener.create_subscription("data", 10, push).unwrap();
     spin_until(&far, "the links in shared memory", || {
@@ -297,8 +298,8 @@ fn untyped_subscription_admits_no_type_to_typed_ones() {
     drop(all);
     words.publish(Text { data: "none of a number".into() }).unwrap();
     numbers.publish(number(7)).unwrap();
-    spin_until(&far, "the number", || !heard.lock().unwrap().is_empty());
-    assert_eq!((heard.lock().unwrap().clone(), typed.received(), typed.malformed()), (vec![7], 1, 0));
+    spin_until(&far, "the number", || !received.lock().unwrap().is_empty());
+    assert_eq!((received.lock().unwrap().clone(), typed.received(), typed.malformed()), (vec![7], 1, 0));
 }
 
 #[test]
@@ -317,7 +318,7 @@ fn context_may_disable_shared_memory() {
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     for n in 1..100 {
         talker.publish(number(n)).unwrap();
-        spin_until(&far, "the message heard", || count.load(Ordering::SeqCst) == n as usize);
+        spin_until(&far, "the message received", || count.load(Ordering::SeqCst) == n as usize);
     }
     assert_eq!((talker.shared_memory_count(), subscription.shared_memory_count()), (0, 0));
 }

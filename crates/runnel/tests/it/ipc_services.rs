@@ -7,9 +7,9 @@ use std::thread::{self, JoinHandle};
 
 use crate::common::{Graph, LONG, wait_until};
 use crate::fake_process::{
-    ASK, BYTES, FakeSession, OPEN, POSITION, SAMPLE, hex, opening, small_number, token_bytes, unhex,
+    ASK, BYTES, FakeConnection, OPEN, POSITION, SAMPLE, hex, low_process_id, open_record, token_bytes, unhex,
 };
-use crate::ipc_scene::{go_over, subscribe_to};
+use crate::ipc_scene::{subscribe_to, switch_to_memory};
 use crate::raw;
 use crate::raw::{Ports, framed_text, read_frame};
 use runnel::core::message::Service;
@@ -44,14 +44,14 @@ fn spin(context: &Context) -> JoinHandle<()> {
 /// Bytes of a link's stream that come over its connection, and then the rest of `count` by the session.
 fn rest_of_stream(
     stream: &mut TcpStream,
-    session: &mut FakeSession,
+    session: &mut FakeConnection,
     opened: (u32, u64),
     count: usize,
 ) -> Vec<u8> {
     let (channel, before) = opened;
     let mut bytes = vec![0; usize::try_from(before).unwrap()];
     stream.read_exact(&mut bytes).unwrap();
-    wait_until("the rest by the session", || {
+    wait_until("the rest by shared memory", || {
         match session.next() {
             Some(record) if record.channel == channel && record.kind == BYTES => bytes.extend(record.payload),
             Some(_) => {}
@@ -79,7 +79,7 @@ fn response_in_transit_continues_in_shared_memory() {
     let spinning = spin(&near);
     let uri = graph.ask("lookupService", &["/test".into(), "/echo".into()]);
     let uri = Uri::parse_scheme("rosrpc", uri.as_str().unwrap()).unwrap();
-    let (me, token) = (small_number(), small_number());
+    let (me, token) = (low_process_id(), low_process_id());
     let (process, hidden) = (hex(me), hex(token));
     let header = ConnectionHeader::new([
         ("callerid", "/by_hand"),
@@ -91,7 +91,7 @@ fn response_in_transit_continues_in_shared_memory() {
     ]);
     let mut stream = raw::send(([127, 0, 0, 1], uri.endpoint.port).into(), &header.emit());
     let header = ConnectionHeader::parse(&read_frame(&mut stream).unwrap()).unwrap();
-    let mut session = FakeSession::greet(me, unhex(header.get("runnel_process").unwrap()));
+    let mut session = FakeConnection::handshake(me, unhex(header.get("runnel_process").unwrap()));
     stream.write_all(&framed_text("what?")).unwrap();
     wait_for_bytes(&stream);
     session.push(ASK, 0, &token_bytes(token));
@@ -112,7 +112,7 @@ fn response_in_transit_continues_in_shared_memory() {
 /// A service that is written by hand, and a client of it that calls.
 struct Called {
     stream: TcpStream,
-    session: FakeSession,
+    session: FakeConnection,
     token: u128,
     calling: JoinHandle<Result<Text, Error>>,
 }
@@ -133,7 +133,7 @@ impl Called {
         let fields = [("callerid", "/by_hand"), ("md5sum", Echo::MD5), ("runnel_process", &process)];
         stream.write_all(&ConnectionHeader::new(fields).emit()).unwrap();
         let token = unhex(asked.get("runnel_link").unwrap());
-        let mut session = FakeSession::greet(me, unhex(asked.get("runnel_process").unwrap()));
+        let mut session = FakeConnection::handshake(me, unhex(asked.get("runnel_process").unwrap()));
         assert_eq!(session.wait_for(ASK).payload, token_bytes(token));
         Self { stream, session, token, calling }
     }
@@ -150,9 +150,9 @@ fn request_in_transit_continues_in_shared_memory() {
     let graph = Graph::new();
     let context = graph.context();
     let text = long_text();
-    let mut called = Called::new(&graph, &context, small_number(), text.clone());
+    let mut called = Called::new(&graph, &context, low_process_id(), text.clone());
     wait_for_bytes(&called.stream);
-    called.session.push(OPEN, 1, &opening(called.token, 0));
+    called.session.push(OPEN, 1, &open_record(called.token, 0));
     let open = called.session.wait_for(OPEN);
     let whole = framed_text(&text);
     let opened = (open.channel, open.word(2));
@@ -168,20 +168,20 @@ fn requests_switch_once_ring_has_space() {
     let talker = context.create_node("talker").unwrap();
     let publisher = talker.create_publisher::<UInt8MultiArray>("data", 20_000).unwrap();
     let spinning = spin(&context);
-    let me = small_number();
+    let me = low_process_id();
     let mut called = Called::new(&graph, &context, me, "short".into());
     // A subscriber of the same process lets the ring fill up.
     let tcpros = Ports::of(&other, "/talker", "/data").tcpros;
     let (_stream, _, token) = subscribe_to(tcpros, "/data", me);
-    go_over(&mut called.session, token);
+    switch_to_memory(&mut called.session, token);
     // So short that the ring has no room for anything else when it has none for another.
     let message = UInt8MultiArray { data: vec![7; 4], ..Default::default() };
     (0..20_000).for_each(|_| publisher.publish(&message).unwrap());
-    called.session.push(OPEN, 1, &opening(called.token, 0));
+    called.session.push(OPEN, 1, &open_record(called.token, 0));
     let Called { session, token, .. } = &mut called;
-    wait_until("the service's way is known", || session.told(POSITION) == session.written);
+    wait_until("the service's path is known", || session.peer_word(POSITION) == session.written);
     let mut messages = 0;
-    wait_until("requests go over", || match session.next() {
+    wait_until("requests switch", || match session.next() {
         Some(record) if record.kind == OPEN => record.word(0) == *token as u64,
         Some(record) => {
             messages += usize::from(record.kind == SAMPLE);

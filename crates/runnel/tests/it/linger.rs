@@ -158,7 +158,7 @@ fn linger_delivers_reliable_messages_at_half_loss() {
     near.join(&far, "cable");
     near.address("cable", "10.1.0.1/24");
     far.address("cable", "10.1.0.2/24");
-    let (heard, done) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (received, done) = (AtomicUsize::new(0), AtomicBool::new(false));
     let context = || {
         let options =
             ContextOptions::default().signals(false).arguments([""; 0]).linger(Duration::from_secs(60));
@@ -177,7 +177,7 @@ fn linger_delivers_reliable_messages_at_half_loss() {
                 let _subscription = node.create_subscription("data", QoS::keep_last(200), take).unwrap();
                 while !done.load(Ordering::SeqCst) {
                     context.spin_once(Duration::from_millis(10)).unwrap();
-                    heard.store(count.load(Ordering::SeqCst), Ordering::SeqCst);
+                    received.store(count.load(Ordering::SeqCst), Ordering::SeqCst);
                 }
             });
         });
@@ -192,10 +192,10 @@ fn linger_delivers_reliable_messages_at_half_loss() {
         });
         // The program has ended: nobody sends anything again.
         let until = std::time::Instant::now() + LONG;
-        while heard.load(Ordering::SeqCst) < 100 && std::time::Instant::now() < until {
+        while received.load(Ordering::SeqCst) < 100 && std::time::Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
         done.store(true, Ordering::SeqCst);
     });
-    assert_eq!(heard.load(Ordering::SeqCst), 100);
+    assert_eq!(received.load(Ordering::SeqCst), 100);
 }

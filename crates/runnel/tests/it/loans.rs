@@ -20,7 +20,7 @@ use runnel::msgs::std_msgs::msg::{
 use runnel::{Borrowed, Context, Error, Publisher, QoS, Subscription};
 
 /// Messages as bytes, in the order in which they came.
-type Heard = Arc<Mutex<Vec<Vec<u8>>>>;
+type Received = Arc<Mutex<Vec<Vec<u8>>>>;
 
 /// A message whose last array is empty, and the bytes of the array and of the whole with it.
 struct Sample<M> {
@@ -93,18 +93,18 @@ fn numbers(count: usize) -> Sample<Float64MultiArray> {
     })
 }
 
-/// Subscribes in a node of its own; `heard` gets the bytes.
-fn hear<M: Message>(context: &Context, topic: &str) -> (Heard, Subscription) {
+/// Subscribes in a node of its own; `received` gets the bytes.
+fn hear<M: Message>(context: &Context, topic: &str) -> (Received, Subscription) {
     static NODES: AtomicUsize = AtomicUsize::new(0);
     let name = format!("listener{}", NODES.fetch_add(1, Ordering::SeqCst));
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+    let received = Received::default();
+    let into = Arc::clone(&received);
     let node = context.create_node(&name).unwrap();
     let subscription = node.create_borrowing_subscription(topic, 5000, move |message: Borrowed<M>| {
         assert!(message.view().is_ok());
         into.lock().unwrap().push(message.bytes().to_vec());
     });
-    (heard, subscription.unwrap())
+    (received, subscription.unwrap())
 }
 
 /// How messages get from one context to the other.
@@ -142,7 +142,7 @@ impl Link {
 fn arrives_as_published<M: Message>(graph: &Graph, link: Link, topic: &str, samples: &[Sample<M>]) {
     let (near, far) = link.contexts(graph);
     let publisher = near.create_node("talker").unwrap().create_publisher::<M>(topic, 5000).unwrap();
-    let (heard, subscription) = hear::<M>(&far, topic);
+    let (received, subscription) = hear::<M>(&far, topic);
     link.stands(&far, &publisher, &subscription);
     let mut expected = Vec::new();
     for _ in 0..5 {
@@ -154,11 +154,11 @@ fn arrives_as_published<M: Message>(graph: &Graph, link: Link, topic: &str, samp
                 } else {
                     publisher.publish(&sample.full).unwrap()
                 }
-                spin_until(&far, "the message heard", || heard.lock().unwrap().len() == expected.len());
+                spin_until(&far, "the message received", || received.lock().unwrap().len() == expected.len());
             }
         }
     }
-    assert!(*heard.lock().unwrap() == expected, "{} over {link:?}", M::TYPE);
+    assert!(*received.lock().unwrap() == expected, "{} over {link:?}", M::TYPE);
     assert_eq!((publisher.published(), publisher.dropped()), (expected.len() as u64, 0));
     assert_eq!((subscription.malformed(), subscription.dropped()), (0, 0));
 }
@@ -183,8 +183,8 @@ fn every_subscriber_kind_receives_loaned_message() {
         let (near, far) = link.contexts(&graph);
         let publisher = near.create_node("talker").unwrap().create_publisher::<Image>("images", 10).unwrap();
         let listener = far.create_node("listener").unwrap();
-        let (heard, counts) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
-        let (into, counted) = (Arc::clone(&heard), Arc::clone(&counts));
+        let (received, counts) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+        let (into, counted) = (Arc::clone(&received), Arc::clone(&counts));
         let owning = listener
             .create_subscription("images", 10, move |image: &Image| into.lock().unwrap().push(image.clone()));
         let viewing = listener.create_view_subscription::<Image>("images", 10, move |view| {
@@ -196,10 +196,10 @@ fn every_subscriber_kind_receives_loaned_message() {
         let samples = SIZES.map(image);
         samples.iter().for_each(|sample| sample.loan(&publisher));
         let wanted = samples.len();
-        spin_until(&far, "all heard", || {
-            heard.lock().unwrap().len() == wanted && counts.load(Ordering::SeqCst) == wanted
+        spin_until(&far, "all received", || {
+            received.lock().unwrap().len() == wanted && counts.load(Ordering::SeqCst) == wanted
         });
-        for (seq, (image, mut sample)) in heard.lock().unwrap().iter().zip(samples).enumerate() {
+        for (seq, (image, mut sample)) in received.lock().unwrap().iter().zip(samples).enumerate() {
             sample.full.header.seq = seq as u32;
             assert_eq!(*image, sample.full, "{link:?}");
         }
@@ -217,11 +217,11 @@ fn loaned_message_may_be_latched() {
             image(5000).loan(&publisher);
             image(count).loan(&publisher);
             // The second one gets it of the first one's node, if it is of another process.
-            let (heard, _first) = hear::<Image>(&far, "images");
-            spin_until(&far, "what was latched", || heard.lock().unwrap().len() == 1);
-            assert!(heard.lock().unwrap()[0] == image(count).bytes(1), "{count} over {link:?}");
+            let (received, _first) = hear::<Image>(&far, "images");
+            spin_until(&far, "what was latched", || received.lock().unwrap().len() == 1);
+            assert!(received.lock().unwrap()[0] == image(count).bytes(1), "{count} over {link:?}");
             image(count).loan(&publisher);
-            spin_until(&far, "what came later", || heard.lock().unwrap().len() == 2);
+            spin_until(&far, "what came later", || received.lock().unwrap().len() == 2);
             let (again, _second) = hear::<Image>(&far, "images");
             spin_until(&far, "what was latched", || again.lock().unwrap().len() == 1);
             assert!(again.lock().unwrap()[0] == image(count).bytes(2), "{count} over {link:?}");
@@ -243,9 +243,9 @@ fn loan_reaches_memory_and_network() {
     for (round, count) in [10, 5000, 1 << 20].into_iter().cycle().take(30).enumerate() {
         let sample = image(count);
         sample.loan(&publisher);
-        for (context, heard) in [(&far, &by_memory), (&remote, &by_network), (&near, &within)] {
-            spin_until(context, "the message heard", || heard.lock().unwrap().len() == round + 1);
-            assert!(heard.lock().unwrap()[round] == sample.bytes(round as u32));
+        for (context, received) in [(&far, &by_memory), (&remote, &by_network), (&near, &within)] {
+            spin_until(context, "the message received", || received.lock().unwrap().len() == round + 1);
+            assert!(received.lock().unwrap()[round] == sample.bytes(round as u32));
         }
     }
     assert_eq!((publisher.shared_memory_count(), network.shared_memory_count()), (1, 0));
@@ -291,14 +291,14 @@ impl Keeping {
 
     /// Loans several in a row.
     fn send_all(&self, messages: usize, count: usize, fill: u8) {
-        let heard = self.count.load(Ordering::SeqCst);
+        let received = self.count.load(Ordering::SeqCst);
         for _ in 0..messages {
             let mut loan = self.publisher.loan(&UInt8MultiArray::default(), count).unwrap();
             loan.fill(fill);
             loan.publish().unwrap();
         }
-        let wanted = heard + messages;
-        spin_until(&self.far, "all heard", || self.count.load(Ordering::SeqCst) == wanted);
+        let wanted = received + messages;
+        spin_until(&self.far, "all received", || self.count.load(Ordering::SeqCst) == wanted);
     }
 }
 
@@ -364,7 +364,7 @@ fn messages_beyond_quota_are_copied() {
     assert!(kept.iter().all(|message| message.view().unwrap().data == vec![1; MEGABYTE]));
     drop(kept);
     (0..20).for_each(|_| keeping.send(MEGABYTE, 1));
-    assert_eq!(keeping.publisher.shm_fallback_count(), copied, "what was given back is lent again");
+    assert_eq!(keeping.publisher.shm_fallback_count(), copied, "what was returned is lent again");
     let Keeping { publisher, far, subscription, .. } = keeping;
     drop(subscription);
     spin_until(&far, "the end of the link", || publisher.subscription_count() == 0);
@@ -400,8 +400,8 @@ fn first_message_uses_reserved_memory_of_its_topic() {
         if before {
             reserve();
         }
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&received);
         let listener = far.create_node("listener").unwrap();
         let subscription = listener.create_view_subscription::<UInt8MultiArray>("reserved", 10, {
             move |message| into.lock().unwrap().push(message.data.as_ptr().addr())
@@ -415,10 +415,10 @@ fn first_message_uses_reserved_memory_of_its_topic() {
         let place = segments(rest * (3 << 19), " r--s ");
         assert_eq!(place.len(), 1, "it is mapped");
         publisher.loan(&UInt8MultiArray::default(), MESSAGE - 100).unwrap().publish().unwrap();
-        spin_until(&far, "the message", || heard.lock().unwrap().len() == 1);
-        assert!(place[0].contains(&heard.lock().unwrap()[0]));
+        spin_until(&far, "the message", || received.lock().unwrap().len() == 1);
+        assert!(place[0].contains(&received.lock().unwrap()[0]));
         drop(publisher);
-        spin_until(&near, "it is given back", || segments(place[0].len(), " rw-s ").is_empty());
+        spin_until(&near, "it is returned", || segments(place[0].len(), " rw-s ").is_empty());
     }
 }
 
@@ -431,7 +431,7 @@ fn unreserved_memory_is_released_with_its_topic() {
     assert_eq!(segments(2 * MESSAGE, " rw-s ").len(), 1);
     let Keeping { publisher, far, _near: near, .. } = keeping;
     drop(publisher);
-    spin_until(&near, "it is given back", || segments(2 * MESSAGE, " rw-s ").is_empty());
+    spin_until(&near, "it is returned", || segments(2 * MESSAGE, " rw-s ").is_empty());
     drop(far);
 }
 
@@ -515,7 +515,7 @@ fn loans_are_written_by_many_threads() {
         let (near, far) = link.contexts(&graph);
         let publisher =
             near.create_node("talker").unwrap().create_publisher::<Image>("images", 5000).unwrap();
-        let (heard, subscription) = hear::<Image>(&far, "images");
+        let (received, subscription) = hear::<Image>(&far, "images");
         link.stands(&far, &publisher, &subscription);
         thread::scope(|scope| {
             for thread in 0..THREADS {
@@ -529,9 +529,9 @@ fn loans_are_written_by_many_threads() {
                     }
                 });
             }
-            spin_until(&far, "all heard", || heard.lock().unwrap().len() == THREADS * EACH);
+            spin_until(&far, "all received", || received.lock().unwrap().len() == THREADS * EACH);
         });
-        for (seq, bytes) in heard.lock().unwrap().iter().enumerate() {
+        for (seq, bytes) in received.lock().unwrap().iter().enumerate() {
             let image: Image = runnel::core::wire::decode(bytes).unwrap();
             assert_eq!(image.header.seq, seq as u32, "{link:?}");
             assert!(image.data.windows(2).all(|pair| pair[0] == pair[1]), "{link:?}");
@@ -547,8 +547,8 @@ fn keep_all_subscriber_gets_every_loan() {
         let node = near.create_node("talker").unwrap();
         let mut publisher = node.create_publisher::<UInt8MultiArray>("bytes", QoS::keep_all()).unwrap();
         publisher.set_max_blocking_time(LONG);
-        let heard = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&heard);
+        let received = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&received);
         let node = far.create_node("listener").unwrap();
         let subscription = node.create_borrowing_subscription("bytes", 1_000_000, {
             move |message: Borrowed<UInt8MultiArray>| {
@@ -566,7 +566,7 @@ fn keep_all_subscriber_gets_every_loan() {
             }
             publisher
         });
-        spin_until(&far, "all heard", || heard.load(Ordering::SeqCst) == messages);
+        spin_until(&far, "all received", || received.load(Ordering::SeqCst) == messages);
         // Its end would not have waited for long.
         let _publisher = publishing.join().unwrap();
     }
@@ -600,15 +600,15 @@ fn loan_without_subscriber_capacity_is_refused() {
 fn unsupported_loans_are_errors() {
     let graph = Graph::new();
     let node = graph.context().create_node("talker").unwrap();
-    let told = |error: Result<runnel::Loan, Error>| error.unwrap_err().to_string();
+    let error_text = |error: Result<runnel::Loan, Error>| error.unwrap_err().to_string();
     let texts = node.create_publisher::<Text>("texts", 1).unwrap();
-    let why = told(texts.loan(&Text::default(), 1));
+    let why = error_text(texts.loan(&Text::default(), 1));
     assert!(why.starts_with("topic /texts: std_msgs/String does not end in an array"), "{why}");
     let images = node.create_publisher::<Image>("images", 1).unwrap();
-    let why = told(images.loan(&image(3).full, 1));
+    let why = error_text(images.loan(&image(3).full, 1));
     assert!(why.contains("sensor_msgs/Image to be filled in place holds 3 elements already"), "{why}");
     assert!(matches!(images.loan(&Image::default(), 1_000_000_000), Err(Error::TooLong { .. })));
-    let why = told(images.loan(&Image::default(), usize::MAX));
+    let why = error_text(images.loan(&Image::default(), usize::MAX));
     assert!(why.contains("cannot hold"), "{why}");
     assert_eq!((images.published(), texts.published()), (0, 0));
 }
@@ -622,7 +622,7 @@ fn loan_of_bytes_is_checked() {
         let schema = Schema::from_full_text(&name, Image::DEFINITION).unwrap();
         let publisher =
             near.create_node("talker").unwrap().create_dynamic_publisher("images", &schema, 10).unwrap();
-        let (heard, subscription) = hear::<Image>(&far, "images");
+        let (received, subscription) = hear::<Image>(&far, "images");
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
         for (seq, count) in [10, 10_000].into_iter().enumerate() {
             let whole = image(count).bytes(0);
@@ -633,9 +633,9 @@ fn loan_of_bytes_is_checked() {
             cut.copy_from_slice(&whole[..whole.len() - 1]);
             cut.publish().unwrap();
             spin_until(&far, "both messages", || subscription.malformed() == seq as u64 + 1);
-            assert!(heard.lock().unwrap()[seq] == image(count).bytes(2 * seq as u32), "{link:?}");
+            assert!(received.lock().unwrap()[seq] == image(count).bytes(2 * seq as u32), "{link:?}");
         }
-        assert_eq!(heard.lock().unwrap().len(), 2);
+        assert_eq!(received.lock().unwrap().len(), 2);
         publisher.loan(0).unwrap().publish().unwrap();
         spin_until(&far, "an empty message", || subscription.malformed() == 3);
     }

@@ -60,7 +60,7 @@ fn ros1_message_has_publisher_and_reception_time_only() {
     let publisher = talker.create_publisher("data", 100).unwrap();
     assert!(publisher.wait_for_subscribers(1, crate::common::LONG).unwrap());
     let publish = |number| publisher.publish(numbered(number, 10)).unwrap();
-    for info in exchange(publish, &infos, |done| spin_until(&listening, "it comes", done)) {
+    for info in exchange(publish, &infos, |done| spin_until(&listening, "it arrives", done)) {
         assert_eq!((info.publisher(), info.is_intra_process()), ("/talker", false));
         assert_eq!((info.source_timestamp(), info.publication_sequence_number()), (None, None));
         assert_eq!(info.publisher_gid(), None);
@@ -77,7 +77,7 @@ fn ros2_message_has_source_time_number_and_gid() {
     let publisher = talker.create_publisher("data", 100).unwrap();
     assert!(publisher.wait_for_subscribers(1, crate::common::LONG).unwrap());
     let publish = |number| publisher.publish(numbered(number, 10)).unwrap();
-    let infos = exchange(publish, &infos, |done| spin_until(&listening, "it comes", done));
+    let infos = exchange(publish, &infos, |done| spin_until(&listening, "it arrives", done));
     for (info, number) in infos.iter().zip(1..) {
         assert!(info.source_timestamp().is_some() && !info.is_intra_process());
         assert_eq!(info.publication_sequence_number(), Some(number));
@@ -88,15 +88,15 @@ fn ros2_message_has_source_time_number_and_gid() {
 #[test]
 fn ros2_message_by_shared_memory_has_number_and_gid() {
     let pair = Pair::new(QoS::keep_last(100));
-    pair.go_over();
+    pair.switch_to_memory();
     let (_subscription, infos) = listen(&pair.nodes[1]);
-    pair.turn_until("both in shared memory", |pair| {
+    pair.poll_until("both in shared memory", |pair| {
         pair.publisher.shared_memory_count() == 2 && pair.publisher.subscription_count() == 2
     });
     // Of all lengths: in the ring, and in a slot.
     let publish =
         |number| pair.publisher.publish(numbered(number, [10, 20_000, 10][number as usize])).unwrap();
-    let infos = exchange(publish, &infos, |done| pair.turn_until("it comes", |_| done()));
+    let infos = exchange(publish, &infos, |done| pair.poll_until("it arrives", |_| done()));
     for (info, number) in infos.iter().zip(1..) {
         assert_eq!((info.source_timestamp(), info.is_intra_process()), (None, false));
         assert_eq!(info.publication_sequence_number(), Some(number));
@@ -117,7 +117,7 @@ fn local_message_has_source_time_and_gid() {
         let publisher = node.create_publisher("data", 100).unwrap();
         assert!(publisher.wait_for_subscribers(2, crate::common::LONG).unwrap());
         let publish = |number| publisher.publish(numbered(number, 10)).unwrap();
-        let by_reference = exchange(publish, &infos, |done| spin_until(&context, "it comes", done));
+        let by_reference = exchange(publish, &infos, |done| spin_until(&context, "it arrives", done));
         spin_until(&context, "the bytes come", || raw.lock().unwrap().len() == 3);
         for info in by_reference.iter().chain(&*raw.lock().unwrap()) {
             assert_eq!((info.publisher(), info.is_intra_process()), ("/node", true));
@@ -142,7 +142,7 @@ fn taken_or_kept_message_has_same_info() {
     let publisher = talker.create_publisher("data", 100).unwrap();
     assert!(publisher.wait_for_subscribers(2, crate::common::LONG).unwrap());
     publisher.publish(numbered(7, 10)).unwrap();
-    spin_until(&listening, "it comes", || !kept.lock().unwrap().is_empty());
+    spin_until(&listening, "it arrives", || !kept.lock().unwrap().is_empty());
     let mut wait_set = WaitSet::new(&listening);
     wait_set.add_subscription(&taken);
     assert_eq!(wait_set.wait(Some(crate::common::LONG)).unwrap().len(), 1);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::{Graph, spin_until, wait_until};
 use runnel::{Error, ParameterValue, XmlRpcValue};
 
-type Heard = Arc<Mutex<Vec<(String, Option<ParameterValue>)>>>;
+type Received = Arc<Mutex<Vec<(String, Option<ParameterValue>)>>>;
 
 #[test]
 fn parameters_are_read_by_type_and_conversion() {
@@ -101,33 +101,33 @@ fn all_watchers_receive_parameter_changes() {
     let (node, other) = (near.create_node("node").unwrap(), far.create_node("other").unwrap());
     other.set_param("/robot/speed", 1).unwrap();
     let watch = |name: &str| {
-        let heard = Heard::default();
-        let into = Arc::clone(&heard);
+        let received = Received::default();
+        let into = Arc::clone(&received);
         let note = move |key: &str, value: Option<&ParameterValue>| {
             into.lock().unwrap().push((key.to_owned(), value.cloned()));
         };
-        (heard, node.watch_param(name, note).unwrap())
+        (received, node.watch_param(name, note).unwrap())
     };
     let speed = |value: Option<i32>| ("/robot/speed".to_owned(), value.map(ParameterValue::from));
     let (first, first_watch) = watch("/robot/speed");
-    let heard = |heard: &Heard, expected: &[(String, Option<ParameterValue>)]| {
-        spin_until(&near, "all changes heard", || heard.lock().unwrap().len() >= expected.len());
-        assert_eq!(*heard.lock().unwrap(), expected);
+    let received = |received: &Received, expected: &[(String, Option<ParameterValue>)]| {
+        spin_until(&near, "all changes received", || received.lock().unwrap().len() >= expected.len());
+        assert_eq!(*received.lock().unwrap(), expected);
     };
-    heard(&first, &[speed(Some(1))]);
+    received(&first, &[speed(Some(1))]);
     let (second, _second_watch) = watch("/robot/speed");
     let (above, _above_watch) = watch("/robot");
-    heard(&second, &[speed(Some(1))]);
+    received(&second, &[speed(Some(1))]);
     other.set_param("/robot/speed", 2).unwrap();
     other.delete_param("/robot/speed").unwrap();
     wait_until("it is gone for all", || !node.has_param("/robot/speed").unwrap());
-    heard(&first, &[speed(Some(1)), speed(Some(2)), speed(None)]);
-    heard(&second, &[speed(Some(1)), speed(Some(2)), speed(None)]);
+    received(&first, &[speed(Some(1)), speed(Some(2)), speed(None)]);
+    received(&second, &[speed(Some(1)), speed(Some(2)), speed(None)]);
     let changes = [speed(Some(2)), speed(None)];
-    spin_until(&near, "changes below heard", || above.lock().unwrap().ends_with(&changes));
+    spin_until(&near, "changes below received", || above.lock().unwrap().ends_with(&changes));
     drop(first_watch);
     other.set_param("/robot/speed", 3).unwrap();
-    heard(&second, &[speed(Some(1)), speed(Some(2)), speed(None), speed(Some(3))]);
+    received(&second, &[speed(Some(1)), speed(Some(2)), speed(None), speed(Some(3))]);
     assert_eq!(first.lock().unwrap().len(), 3);
 }
 
@@ -138,16 +138,16 @@ fn swapped_remappings_apply_once_per_watch() {
     let node = context.create_node("node").unwrap();
     graph.ask("setParam", &["/test".into(), "/right".into(), 2.into()]);
     let watches = [(); 2].map(|()| {
-        let (heard, told) = std::sync::mpsc::channel();
+        let (received, changes) = std::sync::mpsc::channel();
         let note = move |name: &str, value: Option<&ParameterValue>| {
-            heard.send((name.to_owned(), value.cloned())).unwrap();
+            received.send((name.to_owned(), value.cloned())).unwrap();
         };
-        (node.watch_param("left", note).unwrap(), told)
+        (node.watch_param("left", note).unwrap(), changes)
     });
-    for (_watch, told) in &watches {
+    for (_watch, changes) in &watches {
         let mut first = None;
-        spin_until(&context, "the value is told", || {
-            first = first.take().or_else(|| told.try_recv().ok());
+        spin_until(&context, "the value arrives", || {
+            first = first.take().or_else(|| changes.try_recv().ok());
             first.is_some()
         });
         assert_eq!(first, Some(("/right".to_owned(), Some(2.into()))));

@@ -106,10 +106,10 @@ fn text(data: impl Into<String>) -> Text {
 }
 
 fn collect(node: &Node, qos: impl Into<SubscriptionOptions>) -> (Subscription, Arc<Mutex<Vec<String>>>) {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let take = move |text: &Text| into.lock().unwrap().push(text.data.clone());
-    (node.create_subscription("chatter", qos, take).unwrap(), heard)
+    (node.create_subscription("chatter", qos, take).unwrap(), received)
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn incompatible_qos_is_reported_to_both_ends() {
         let asked = QoS::keep_last(5).deadline(MS(100));
         let options = SubscriptionOptions::from(asked).incompatible_qos_callback(tell_subscription);
         let subscription = scene.subscription(options);
-        scene.spin_until("both are told", || offered.last().is_some() && requested.last().is_some());
+        scene.spin_until("both are informed", || offered.last().is_some() && requested.last().is_some());
         let once = |policy| IncompatibleQoS {
             total_count: 1,
             total_count_change: 1,
@@ -154,11 +154,11 @@ fn matches_are_reported_to_both_ends() {
         let publisher = scene.publisher(PublisherOptions::from(1).matched_callback(tell_publisher));
         let first = scene.subscription(SubscriptionOptions::from(1).matched_callback(tell_subscription));
         let counts = |told: &Told<Matched>| told.last().map(|told| (told.total_count, told.current_count));
-        scene.spin_until("they meet", || {
+        scene.spin_until("they match", || {
             (counts(&subscribers), counts(&publishers)) == (Some((1, 1)), Some((1, 1)))
         });
         let second = scene.subscription(1);
-        scene.spin_until("the second one is met", || counts(&subscribers) == Some((2, 2)));
+        scene.spin_until("the second one is matched", || counts(&subscribers) == Some((2, 2)));
         drop(second);
         scene.spin_until("it is gone", || counts(&subscribers) == Some((2, 1)));
         let gone =
@@ -207,7 +207,7 @@ fn missed_deadlines_are_reported(processes: usize) -> bool {
     let publisher = scene.publisher(PublisherOptions::from(qos).deadline_callback(tell_publisher));
     let subscription =
         scene.subscription(SubscriptionOptions::from(qos).deadline_callback(tell_subscription));
-    scene.spin_until("they meet", || {
+    scene.spin_until("they match", || {
         publisher.subscription_count() == 1 && subscription.publisher_count() == 1
     });
     scene.spin_for(MS(500), || {});
@@ -222,7 +222,7 @@ fn missed_deadlines_are_reported(processes: usize) -> bool {
     }
     assert_eq!((offered.all(), requested.all()), (vec![], vec![]), "{processes} processes");
     let told_twice = || offered.all().len() >= 2 && requested.all().len() >= 2;
-    if scene.spin_until("both are told twice", told_twice) > DEADLINE / 2 {
+    if scene.spin_until("both are informed twice", told_twice) > DEADLINE / 2 {
         // Two periods that were over before anybody looked are told of at once.
         return false;
     }
@@ -259,7 +259,7 @@ fn liveliness_loss_is_reported(processes: usize) -> bool {
         let counts = |told: LivelinessChanged| (told.alive_count, told.not_alive_count);
         changed.last().map(counts) == Some((alive, not_alive))
     };
-    scene.spin_until("they meet", || publisher.subscription_count() == 1 && changed.last().is_some());
+    scene.spin_until("they match", || publisher.subscription_count() == 1 && changed.last().is_some());
     publisher.publish(text("alive")).unwrap();
     if scene.spin_for(MS(1200), || publisher.assert_liveliness()) > LEASE / 2 {
         return false;
@@ -296,7 +296,7 @@ fn best_available_follows_existing_endpoints() {
     let publisher = scene.listener.create_publisher::<Text>("chatter", QoS::sensor_data()).unwrap();
     let weak = scene.subscription(QoS::best_available());
     assert_eq!(weak.qos(), QoS::keep_last(10).best_effort(), "one of this process counts as well");
-    scene.spin_until("both are met", || weak.publisher_count() == 2);
+    scene.spin_until("both are matched", || weak.publisher_count() == 2);
     let asks = scene.publisher(QoS::best_available());
     let offers = QoS::keep_last(10).transient_local().deadline(MS(700));
     scene.spin_until("what is asked for is offered", || {
@@ -311,28 +311,28 @@ fn each_publisher_offers_its_own_qos() {
     let scene = Scene::new(2);
     let weak = scene.publisher(QoS::sensor_data());
     let strong = scene.publisher(QoS::keep_last(10));
-    let (reliable, heard_reliable) = collect(&scene.listener, 10);
-    let (any, heard_any) = collect(&scene.listener, QoS::keep_last(10).best_effort());
-    scene.spin_until("they meet", || {
+    let (reliable, received_reliable) = collect(&scene.listener, 10);
+    let (any, received_untyped) = collect(&scene.listener, QoS::keep_last(10).best_effort());
+    scene.spin_until("they match", || {
         (reliable.publisher_count(), any.publisher_count()) == (1, 2)
             && (weak.subscription_count(), strong.subscription_count()) == (1, 2)
     });
-    let all = || heard_any.lock().unwrap().clone();
+    let all = || received_untyped.lock().unwrap().clone();
     weak.publish(text("weak")).unwrap();
     // Of two publishers, one of which may have left the network already, messages come in any order.
-    scene.spin_until("the weak one is heard", || all().len() == 1);
+    scene.spin_until("the weak one is received", || all().len() == 1);
     strong.publish(text("strong")).unwrap();
-    scene.spin_until("all are heard", || all().len() == 2 && heard_reliable.lock().unwrap().len() == 1);
+    scene.spin_until("all are received", || all().len() == 2 && received_reliable.lock().unwrap().len() == 1);
     assert_eq!(
-        (all(), heard_reliable.lock().unwrap().clone()),
+        (all(), received_reliable.lock().unwrap().clone()),
         (vec!["weak".to_owned(), "strong".to_owned()], vec!["strong".to_owned()])
     );
     assert_eq!(weak.incompatible_qos_status().total_count, 1);
     assert_eq!(strong.incompatible_qos_status().total_count, 0);
     drop(weak);
-    scene.spin_until("what nobody offers is gone", || any.publisher_count() == 1);
+    scene.spin_until("the withdrawn offer is gone", || any.publisher_count() == 1);
     strong.publish(text("still")).unwrap();
-    scene.spin_until("the other is heard", || all().len() == 3);
+    scene.spin_until("the other is received", || all().len() == 3);
 }
 
 #[test]
@@ -341,18 +341,18 @@ fn withdrawn_offer_unmatches_subscriptions() {
         let scene = Scene::new(processes);
         let weak = scene.publisher(QoS::sensor_data());
         let strong = scene.publisher(QoS::keep_last(10));
-        let (first, heard_first) = collect(&scene.listener, 10);
-        scene.spin_until("it is met", || first.publisher_count() == 1);
+        let (first, received_first) = collect(&scene.listener, 10);
+        scene.spin_until("it is matched", || first.publisher_count() == 1);
         drop(strong);
-        scene.spin_until("it is met no longer", || first.publisher_count() == 0);
-        let (late, heard_late) = collect(&scene.listener, 10);
-        scene.spin_until("it is told", || late.incompatible_qos_status().total_count == 1);
+        scene.spin_until("it is matched no longer", || first.publisher_count() == 0);
+        let (late, received_late) = collect(&scene.listener, 10);
+        scene.spin_until("it is reported", || late.incompatible_qos_status().total_count == 1);
         assert_eq!(first.incompatible_qos_status().total_count, 1, "of {processes} processes");
-        let (any, heard_any) = collect(&scene.listener, QoS::sensor_data());
-        scene.spin_until("they meet", || (any.publisher_count(), weak.subscription_count()) == (1, 1));
+        let (any, received_untyped) = collect(&scene.listener, QoS::sensor_data());
+        scene.spin_until("they match", || (any.publisher_count(), weak.subscription_count()) == (1, 1));
         weak.publish(text("weak")).unwrap();
-        scene.spin_until("who asks for no more hears it", || heard_any.lock().unwrap().len() == 1);
-        assert!(heard_first.lock().unwrap().is_empty() && heard_late.lock().unwrap().is_empty());
+        scene.spin_until("the weaker request receives it", || received_untyped.lock().unwrap().len() == 1);
+        assert!(received_first.lock().unwrap().is_empty() && received_late.lock().unwrap().is_empty());
         assert_eq!(weak.incompatible_qos_status().total_count, 2);
     }
 }
@@ -362,8 +362,8 @@ fn keep_all_pair_loses_nothing_with_slow_callback() {
     for processes in [2, 1] {
         let scene = Scene::new(processes);
         let mut publisher = scene.publisher(QoS::keep_all());
-        let (subscription, heard) = collect(&scene.listener, QoS::keep_all());
-        scene.spin_until("they meet", || {
+        let (subscription, received) = collect(&scene.listener, QoS::keep_all());
+        scene.spin_until("they match", || {
             publisher.subscription_count() == 1 && subscription.publisher_count() == 1
         });
         publisher.set_max_blocking_time(MS(500));
@@ -384,9 +384,9 @@ fn keep_all_pair_loses_nothing_with_slow_callback() {
                 Err(other) => panic!("{other}"),
             }
         }
-        scene.spin_until("all are heard", || heard.lock().unwrap().len() == end);
+        scene.spin_until("all are received", || received.lock().unwrap().len() == end);
         let expected: Vec<String> = (0..end).map(|number| number.to_string()).collect();
-        assert_eq!(*heard.lock().unwrap(), expected);
+        assert_eq!(*received.lock().unwrap(), expected);
         assert_eq!((subscription.dropped(), subscription.lost(), publisher.dropped()), (0, 0, 0));
     }
 }

@@ -157,7 +157,7 @@ impl Attacker {
 
 /// What the attacked process said with an image.
 #[derive(Clone, Copy, Debug)]
-struct Said {
+struct Printed {
     peak: usize,
     in_use: usize,
     given_up: usize,
@@ -189,7 +189,7 @@ impl Scene {
     }
 
     /// Has the camera send an image and the attackers go on until it has arrived.
-    fn image(&mut self, attackers: &mut [Attacker]) -> Said {
+    fn image(&mut self, attackers: &mut [Attacker]) -> Printed {
         self.images += 1;
         let number = self.images.to_string();
         let data = "i".repeat(IMAGE - number.len()) + &number;
@@ -211,7 +211,7 @@ impl Scene {
         let mut words = line.split(' ').skip(1);
         assert_eq!(words.next(), Some(&*number), "each image arrives, in order: {line}");
         let mut next = || words.next().unwrap().parse().unwrap();
-        Said { peak: next(), in_use: next(), given_up: next() }
+        Printed { peak: next(), in_use: next(), given_up: next() }
     }
 }
 
@@ -224,30 +224,30 @@ fn attackers(graph: &Graph, attack: Attack) -> Vec<Attacker> {
 }
 
 /// By how many bytes an attack raises the peak. It goes on until it is `at_work`.
-fn raised_peak(attack: Attack, at_work: impl Fn(Said, &[Attacker]) -> bool) -> usize {
+fn raised_peak(attack: Attack, at_work: impl Fn(Printed, &[Attacker]) -> bool) -> usize {
     let mut scene = Scene::new(attack.budget_mb);
     let before = (0..IMAGES_BEFORE).map(|_| scene.image(&mut [])).last().unwrap();
     let mut attackers = attackers(&scene.graph, attack);
-    let mut said = (0..IMAGES_DURING).map(|_| scene.image(&mut attackers)).last().unwrap();
+    let mut printed = (0..IMAGES_DURING).map(|_| scene.image(&mut attackers)).last().unwrap();
     let deadline = within(PATIENCE);
-    while !at_work(said, &attackers) {
-        assert!(Instant::now() < deadline, "the attack is not at work: {said:?}");
-        said = scene.image(&mut attackers);
+    while !at_work(printed, &attackers) {
+        assert!(Instant::now() < deadline, "the attack is not at work: {printed:?}");
+        printed = scene.image(&mut attackers);
     }
     assert_eq!(scene.camera.subscription_count(), 1, "the camera's link was never closed");
-    let raised = said.peak - before.peak;
-    let [before, peak] = [before.peak, said.peak].map(|bytes| bytes / 1_000_000);
-    println!("{attack:?}: {before} MB resident before, at most {peak} MB meanwhile; {said:?}");
+    let raised = printed.peak - before.peak;
+    let [before, peak] = [before.peak, printed.peak].map(|bytes| bytes / 1_000_000);
+    println!("{attack:?}: {before} MB resident before, at most {peak} MB meanwhile; {printed:?}");
     raised
 }
 
 /// True once each attacker has been sent away.
-fn all_were_closed(_: Said, attackers: &[Attacker]) -> bool {
+fn all_were_closed(_: Printed, attackers: &[Attacker]) -> bool {
     attackers.iter().all(|attacker| attacker.closed > 0)
 }
 
-fn many_given_up(said: Said, _: &[Attacker]) -> bool {
-    said.given_up >= 4 * ATTACKERS
+fn many_given_up(printed: Printed, _: &[Attacker]) -> bool {
+    printed.given_up >= 4 * ATTACKERS
 }
 
 /// What attackers hold that nobody stops: the service with requests of one byte needs no budget.
@@ -285,6 +285,6 @@ fn peak_memory_stays_within_default_budget() {
 #[test]
 fn same_attack_takes_more_without_bound() {
     let attack = Attack { budget_mb: 1_000_000, announced: 900_000_000, sent: 8_000_000 };
-    let raised = raised_peak(attack, |said, _| said.in_use >= unbounded(attack));
+    let raised = raised_peak(attack, |printed, _| printed.in_use >= unbounded(attack));
     assert!(raised >= unbounded(attack) - MARGIN, "{raised}");
 }

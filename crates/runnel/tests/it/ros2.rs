@@ -21,10 +21,10 @@ fn pair() -> (Context, Context) {
 
 /// What a subscription heard.
 fn listener(node: &Node, topic: &str, qos: QoS) -> (runnel::Subscription, Arc<Mutex<Vec<String>>>) {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&received);
     let take = move |text: &Text| into.lock().unwrap().push(text.data.clone());
-    (node.create_subscription(topic, qos, take).unwrap(), heard)
+    (node.create_subscription(topic, qos, take).unwrap(), received)
 }
 
 #[track_caller]
@@ -47,16 +47,16 @@ fn messages_arrive_once_and_in_order() {
     // Deep enough for all: on a busy machine, and while the pair leaves the network, the listener is some behind.
     let qos = QoS::keep_last(100);
     let publisher = talker.create_publisher::<Text>("chatter", qos).unwrap();
-    let (subscription, heard) = listener(&listening, "chatter", qos);
-    spin_until(&b, "they meet", || subscription.publisher_count() == 1);
+    let (subscription, received) = listener(&listening, "chatter", qos);
+    spin_until(&b, "they match", || subscription.publisher_count() == 1);
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     let expected: Vec<String> = (0..100).map(|number| format!("hello {number}")).collect();
     for line in &expected {
         publisher.publish(text(line)).unwrap();
         b.spin_once(Duration::from_millis(20)).unwrap();
     }
-    spin_until(&b, "all are heard", || heard.lock().unwrap().len() == 100);
-    assert_eq!(*heard.lock().unwrap(), expected);
+    spin_until(&b, "all are received", || received.lock().unwrap().len() == 100);
+    assert_eq!(*received.lock().unwrap(), expected);
 }
 
 #[test]
@@ -67,9 +67,9 @@ fn late_joiner_gets_kept_samples() {
     for number in 0..5 {
         publisher.publish(text(number.to_string())).unwrap();
     }
-    let (_late, heard) = listener(&listening, "state", QoS::keep_last(10).transient_local());
-    spin_until(&b, "the last three are heard", || heard.lock().unwrap().len() == 3);
-    assert_eq!(*heard.lock().unwrap(), ["2", "3", "4"]);
+    let (_late, received) = listener(&listening, "state", QoS::keep_last(10).transient_local());
+    spin_until(&b, "the last three are received", || received.lock().unwrap().len() == 3);
+    assert_eq!(*received.lock().unwrap(), ["2", "3", "4"]);
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn keep_all_publisher_waits_for_slowest_subscriber() {
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
     let mut publisher = talker.create_publisher::<Text>("chatter", QoS::keep_all()).unwrap();
     publisher.set_max_blocking_time(LONG);
-    let (_subscription, heard) = listener(&listening, "chatter", QoS::keep_all());
+    let (_subscription, received) = listener(&listening, "chatter", QoS::keep_all());
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     let listens = std::thread::spawn(move || {
-        spin_until(&b, "all are heard", || heard.lock().unwrap().len() == 3000);
-        heard.lock().unwrap().clone()
+        spin_until(&b, "all are received", || received.lock().unwrap().len() == 3000);
+        received.lock().unwrap().clone()
     });
     for number in 0..3000 {
         publisher.publish(text(number.to_string())).unwrap();
@@ -125,7 +125,7 @@ fn incompatible_subscription_is_not_matched() {
     let publisher = talker.create_publisher::<Text>("chatter", QoS::sensor_data()).unwrap();
     let (reliable, _) = listener(&listening, "chatter", QoS::default());
     let (best_effort, _) = listener(&listening, "chatter", QoS::sensor_data());
-    spin_until(&b, "one is met", || best_effort.publisher_count() == 1);
+    spin_until(&b, "one is matched", || best_effort.publisher_count() == 1);
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     assert_eq!((publisher.subscription_count(), reliable.publisher_count()), (1, 0));
 }
@@ -157,8 +157,8 @@ fn idle_process_sleeps() {
     let (a, b) = pair();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
     let _publisher = talker.create_publisher::<Text>("chatter", 10).unwrap();
-    let (subscription, _heard) = listener(&listening, "chatter", QoS::default());
-    spin_until(&b, "they meet", || subscription.publisher_count() == 1);
+    let (subscription, _received) = listener(&listening, "chatter", QoS::default());
+    spin_until(&b, "they match", || subscription.publisher_count() == 1);
     let used = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     let nanos = |time: rustix::time::Timespec| time.tv_sec * 1_000_000_000 + time.tv_nsec;
     let used_in_half_a_second = |_| {

@@ -36,8 +36,8 @@ fn exchange<T: Message + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'st
     topic: &str,
     message: &T,
 ) {
-    let heard = Arc::new(Mutex::new(None));
-    let last = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(None));
+    let last = Arc::clone(&received);
     let qos = QoS::keep_last(10).best_effort();
     let _subscription = node
         .create_subscription(&format!("{topic}_from_board"), qos, move |message: &T| {
@@ -47,13 +47,14 @@ fn exchange<T: Message + Clone + PartialEq + std::fmt::Debug + Send + Sync + 'st
     let publisher: Publisher<T> = node.create_publisher(&format!("{topic}_to_board"), 10).unwrap();
     let payload = cdr::encode(message, Encoding::Xcdr1).unwrap();
     let until = Instant::now() + LONG;
-    while heard.lock().unwrap().is_none() || !board.has_received(&format!("rt/{topic}_to_board"), &payload) {
+    while received.lock().unwrap().is_none() || !board.has_received(&format!("rt/{topic}_to_board"), &payload)
+    {
         assert!(Instant::now() < until, "{topic}: {:?}", board.dropped());
         publisher.publish(message.clone()).unwrap();
         board.publish(&format!("rt/{topic}_from_board"), &payload);
         context.spin_once(Duration::from_millis(50)).unwrap();
     }
-    assert_eq!(heard.lock().unwrap().as_ref(), Some(message));
+    assert_eq!(received.lock().unwrap().as_ref(), Some(message));
 }
 
 fn meet(cables: u8) {

@@ -32,7 +32,7 @@ fn process_without_node_sees_all_endpoints() {
     let talker = talking.create_node("/robot/talker").unwrap();
     let offered = QoS::keep_last(7).transient_local().deadline(Duration::from_millis(100));
     let _publisher = talker.create_publisher::<Text>("/chatter", offered).unwrap();
-    let _heard = talker.create_subscription("/chatter", QoS::sensor_data(), |_: &Text| {}).unwrap();
+    let _received = talker.create_subscription("/chatter", QoS::sensor_data(), |_: &Text| {}).unwrap();
     let is_there = |graph: &Ros2Graph| graph.participants.len() == 2 && graph.is_complete();
     assert!(looking.wait_for_ros2_graph(LONG, is_there).unwrap());
     let graph = looking.ros2_graph().unwrap().unwrap();
@@ -55,7 +55,7 @@ fn process_without_node_sees_all_endpoints() {
     assert!(of.is_same_host && of.answers && !of.addresses.is_empty());
     let nodes: Vec<_> = graph.nodes.iter().map(|node| (node.full_name.as_str(), node.participant)).collect();
     assert_eq!(nodes, [("/robot/talker", of.gid)]);
-    drop((_publisher, _heard, talker));
+    drop((_publisher, _received, talker));
     drop(talking);
     assert!(looking.wait_for_ros2_graph(LONG, |graph| graph.participants.len() == 1).unwrap());
     let graph = looking.ros2_graph().unwrap().unwrap();
@@ -101,16 +101,16 @@ fn graph_condition_may_call_the_library() {
     let listener = listening.create_node("listener").unwrap();
     let subscription = listener.create_subscription("chatter", 10, |_: &Text| {}).unwrap();
     let (looked, has_looked) = channel();
-    let (tell, told) = channel();
+    let (sender, results) = channel();
     std::thread::spawn(move || {
         let is_met = |_: &Ros2Graph| {
             let _ = looked.send(());
             subscription.publisher_count() == 1
         };
-        let _ = tell.send(listening.wait_for_ros2_graph(LONG, is_met).unwrap());
+        let _ = sender.send(listening.wait_for_ros2_graph(LONG, is_met).unwrap());
     });
     // Only then, so that it waits for that.
     has_looked.recv_timeout(LONG).unwrap();
     let _publisher = talker.create_publisher::<Text>("chatter", 10).unwrap();
-    assert!(told.recv_timeout(LONG).expect("nobody stands still"));
+    assert!(results.recv_timeout(LONG).expect("nobody stands still"));
 }

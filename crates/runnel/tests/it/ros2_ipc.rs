@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::common::LONG;
-use crate::ros2_pair::{Ends, Pair, context, listen, new_domain, numbered};
+use crate::ros2_pair::{EndOnDrop, Pair, context, listen, new_domain, numbered};
 use runnel::QoS;
 use runnel::msgs::sensor_msgs::msg::Image;
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
@@ -15,16 +15,16 @@ use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 fn local_pair_switches_to_shared_memory() {
     for qos in [QoS::default(), QoS::sensor_data(), QoS::keep_last(5).transient_local()] {
         let pair = Pair::new(qos);
-        pair.go_over();
+        pair.switch_to_memory();
         assert_eq!((pair.publisher.subscription_count(), pair.subscription.publisher_count()), (1, 1));
         for number in 0..200 {
             // Of all lengths: in the ring, in a slot, and beyond what a ring holds.
             let size = [10, 1000, 5000, 20_000, 200_000][number as usize % 5];
             pair.publisher.publish(numbered(number, size)).unwrap();
             // One at a time: a turn may pass without it on a busy machine, and the depth holds few.
-            pair.turn_until("it is heard", |pair| pair.heard.lock().unwrap().len() > number as usize);
+            pair.poll_until("it is received", |pair| pair.received.lock().unwrap().len() > number as usize);
         }
-        pair.hears(0..200);
+        pair.receives(0..200);
     }
 }
 
@@ -32,7 +32,7 @@ fn local_pair_switches_to_shared_memory() {
 fn handover_of_pair_loses_and_doubles_nothing() {
     for qos in [QoS::keep_last(2000), QoS::keep_last(2000).best_effort()] {
         let pair = Pair::new(qos);
-        pair.turn_until("they meet", |pair| {
+        pair.poll_until("they match", |pair| {
             pair.publisher.subscription_count() == 1 && pair.subscription.publisher_count() == 1
         });
         let mut number = 0;
@@ -43,7 +43,7 @@ fn handover_of_pair_loses_and_doubles_nothing() {
             after += u32::from(pair.publisher.shared_memory_count() == 1);
             pair.turn();
         }
-        pair.hears(0..number);
+        pair.receives(0..number);
     }
 }
 
@@ -54,14 +54,14 @@ fn context_without_ipc_stays_on_the_network() {
     let (talker, listener) =
         (talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap());
     let publisher = talker.create_publisher::<UInt8MultiArray>("data", 100).unwrap();
-    let (subscription, heard) = listen(&listener, "data", QoS::keep_last(100));
+    let (subscription, received) = listen(&listener, "data", QoS::keep_last(100));
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     for number in 0..50 {
         publisher.publish(numbered(number, 10)).unwrap();
     }
     let until = Instant::now() + LONG;
-    while heard.lock().unwrap().len() < 50 {
-        assert!(Instant::now() < until, "all heard");
+    while received.lock().unwrap().len() < 50 {
+        assert!(Instant::now() < until, "all received");
         listening.spin_once(Duration::from_millis(10)).unwrap();
         talking.spin_once(Duration::from_millis(1)).unwrap();
     }
@@ -79,7 +79,7 @@ fn late_joiner_gets_kept_samples_then_shared_memory() {
     let (early, _) = listen(&listener, "data", qos);
     let until = Instant::now() + LONG;
     let turn = |what: &str| {
-        assert!(Instant::now() < until, "still not: {what}");
+        assert!(Instant::now() < until, "timed out: {what}");
         talking.spin_once(Duration::from_millis(1)).unwrap();
         listening.spin_once(Duration::from_millis(1)).unwrap();
     };
@@ -89,21 +89,21 @@ fn late_joiner_gets_kept_samples_then_shared_memory() {
     for number in 0..5 {
         publisher.publish(numbered(number, 5000)).unwrap();
     }
-    let (late, heard) = listen(&listener, "data", QoS::keep_last(10).transient_local());
+    let (late, received) = listen(&listener, "data", QoS::keep_last(10).transient_local());
     while late.shared_memory_count() == 0 || publisher.shared_memory_count() < 2 {
         turn("the second in shared memory");
     }
     publisher.publish(numbered(5, 5000)).unwrap();
-    while heard.lock().unwrap().len() < 4 {
-        turn("all heard");
+    while received.lock().unwrap().len() < 4 {
+        turn("all received");
     }
-    assert_eq!(*heard.lock().unwrap(), [2, 3, 4, 5]);
+    assert_eq!(*received.lock().unwrap(), [2, 3, 4, 5]);
 }
 
 #[test]
 fn slow_subscriber_loses_only_beyond_depth() {
     let pair = Pair::new(QoS::keep_last(10));
-    pair.go_over();
+    pair.switch_to_memory();
     // The ring holds 256 KiB. The listener's keeper takes from it as well, as fast as the machine lets it.
     let (mut number, until) = (0, Instant::now() + LONG);
     while number < 5000 || pair.publisher.dropped() == 0 {
@@ -111,9 +111,11 @@ fn slow_subscriber_loses_only_beyond_depth() {
         pair.publisher.publish(numbered(number, 1000)).unwrap();
         number += 1;
     }
-    pair.turn_until("the last is heard", |pair| pair.heard.lock().unwrap().last() == Some(&(number - 1)));
-    let heard = pair.heard.lock().unwrap();
-    assert!(heard.is_sorted_by(|one, other| one < other));
+    pair.poll_until("the last is received", |pair| {
+        pair.received.lock().unwrap().last() == Some(&(number - 1))
+    });
+    let received = pair.received.lock().unwrap();
+    assert!(received.is_sorted_by(|one, other| one < other));
 }
 
 #[test]
@@ -132,7 +134,7 @@ fn image_arrives_whole_and_slot_is_released() {
         .unwrap();
     let until = Instant::now() + LONG;
     let turn = |what: &str| {
-        assert!(Instant::now() < until, "still not: {what}");
+        assert!(Instant::now() < until, "timed out: {what}");
         talking.spin_once(Duration::from_millis(1)).unwrap();
         listening.spin_once(Duration::from_millis(1)).unwrap();
     };
@@ -152,11 +154,11 @@ fn image_arrives_whole_and_slot_is_released() {
 #[test]
 fn ten_thousand_messages_survive_the_handover() {
     let pair = Pair::new(QoS::keep_last(10_000));
-    pair.turn_until("they meet", |pair| {
+    pair.poll_until("they match", |pair| {
         pair.publisher.subscription_count() == 1 && pair.subscription.publisher_count() == 1
     });
     std::thread::scope(|scope| {
-        let _ends = Ends(&pair.listening);
+        let _ends = EndOnDrop(&pair.listening);
         scope.spawn(|| pair.listening.spin().unwrap());
         let publish = |numbers: Range<u32>| {
             numbers.for_each(|number| pair.publisher.publish(numbered(number, 10)).unwrap());
@@ -164,7 +166,7 @@ fn ten_thousand_messages_survive_the_handover() {
         let wait_until = |what: &str, is_so: &dyn Fn() -> bool| {
             let until = Instant::now() + LONG;
             while !is_so() {
-                assert!(Instant::now() < until, "still not: {what}");
+                assert!(Instant::now() < until, "timed out: {what}");
                 pair.talking.spin_once(Duration::from_millis(1)).unwrap();
             }
         };
@@ -172,16 +174,16 @@ fn ten_thousand_messages_survive_the_handover() {
         // On a busy host all of these may have come before the pair can change.
         wait_until("the pair in shared memory", &|| pair.publisher.shared_memory_count() == 1);
         publish(9000..10_000);
-        wait_until("all heard", &|| pair.heard.lock().unwrap().len() == 10_000);
+        wait_until("all received", &|| pair.received.lock().unwrap().len() == 10_000);
     });
-    assert!(pair.heard.lock().unwrap().iter().copied().eq(0..10_000));
+    assert!(pair.received.lock().unwrap().iter().copied().eq(0..10_000));
     assert_eq!((pair.subscription.dropped(), pair.publisher.dropped()), (0, 0));
 }
 
 #[test]
 fn keep_all_publisher_waits_for_slow_callback_in_memory() {
     let pair = Pair::new(QoS::keep_all());
-    pair.go_over();
+    pair.switch_to_memory();
     let mut publisher = pair.publisher.clone();
     publisher.set_max_blocking_time(Duration::from_millis(20));
     let mut published = 0;
@@ -194,12 +196,12 @@ fn keep_all_publisher_waits_for_slow_callback_in_memory() {
         }
     }
     assert!(published >= 1000, "{published}");
-    pair.hears(0..published);
+    pair.receives(0..published);
     publisher.set_max_blocking_time(LONG);
     for number in published..published + 2000 {
         publisher.publish(numbered(number, 10)).unwrap();
         pair.turn();
     }
-    pair.hears(0..published + 2000);
+    pair.receives(0..published + 2000);
     assert_eq!((pair.publisher.shared_memory_count(), pair.subscription.lost()), (1, 0));
 }

@@ -15,7 +15,7 @@ fn publish(publisher: &Publisher<UInt8MultiArray>, most: u32) -> u32 {
 
 /// Until the two meet, in memory if they are to.
 fn meet(ipc: bool, [a, b]: [&Context; 2], publisher: &Publisher<UInt8MultiArray>, to: &Subscription) {
-    wait_until("they meet", || {
+    wait_until("they match", || {
         [a, b].iter().for_each(|context| context.spin_some().unwrap());
         publisher.subscription_count() == 1
             && to.publisher_count() > 0
@@ -31,17 +31,17 @@ fn keep_all_subscription_receives_local_and_remote_publishers() {
         let nodes = [here.create_node("here").unwrap(), there.create_node("there").unwrap()];
         let [near, far] = [&nodes[0], &nodes[1]]
             .map(|node| node.create_publisher::<UInt8MultiArray>("data", QoS::keep_all()).unwrap());
-        let (subscription, heard) = listen(&nodes[0], "data", QoS::keep_all());
+        let (subscription, received) = listen(&nodes[0], "data", QoS::keep_all());
         meet(ipc, [&here, &there], &far, &subscription);
         // No callback runs.
         let of_near = publish(&near, MANY);
         assert!(of_near < MANY);
         let of_far = publish(&far, 1000);
         let all = u64::from(of_near + of_far);
-        wait_until("what there is room for has come", || subscription.received() >= all.min(2000));
-        wait_until("all are heard", || {
+        wait_until("as many as fit have arrived", || subscription.received() >= all.min(2000));
+        wait_until("all are received", || {
             here.spin_some().unwrap();
-            heard.lock().unwrap().len() as u64 + subscription.dropped() + subscription.lost() >= all
+            received.lock().unwrap().len() as u64 + subscription.dropped() + subscription.lost() >= all
         });
         assert_eq!((subscription.dropped(), subscription.lost()), (0, 0), "by memory {ipc}");
     }
@@ -57,16 +57,16 @@ fn slow_callback_gets_messages_of_ended_publisher() {
             nodes[0].create_publisher("data", QoS::keep_all()).unwrap();
         // The listener's process takes them when the machine lets it.
         publisher.set_max_blocking_time(LONG);
-        let (subscription, heard) = listen(&nodes[1], "data", QoS::keep_all());
+        let (subscription, received) = listen(&nodes[1], "data", QoS::keep_all());
         meet(ipc, [&talking, &listening], &publisher, &subscription);
         // As many as wait for the callback, and more that its process holds for it.
         (0..1500).for_each(|number| publisher.publish(numbered(number, 10)).unwrap());
         drop(publisher);
         wait_until("it is gone", || subscription.publisher_count() == 0);
-        wait_until("all are heard", || {
+        wait_until("all are received", || {
             listening.spin_some().unwrap();
-            heard.lock().unwrap().len() == 1500
+            received.lock().unwrap().len() == 1500
         });
-        assert!(heard.lock().unwrap().iter().copied().eq(0..1500), "by memory {ipc}");
+        assert!(received.lock().unwrap().iter().copied().eq(0..1500), "by memory {ipc}");
     }
 }

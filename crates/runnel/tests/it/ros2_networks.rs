@@ -27,7 +27,7 @@ fn context() -> Context {
 /// How many messages of each topic a host has heard.
 #[derive(Default)]
 struct Ear {
-    heard: AtomicUsize,
+    received: AtomicUsize,
     done: AtomicBool,
 }
 
@@ -39,15 +39,15 @@ fn hear(host: &Host, topic: &str, ear: &Ear) {
     host.run(|| {
         let context = context();
         let node = context.create_node("listener").unwrap();
-        let heard = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&heard);
+        let received = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&received);
         let subscription = node.create_subscription(topic, QoS::keep_last(100), move |_: &Text| {
             count.fetch_add(1, Ordering::SeqCst);
         });
         let _subscription = subscription.unwrap();
         while !ear.done.load(Ordering::SeqCst) {
             context.spin_once(Duration::from_millis(10)).unwrap();
-            ear.heard.store(heard.load(Ordering::SeqCst), Ordering::SeqCst);
+            ear.received.store(received.load(Ordering::SeqCst), Ordering::SeqCst);
         }
     });
 }
@@ -64,10 +64,10 @@ fn tell(host: &Host, topic: &str, ears: &[&Ear], meanwhile: impl FnOnce() + Send
 }
 
 fn say_until_heard(context: &Context, publisher: &runnel::Publisher<Text>, ears: &[&Ear]) {
-    let before: Vec<usize> = ears.iter().map(|ear| ear.heard.load(Ordering::SeqCst)).collect();
+    let before: Vec<usize> = ears.iter().map(|ear| ear.received.load(Ordering::SeqCst)).collect();
     let until = Instant::now() + LONG;
-    while ears.iter().zip(&before).any(|(ear, before)| ear.heard.load(Ordering::SeqCst) == *before) {
-        assert!(Instant::now() < until, "somebody hears nothing");
+    while ears.iter().zip(&before).any(|(ear, before)| ear.received.load(Ordering::SeqCst) == *before) {
+        assert!(Instant::now() < until, "one receives nothing");
         publisher.publish(Text { data: "hello".into() }).unwrap();
         context.spin_once(Duration::from_millis(20)).unwrap();
     }
@@ -228,14 +228,14 @@ fn has_talk(variables: Variables) -> Peer {
 
 /// Who hears a talker with these variables: a listener of its host, and one of a host that no multicast reaches. Gives what
 /// the talker printed.
-fn is_heard(variables: Variables, [here, there]: [bool; 2]) -> String {
+fn is_received(variables: Variables, [here, there]: [bool; 2]) -> String {
     let (a, b) = cabled();
     for (host, address) in [(&a, "10.0.0.1/24"), (&b, "10.0.0.2/24")] {
         host.address("cable", address);
         host.ip("link set cable multicast off");
     }
     let ears = [Ear::default(), Ear::default()];
-    let heard = || ears.each_ref().map(|ear| ear.heard.load(Ordering::SeqCst) > 0);
+    let received = || ears.each_ref().map(|ear| ear.received.load(Ordering::SeqCst) > 0);
     std::thread::scope(|scope| {
         scope.spawn(|| hear(&a, "chatter", &ears[0]));
         scope.spawn(|| hear(&b, "chatter", &ears[1]));
@@ -243,7 +243,7 @@ fn is_heard(variables: Variables, [here, there]: [bool; 2]) -> String {
         a.run(|| {
             let mut talker = has_talk(variables);
             let until = within(LONG.as_secs());
-            while heard() != [here, there] && Instant::now() < until {
+            while received() != [here, there] && Instant::now() < until {
                 let _ = talker.wait_for_line(|line| line.starts_with("said "), until);
             }
             // Who is not to hear it has had the time of a hundred messages more.
@@ -252,7 +252,7 @@ fn is_heard(variables: Variables, [here, there]: [bool; 2]) -> String {
             talker
                 .wait_for_line(|line| line == format!("said {}", last + 100), within(LONG.as_secs()))
                 .unwrap();
-            assert_eq!(heard(), [here, there], "{variables:?}: {}", talker.output());
+            assert_eq!(received(), [here, there], "{variables:?}: {}", talker.output());
             talker.output()
         })
     })
@@ -277,10 +277,14 @@ fn environment_variables_select_peers() {
     std::thread::scope(|scope| {
         for (variables, expected, ignored) in cases {
             scope.spawn(move || {
-                let said = is_heard(variables, expected);
+                let printed = is_received(variables, expected);
                 for variable in [RANGE, PEERS, LOCALHOST_ONLY] {
-                    let is_told = said.contains(&format!("{variable} is ignored"));
-                    assert_eq!(is_told, ignored.contains(&variable), "{variables:?}: {variable}: {said}");
+                    let is_logged = printed.contains(&format!("{variable} is ignored"));
+                    assert_eq!(
+                        is_logged,
+                        ignored.contains(&variable),
+                        "{variables:?}: {variable}: {printed}"
+                    );
                 }
             });
         }

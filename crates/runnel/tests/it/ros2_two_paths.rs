@@ -14,8 +14,8 @@ fn samples_skipped_by_rtps_do_not_block_memory() {
     let suspended = talker.open();
     assert_eq!((suspended.first_unacknowledged.0, suspended.next.0), (1, 4));
     (3..6).for_each(|number| talker.push(u64::from(number) + 1, number));
-    talker.turn_until("those of memory", |talker| talker.heard().len() == 3);
-    assert_eq!((talker.heard(), talker.subscription.lost()), (vec![3, 4, 5], 3));
+    talker.poll_until("samples of shared memory", |talker| talker.received().len() == 3);
+    assert_eq!((talker.received(), talker.subscription.lost()), (vec![3, 4, 5], 3));
 }
 
 /// What it would be sent by memory until then adds to what it holds.
@@ -27,10 +27,10 @@ fn listener_requests_memory_after_delivering_held_samples() {
     talker.open();
     (1..4).for_each(|number| talker.push(u64::from(number) + 1, number));
     talker.change_secret();
-    assert!(!talker.is_asked());
-    assert!(talker.heard().is_empty());
+    assert!(!talker.has_request());
+    assert!(talker.received().is_empty());
     talker.rtps.muted = None;
-    talker.turn_until("all of both", |talker| talker.heard().len() == 4);
-    talker.turn_until("the listener asks again", FakeTalker::is_asked);
-    assert_eq!((talker.heard(), talker.subscription.lost()), (vec![0, 1, 2, 3], 0));
+    talker.poll_until("all of both", |talker| talker.received().len() == 4);
+    talker.poll_until("the listener asks again", FakeTalker::has_request);
+    assert_eq!((talker.received(), talker.subscription.lost()), (vec![0, 1, 2, 3], 0));
 }

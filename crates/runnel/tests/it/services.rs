@@ -128,8 +128,8 @@ fn recursive_service_call_is_an_error() {
     let node = context.create_node("relay").unwrap();
     let (onward, itself) =
         (node.create_client::<SetBool>("power").unwrap(), node.create_client::<Trigger>("relay").unwrap());
-    let told = Arc::new(Mutex::new(None));
-    let into = Arc::clone(&told);
+    let results = Arc::new(Mutex::new(None));
+    let into = Arc::clone(&results);
     let relay = node.create_service::<Trigger, _>("relay", move |_| {
         let busy = itself.call_timeout(&TriggerRequest::default(), Duration::from_millis(50));
         *into.lock().unwrap() = busy.err();
@@ -143,17 +143,17 @@ fn recursive_service_call_is_an_error() {
     assert_eq!(client.call(&TriggerRequest::default()).unwrap().message, "on");
     context.shutdown();
     spinning.join().unwrap();
-    let told = told.lock().unwrap().take().unwrap();
-    assert!(matches!(&told, Error::Service { why: ServiceError::Busy, .. }), "{told}");
+    let results = results.lock().unwrap().take().unwrap();
+    assert!(matches!(&results, Error::Service { why: ServiceError::Busy, .. }), "{results}");
 }
 
 #[test]
 fn asynchronous_call_completes_on_spinning_thread() {
     let scene = Scene::new("server");
     let client = scene.client();
-    let heard = Arc::new(Mutex::new(Vec::new()));
+    let received = Arc::new(Mutex::new(Vec::new()));
     for data in [true, false] {
-        let into = Arc::clone(&heard);
+        let into = Arc::clone(&received);
         let here = thread::current().id();
         let note = move |result: Result<SetBoolResponse, Error>| {
             assert_eq!(thread::current().id(), here);
@@ -161,10 +161,10 @@ fn asynchronous_call_completes_on_spinning_thread() {
         };
         client.call_async(&ask(data), Some(LONG), note).unwrap();
     }
-    spin_until(&scene.far, "both calls answered", || heard.lock().unwrap().len() == 2);
-    let heard = heard.lock().unwrap();
-    assert!(heard.contains(&Ok("on".to_owned())), "{heard:?}");
-    assert!(heard.contains(&Err(ServiceError::Failed("it must stay on".into()))), "{heard:?}");
+    spin_until(&scene.far, "both calls answered", || received.lock().unwrap().len() == 2);
+    let received = received.lock().unwrap();
+    assert!(received.contains(&Ok("on".to_owned())), "{received:?}");
+    assert!(received.contains(&Err(ServiceError::Failed("it must stay on".into()))), "{received:?}");
 }
 
 #[test]
@@ -186,22 +186,22 @@ fn response_and_close_may_arrive_together() {
     let context = graph.context();
     let scripted = Scripted::new(&graph);
     let client = context.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
-    let (tell, told) = channel();
-    let note = move |result: Result<SetBoolResponse, Error>| tell.send(result.map_err(why)).unwrap();
+    let (sender, results) = channel();
+    let note = move |result: Result<SetBoolResponse, Error>| sender.send(result.map_err(why)).unwrap();
     client.call_async(&ask(true), Some(LONG), note).unwrap();
     let serving = thread::spawn(move || scripted.accept_request());
     spin_until(&context, "the request has come", || serving.is_finished());
     let mut stream = serving.join().unwrap();
     stream.write_all(&[1, 7, 0, 0, 0, 1, 2, 0, 0, 0, b'o', b'n']).unwrap();
     drop(stream);
-    let mut heard = None;
+    let mut received = None;
     // Takes all that has come before it runs a callback.
-    wait_until("the answer heard", || {
+    wait_until("the response arrives", || {
         context.spin_some().unwrap();
-        heard = told.try_recv().ok();
-        heard.is_some()
+        received = results.try_recv().ok();
+        received.is_some()
     });
-    assert_eq!(heard.unwrap().unwrap().message, "on");
+    assert_eq!(received.unwrap().unwrap().message, "on");
 }
 
 #[test]
@@ -268,14 +268,14 @@ fn call_to_silent_service_times_out() {
     let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
     ends_waiting_for_the_answer(|timeout| client.call_timeout(&ask(true), timeout).unwrap_err());
     ends_waiting_for_the_answer(|timeout| {
-        let (tell, told) = channel();
-        client.call_async(&ask(true), Some(timeout), move |result| tell.send(result).unwrap()).unwrap();
-        let mut heard = None;
-        spin_until(&far, "the time-out told", || {
-            heard = told.try_recv().ok();
-            heard.is_some()
+        let (sender, results) = channel();
+        client.call_async(&ask(true), Some(timeout), move |result| sender.send(result).unwrap()).unwrap();
+        let mut received = None;
+        spin_until(&far, "the time-out is reported", || {
+            received = results.try_recv().ok();
+            received.is_some()
         });
-        heard.unwrap().unwrap_err()
+        received.unwrap().unwrap_err()
     });
 }
 

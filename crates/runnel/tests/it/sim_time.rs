@@ -29,9 +29,9 @@ impl World {
 
     /// Tells a time in milliseconds until a context has heard it: the node that heard the clock may have ended a moment ago, and
     /// another's link not stand yet.
-    fn tell(&self, context: &Context, millis: i64) {
+    fn set_time(&self, context: &Context, millis: i64) {
         let mut again = clock::monotonic();
-        wait_until("the time was heard", || {
+        wait_until("the time was received", || {
             if clock::monotonic() >= again {
                 self.publish(millis);
                 again = clock::monotonic() + Duration::from_millis(100);
@@ -79,9 +79,9 @@ fn simulated_time_is_zero_before_first_clock() {
     let world = World::new();
     let (context, node) = world.listener();
     assert!(node.now().is_zero());
-    world.tell(&context, 5000);
+    world.set_time(&context, 5000);
     assert_eq!(node.now(), time(5000));
-    world.tell(&context, 1000);
+    world.set_time(&context, 1000);
     assert_eq!(node.now(), time(1000));
 }
 
@@ -124,7 +124,7 @@ fn only_ros_timers_follow_simulated_time() {
             counter.fetch_add(1, Ordering::SeqCst);
         }
     };
-    world.tell(&context, 10_000);
+    world.set_time(&context, 10_000);
     let _simulated = node.create_timer(Duration::from_millis(100), count(&simulated));
     let _wall = node.create_wall_timer(Duration::from_millis(1), count(&wall));
     let fired = || simulated.load(Ordering::SeqCst);
@@ -138,7 +138,7 @@ fn only_ros_timers_follow_simulated_time() {
     let steps =
         [(10_099, 0), (10_100, 1), (10_199, 1), (10_200, 2), (11_000, 3), (11_100, 4), (500, 4), (600, 5)];
     for (millis, expected) in steps {
-        world.tell(&context, millis);
+        world.set_time(&context, millis);
         spin_until(&context, "it fires as often", || fired() >= expected);
         ticks(&context, 3);
         assert_eq!(fired(), expected, "at {millis} ms");
@@ -163,13 +163,13 @@ fn sleep_and_rate_use_simulated_time() {
         }
     });
     let count = || slept.load(Ordering::SeqCst);
-    world.tell(&context, 1000);
+    world.set_time(&context, 1000);
     // Each sleep begins at a time that was told by then, so it cannot be over before these.
     let mut millis = 1000;
     for (done, least) in [(1, 2000), (2, 2050), (3, 2100)] {
         while count() < done {
             millis += 10;
-            world.tell(&context, millis);
+            world.set_time(&context, millis);
             thread::yield_now();
         }
         assert!(millis >= least, "{done} sleeps were over at {millis} ms");
@@ -181,7 +181,7 @@ fn sleep_and_rate_use_simulated_time() {
 fn sleep_ends_on_backward_jump_and_shutdown() {
     let world = World::new();
     let (context, _node) = world.listener();
-    world.tell(&context, 50_000);
+    world.set_time(&context, 50_000);
     let sleep = || {
         let context = context.clone();
         thread::spawn(move || context.sleep(Duration::from_secs(1000)).unwrap())
@@ -193,7 +193,7 @@ fn sleep_ends_on_backward_jump_and_shutdown() {
         if sleeper.is_finished() {
             break;
         }
-        world.tell(&context, millis);
+        world.set_time(&context, millis);
     }
     sleeper.join().unwrap();
     let sleeper = sleep();
@@ -225,11 +225,11 @@ fn clock_subscription_moves_to_another_node() {
     let world = World::new();
     let (context, first) = world.listener();
     let second = context.create_node("second").unwrap();
-    world.tell(&context, 1000);
+    world.set_time(&context, 1000);
     assert_eq!(world.clock.subscription_count(), 1, "by two ways the same times would come twice");
     drop(first);
     wait_until("the other listens", || world.listeners() == ["/second"]);
-    world.tell(&context, 2000);
+    world.set_time(&context, 2000);
     drop(second);
     wait_until("nobody follows", || !context.ros_time_is_active());
 }
@@ -238,9 +238,9 @@ fn clock_subscription_moves_to_another_node() {
 fn deleted_use_sim_time_keeps_simulated_time() {
     let world = World::new();
     let (context, _node) = world.listener();
-    world.tell(&context, 1000);
+    world.set_time(&context, 1000);
     world.graph.ask("deleteParam", &["/test".into(), "/use_sim_time".into()]);
-    world.tell(&context, 2000);
+    world.set_time(&context, 2000);
     assert!(context.ros_time_is_active());
     world.graph.ask("setParam", &["/test".into(), "/use_sim_time".into(), false.into()]);
     wait_until("it is followed", || !context.ros_time_is_active());
@@ -260,6 +260,6 @@ fn existing_timer_follows_simulated_time() {
     let clock = simulator.create_node("simulator").unwrap().create_publisher("/clock", 1).unwrap();
     let world = World { graph, clock };
     wait_until("the clock has a listener", || world.clock.subscription_count() == 1);
-    world.tell(&context, 2_000_000);
+    world.set_time(&context, 2_000_000);
     spin_until(&context, "a thousand simulated seconds are over", || fired.load(Ordering::SeqCst) == 1);
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use crate::common::{Graph, spin_until, wait_until};
 use crate::fake_process::{
-    ASK, BEGIN, BYTES, END, FakeSession, POSITION, SAMPLE, SAMPLE_BEGIN, SKIPS, sample, small_number, stated,
-    token_bytes,
+    ASK, BEGIN, BYTES, END, FakeConnection, POSITION, SAMPLE, SAMPLE_BEGIN, SKIPS, low_process_id, sample,
+    stated, token_bytes,
 };
 use crate::fake_publisher::FakePublisher;
-use crate::ipc_scene::{Reader, number_in, numbered, subscribe_saying, subscribe_to};
+use crate::ipc_scene::{Reader, number_in, numbered, subscribe_to, subscribe_with_fields};
 use crate::logged::{keep_log, wait_logged};
 use crate::raw::{Ports, framed_text};
 use crate::writer_scene::{Scene, Writer};
@@ -61,7 +61,7 @@ fn publish_too_much(talker: &Publisher<UInt8MultiArray>, first: u32, dropped: u6
 fn skip_statements_mark_dropped_messages() {
     let graph = Graph::new();
     let (_context, talker, ports) = talker(&graph);
-    let (mut stream, _, _) = subscribe_to(ports.tcpros, "/data", small_number());
+    let (mut stream, _, _) = subscribe_to(ports.tcpros, "/data", low_process_id());
     wait_until("it is joined", || talker.subscription_count() == 1);
     let (mut published, mut counted, mut stated) = (0, 1, 0);
     // It falls behind again and again: each time what follows is counted from what was stated.
@@ -88,22 +88,22 @@ fn skip_statements_mark_dropped_messages() {
 
 #[test]
 fn subscriber_without_statements_stays_on_the_network() {
-    for says in [&[][..], &[("runnel_delivery", "2")]] {
+    for text in [&[][..], &[("runnel_delivery", "2")]] {
         let graph = Graph::new();
         let (_context, talker, ports) = talker(&graph);
-        let me = small_number();
-        let (mut stream, process, token) = subscribe_saying(ports.tcpros, "/data", me, says);
+        let me = low_process_id();
+        let (mut stream, process, token) = subscribe_with_fields(ports.tcpros, "/data", me, text);
         wait_until("it is joined", || talker.subscription_count() == 1);
-        let mut session = FakeSession::greet(me, process);
+        let mut session = FakeConnection::handshake(me, process);
         session.push(ASK, 0, &token_bytes(token));
-        wait_until("it is read", || session.told(POSITION) == session.written);
+        wait_until("it is read", || session.peer_word(POSITION) == session.written);
         let published = publish_too_much(&talker, 0, 20);
         let mut last = None;
         while last != Some(published - 1) {
             let message = next_frame(&mut stream).expect("a message, and no statement");
             last = Some(number_in(&message[12..]));
         }
-        assert_eq!((talker.shared_memory_count(), session.next().is_none()), (0, true), "{says:?}");
+        assert_eq!((talker.shared_memory_count(), session.next().is_none()), (0, true), "{text:?}");
     }
 }
 
@@ -115,17 +115,17 @@ fn stated_skips_count_as_lost() {
     // What was skipped already is nothing new.
     let bytes = [framed_text("first"), skip(5), skip(3), framed_text("fifth"), skip(7)].concat();
     writer.stream.write_all(&bytes).unwrap();
-    scene.hears("fifth");
+    scene.receives("fifth");
     spin_until(&scene.far, "those after it are lost", || scene.subscription.lost() == 4);
     // By memory likewise.
     writer.open(6);
-    writer.say(&framed_text("seventh")[4..]);
+    writer.send_sample(&framed_text("seventh")[4..]);
     writer.next += 10;
-    writer.say(&framed_text("eighteenth")[4..]);
-    scene.hears("eighteenth");
+    writer.send_sample(&framed_text("eighteenth")[4..]);
+    scene.receives("eighteenth");
     assert_eq!(scene.subscription.lost(), 14);
-    assert_eq!(*scene.heard.lock().unwrap(), ["first", "fifth", "seventh", "eighteenth"]);
-    scene.is_undisturbed();
+    assert_eq!(*scene.received.lock().unwrap(), ["first", "fifth", "seventh", "eighteenth"]);
+    scene.assert_undisturbed();
 }
 
 #[test]
@@ -133,31 +133,31 @@ fn message_resent_after_memory_arrives_once() {
     let scene = Scene::new();
     let mut writer = Writer::new(&scene.fake);
     writer.open(0);
-    (1..=3).for_each(|number| writer.say(&framed_text(&format!("message {number}"))[4..]));
-    scene.hears("message 3");
+    (1..=3).for_each(|number| writer.send_sample(&framed_text(&format!("message {number}"))[4..]));
+    scene.receives("message 3");
     // It was stopped, and the publisher cannot know what it has read.
     let begin = stated(writer.token, BEGIN | 3 << 32, 2);
     let again = (2..=4).map(|number| framed_text(&format!("message {number}")));
     writer.stream.write_all(&[vec![begin], again.collect()].concat().concat()).unwrap();
-    scene.hears("message 4");
+    scene.receives("message 4");
     assert_eq!(
-        *scene.heard.lock().unwrap(),
+        *scene.received.lock().unwrap(),
         (1..=4).map(|number| format!("message {number}")).collect::<Vec<_>>()
     );
     assert_eq!(scene.subscription.lost(), 0);
     // What still comes by memory meanwhile is not heard before what the connection owes.
     writer.session.push(SAMPLE, 1, &sample(4, &framed_text("by memory as well")[4..]));
     writer.stream.write_all(&framed_text("message 5")).unwrap();
-    scene.hears("message 5");
-    assert!(!scene.heard.lock().unwrap().iter().any(|heard| heard == "by memory as well"));
-    scene.is_undisturbed();
+    scene.receives("message 5");
+    assert!(!scene.received.lock().unwrap().iter().any(|received| received == "by memory as well"));
+    scene.assert_undisturbed();
 }
 
 #[test]
 fn publisher_without_statements_gets_no_memory_request() {
     let scene = Scene::new();
     let silent = FakePublisher::new(&scene.graph, "/silent", "/talk");
-    let me = small_number();
+    let me = low_process_id();
     let (mut stream, asked) = silent.accept_header();
     assert_eq!(asked.get("runnel_delivery"), Some("1"));
     let process = crate::fake_process::hex(me);
@@ -166,19 +166,19 @@ fn publisher_without_statements_gets_no_memory_request() {
     let header = runnel::ros1::header::ConnectionHeader::new(fields).emit();
     stream.write_all(&[header, framed_text("by the network")].concat()).unwrap();
     let listener = crate::fake_process::unhex(asked.get("runnel_process").unwrap());
-    let mut session = FakeSession::greet(me, listener);
+    let mut session = FakeConnection::handshake(me, listener);
     session.push(ASK, 0, &token_bytes(7));
-    wait_until("the session is read", || session.told(POSITION) == session.written);
-    scene.hears("by the network");
+    wait_until("the IPC connection is read", || session.peer_word(POSITION) == session.written);
+    scene.receives("by the network");
     assert!(session.next().is_none());
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
 }
 
 #[test]
 fn handover_with_full_buffers_loses_nothing() {
     let graph = Graph::new();
     let (_context, talker, ports) = talker_that_keeps(&graph, 64);
-    let me = small_number();
+    let me = low_process_id();
     let linked = subscribe_to(ports.tcpros, "/data", me);
     wait_until("it is joined", || talker.subscription_count() == 1);
     // A connection that took nothing more takes some once the kernel has come to what is under way, and its buffers have grown:
@@ -187,7 +187,7 @@ fn handover_with_full_buffers_loses_nothing() {
     let published = publish_too_much(&talker, 0, 20);
     // What waited goes by memory, and what the connection had begun ends there.
     let token = linked.2;
-    let mut session = FakeSession::greet(me, linked.1);
+    let mut session = FakeConnection::handshake(me, linked.1);
     session.push(ASK, 0, &token_bytes(token));
     let open = session.wait_for(crate::fake_process::OPEN_SAMPLES);
     let mut reader = Reader { stream: linked.0, session, token };
@@ -218,7 +218,7 @@ fn handover_with_full_buffers_loses_nothing() {
 }
 
 /// The numbers of the messages that come by a session, up to this one. Each is whole.
-fn brought_by_memory(session: &mut FakeSession, last: u64) -> Vec<u64> {
+fn brought_by_memory(session: &mut FakeConnection, last: u64) -> Vec<u64> {
     let (mut numbers, mut piece) = (Vec::new(), Vec::new());
     wait_until("the last of them", || {
         let Some(record) = session.next() else {
@@ -258,8 +258,8 @@ const RETURN: u64 = 7;
 
 /// A subscriber that says that its node is in both graphs.
 fn subscribe_as_dual(ports: &Ports) -> TcpStream {
-    let says = [("runnel_delivery", "1"), ("runnel_origin", "00000000000000ff")];
-    subscribe_saying(ports.tcpros, "/data", small_number(), &says).0
+    let text = [("runnel_delivery", "1"), ("runnel_origin", "00000000000000ff")];
+    subscribe_with_fields(ports.tcpros, "/data", low_process_id(), &text).0
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn invalid_subscriber_statement_ends_only_its_link() {
     let context = Context::with_options(graph.options().graphs(Graphs::Both)).unwrap();
     let publisher = context.create_node("talker").unwrap().create_publisher("data", 2).unwrap();
     let ports = Ports::of(&graph.context(), "/talker", "/data");
-    let mut honest = subscribe_to(ports.tcpros, "/data", small_number()).0;
+    let mut honest = subscribe_to(ports.tcpros, "/data", low_process_id()).0;
     wait_until("it is joined", || publisher.subscription_count() == 1);
     // The user's writers of a participant are numbered from 1.
     let writers = (1..64).map(|number| u32::from_be_bytes(EntityId::user_writer(number).0));
@@ -336,20 +336,20 @@ fn invalid_publisher_statement_ends_only_its_link() {
     ] {
         let mut stream = publish_as_dual(&fake);
         stream.write_all(&[framed_text("before"), nonsense].concat()).unwrap();
-        scene.hears("before");
+        scene.receives("before");
         spin_until(&scene.far, "its link has ended", || stream.read(&mut [0]).is_ok_and(|count| count == 0));
         wait_logged(&["topic /talk: publisher [/dual]", why]);
-        scene.heard.lock().unwrap().clear();
+        scene.received.lock().unwrap().clear();
     }
     // A pair that the subscriber does not know stays with the link, which it says.
     let mut stream = publish_as_dual(&fake);
     let leaves = stated_of_pair(LEAVE, 1, [1, 2], u64::MAX >> 1);
-    stream.write_all(&[leaves, framed_text("heard all the same")].concat()).unwrap();
-    scene.hears("heard all the same");
+    stream.write_all(&[leaves, framed_text("received all the same")].concat()).unwrap();
+    scene.receives("received all the same");
     let mut answer = [0; 28];
     stream.read_exact(&mut answer).unwrap();
     assert_eq!(answer.to_vec(), stated_of_pair(RETURN, 0, [1, 2], 1));
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
 }
 
 #[test]
@@ -370,5 +370,5 @@ fn publisher_that_reads_no_statements_loses_its_link() {
         "topic /talk: publisher [/dual]",
         "it does not read the answers to more than 4096 statements",
     ]);
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
 }

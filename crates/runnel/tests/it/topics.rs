@@ -19,23 +19,23 @@ use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::{Value, encode_call};
 use runnel::{Context, Error, Node, Publisher, QoS, Subscription};
 
-type Heard = Arc<Mutex<Vec<String>>>;
+type Received = Arc<Mutex<Vec<String>>>;
 
 fn text(data: impl ToString) -> Text {
     Text { data: data.to_string() }
 }
 
-fn listen(node: &Node, topic: &str, depth: usize) -> (Heard, Subscription) {
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+fn listen(node: &Node, topic: &str, depth: usize) -> (Received, Subscription) {
+    let received = Received::default();
+    let into = Arc::clone(&received);
     let subscription = node.create_subscription(topic, depth, move |message: &Text| {
         into.lock().unwrap().push(message.data.clone())
     });
-    (heard, subscription.unwrap())
+    (received, subscription.unwrap())
 }
 
-fn count(heard: &Heard) -> usize {
-    heard.lock().unwrap().len()
+fn count(received: &Received) -> usize {
+    received.lock().unwrap().len()
 }
 
 fn count_up(counter: &AtomicUsize) {
@@ -47,18 +47,18 @@ fn messages_arrive_whole_and_in_order() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 1000).unwrap();
-    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
+    let (received, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     (0..500).for_each(|n| talker.publish(text(n)).unwrap());
-    spin_until(&far, "500 messages heard", || count(&heard) == 500);
-    assert!(heard.lock().unwrap().iter().enumerate().all(|(n, data)| *data == n.to_string()));
+    spin_until(&far, "500 messages received", || count(&received) == 500);
+    assert!(received.lock().unwrap().iter().enumerate().all(|(n, data)| *data == n.to_string()));
 }
 
 #[test]
 fn messages_sent_before_publisher_leaves_topic_arrive() {
     let graph = Graph::new();
     let far = graph.context();
-    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
+    let (received, subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
     let fake = FakePublisher::new(&graph, "/talker", "/chatter");
     let mut publisher = fake.accept_and_send("/talker", Text::MD5, &[]);
     spin_until(&far, "the link", || subscription.publisher_count() == 1);
@@ -77,7 +77,7 @@ fn messages_sent_before_publisher_leaves_topic_arrive() {
     publisher.write_all(&messages).unwrap();
     let nobody = Value::Array(Vec::new());
     master.write_all(&call("publisherUpdate", &["/master".into(), "/chatter".into(), nobody])).unwrap();
-    spin_until(&far, "all of them", || count(&heard) == 100);
+    spin_until(&far, "all of them", || count(&received) == 100);
     spin_until(&far, "the end of the link", || subscription.publisher_count() == 0);
 }
 
@@ -85,12 +85,12 @@ fn messages_sent_before_publisher_leaves_topic_arrive() {
 fn subscriber_may_precede_publisher() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
-    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 10);
+    let (received, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 10);
     let talker = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 10).unwrap();
     // Nobody spins the far context: its keeper makes the link.
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     talker.publish(text("hello")).unwrap();
-    spin_until(&far, "the message heard", || count(&heard) == 1);
+    spin_until(&far, "the message received", || count(&received) == 1);
 }
 
 #[test]
@@ -100,12 +100,12 @@ fn latched_message_reaches_late_joiner() {
     let talker = near.create_node("talker").unwrap().create_publisher::<Text>("map", QoS::latched()).unwrap();
     talker.publish(text("old")).unwrap();
     talker.publish(text("kept")).unwrap();
-    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "map", 1);
-    spin_until(&far, "the kept message heard", || count(&heard) > 0);
+    let (received, _subscription) = listen(&far.create_node("listener").unwrap(), "map", 1);
+    spin_until(&far, "the kept message received", || count(&received) > 0);
     let (local, _local) = listen(&near.create_node("local").unwrap(), "map", 1);
-    spin_until(&near, "the kept message heard in the same process", || count(&local) > 0);
+    spin_until(&near, "the kept message received in the same process", || count(&local) > 0);
     assert_eq!(
-        (&*heard.lock().unwrap(), &*local.lock().unwrap()),
+        (&*received.lock().unwrap(), &*local.lock().unwrap()),
         (&vec!["kept".into()], &vec!["kept".into()])
     );
 }
@@ -138,8 +138,8 @@ fn publisher_without_spin_is_served() {
             thread::yield_now();
         }
     });
-    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 10);
-    spin_until(&far, "ten messages heard", || count(&heard) >= 10);
+    let (received, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 10);
+    spin_until(&far, "ten messages received", || count(&received) >= 10);
     stop.store(true, Ordering::SeqCst);
     thread.join().unwrap();
 }
@@ -167,8 +167,8 @@ fn long_callback_delays_no_peer() {
     publisher.publish(text("go")).unwrap();
     wait_until("the callback entered", || entered.load(Ordering::SeqCst));
     // While it blocks, its node links a new subscriber and hands it the latched message.
-    let (heard, _late) = listen(&trigger, "from_blocked", 10);
-    spin_until(&other, "the latched message of the blocked node heard", || count(&heard) == 1);
+    let (received, _late) = listen(&trigger, "from_blocked", 10);
+    spin_until(&other, "the latched message of the blocked node received", || count(&received) == 1);
     release.store(true, Ordering::SeqCst);
     blocked.shutdown();
     thread.join().unwrap();
@@ -199,11 +199,11 @@ fn local_nodes_use_no_socket() {
     let graph = Graph::new();
     let context = graph.context();
     let (a, b) = (context.create_node("a").unwrap(), context.create_node("b").unwrap());
-    let (heard, subscription) = listen(&b, "chatter", 10);
+    let (received, subscription) = listen(&b, "chatter", 10);
     let publisher = a.create_publisher::<Text>("chatter", 10).unwrap();
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     publisher.publish(text("hi")).unwrap();
-    spin_until(&context, "the message heard", || count(&heard) == 1);
+    spin_until(&context, "the message received", || count(&received) == 1);
     assert_eq!(subscription.publisher_count(), 1);
     drop(subscription);
     assert_eq!(publisher.subscription_count(), 0);
@@ -215,11 +215,11 @@ fn slow_subscriber_drops_and_counts_oldest() {
     let context = graph.context();
     let node = context.create_node("both").unwrap();
     let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
-    let (heard, subscription) = listen(&node, "chatter", 3);
+    let (received, subscription) = listen(&node, "chatter", 3);
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     (0..10).for_each(|n| publisher.publish(text(n)).unwrap());
-    spin_until(&context, "three messages heard", || count(&heard) == 3);
-    assert_eq!(*heard.lock().unwrap(), ["7", "8", "9"]);
+    spin_until(&context, "three messages received", || count(&received) == 3);
+    assert_eq!(*received.lock().unwrap(), ["7", "8", "9"]);
     assert_eq!((subscription.received(), subscription.dropped()), (10, 7));
 }
 
@@ -258,14 +258,14 @@ fn suspended_subscriber_harms_no_other() {
     let (_near, publisher) = talker(&graph, QoS::keep_last(2));
     let _stopped = stopped_subscriber(&graph, "/data");
     let far = graph.context();
-    let received = Arc::new(AtomicUsize::new(0));
-    let into = Arc::clone(&received);
+    let count = Arc::new(AtomicUsize::new(0));
+    let into = Arc::clone(&count);
     let node = far.create_node("listener").unwrap();
     let subscription = node.create_subscription("data", 100, move |_: &UInt8MultiArray| count_up(&into));
     assert!(publisher.wait_for_subscribers(2, LONG).unwrap());
     for n in 1..=40 {
         publisher.publish(block()).unwrap();
-        spin_until(&far, "the good subscriber has it", || received.load(Ordering::SeqCst) >= n);
+        spin_until(&far, "the good subscriber has it", || count.load(Ordering::SeqCst) >= n);
     }
     assert!(publisher.dropped() > 0);
     assert_eq!(subscription.unwrap().dropped(), 0);
@@ -359,7 +359,7 @@ fn untyped_subscription_admits_no_other_type() {
     assert!(matches!(&error, Error::Topic(_)), "{error}");
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     (0..3).for_each(|_| publisher.publish(Float32 { data: 1.0 }).unwrap());
-    spin_until(&far, "three of any type heard", || any.load(Ordering::SeqCst) == 3);
+    spin_until(&far, "three of any type received", || any.load(Ordering::SeqCst) == 3);
     far.spin_some().unwrap();
     assert_eq!(whole.load(Ordering::SeqCst), 0);
 }
@@ -371,10 +371,10 @@ fn type_mismatch_is_refused_without_side_effects() {
     let publisher = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 10).unwrap();
     let wrong_node = far.create_node("wrong").unwrap();
     let _wrong = wrong_node.create_subscription("chatter", 10, |_: &Twist| panic!("not a Twist")).unwrap();
-    let (heard, _right) = listen(&far.create_node("right").unwrap(), "chatter", 10);
+    let (received, _right) = listen(&far.create_node("right").unwrap(), "chatter", 10);
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     publisher.publish(text("hello")).unwrap();
-    spin_until(&far, "the message heard by the right one", || count(&heard) == 1);
+    spin_until(&far, "the message received by the right one", || count(&received) == 1);
     assert_eq!(publisher.subscription_count(), 1);
     let conflict = wrong_node.create_subscription("chatter", 10, |_: &Text| ()).err().unwrap();
     assert!(matches!(conflict, Error::Topic(_)), "{conflict}");
@@ -395,12 +395,12 @@ fn names_are_resolved_and_remapped() {
 fn last_message_before_drop_arrives() {
     let graph = Graph::new();
     let (near, far) = (Context::with_options(graph.options().linger(LONG)).unwrap(), graph.context());
-    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
+    let (received, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 1000);
     let publisher = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 1000).unwrap();
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     (0..1000).for_each(|n| publisher.publish(text(n)).unwrap());
     drop(publisher);
-    spin_until(&far, "all messages heard", || count(&heard) == 1000);
+    spin_until(&far, "all messages received", || count(&received) == 1000);
 }
 
 #[test]
@@ -411,8 +411,8 @@ fn publishers_of_a_topic_keep_the_largest_depth() {
     let _first = node.create_publisher::<Text>("chatter", 1).unwrap();
     let second = node.create_publisher::<Text>("chatter", QoS::keep_last(1).transient_local()).unwrap();
     second.publish(text("kept")).unwrap();
-    let (heard, _subscription) = listen(&far.create_node("late").unwrap(), "chatter", 1);
-    spin_until(&far, "the kept message heard", || count(&heard) == 1);
+    let (received, _subscription) = listen(&far.create_node("late").unwrap(), "chatter", 1);
+    spin_until(&far, "the kept message received", || count(&received) == 1);
 }
 
 #[test]
@@ -424,11 +424,11 @@ fn empty_message_can_be_latched() {
     publisher.publish(Empty {}).unwrap();
     let listener = far.create_node("listener").unwrap();
     for nth in ["first", "second"] {
-        let heard = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&heard);
+        let received = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&received);
         let subscription =
             listener.create_subscription("go", 1, move |_: &Empty| count_up(&counter)).unwrap();
-        spin_until(&far, &format!("heard by the {nth}"), || heard.load(Ordering::SeqCst) == 1);
+        spin_until(&far, &format!("received by the {nth}"), || received.load(Ordering::SeqCst) == 1);
         // The link goes with the last subscription, and the second is to find it.
         std::mem::forget(subscription);
     }
@@ -440,12 +440,12 @@ fn dropped_subscription_receives_no_queued_message() {
     let context = graph.context();
     let node = context.create_node("both").unwrap();
     let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
-    let (heard, subscription) = listen(&node, "chatter", 10);
+    let (received, subscription) = listen(&node, "chatter", 10);
     (0..5).for_each(|n| publisher.publish(text(n)).unwrap());
     context.spin_once(LONG).unwrap();
     drop(subscription);
     context.spin_some().unwrap();
-    assert_eq!(count(&heard), 1);
+    assert_eq!(count(&received), 1);
 }
 
 #[test]
@@ -459,8 +459,8 @@ fn publisher_created_during_drop_survives() {
     // More than sockets hold: the end of the first waits a second for it to be taken.
     (0..50).for_each(|_| first.publish(block()).unwrap());
     let far = graph.context();
-    let received = Arc::new(AtomicUsize::new(0));
-    let into = Arc::clone(&received);
+    let count = Arc::new(AtomicUsize::new(0));
+    let into = Arc::clone(&count);
     let begun = AtomicBool::new(false);
     thread::scope(|scope| {
         let going = scope.spawn(|| {
@@ -474,9 +474,9 @@ fn publisher_created_during_drop_survives() {
         let listener = far.create_node("listener").unwrap();
         let _subscription =
             listener.create_subscription("data", 10, move |_: &UInt8MultiArray| count_up(&into)).unwrap();
-        spin_until(&far, "the second publisher heard", || {
+        spin_until(&far, "the second publisher received", || {
             second.publish(UInt8MultiArray::default()).unwrap();
-            received.load(Ordering::SeqCst) > 0
+            count.load(Ordering::SeqCst) > 0
         });
     });
 }
@@ -486,8 +486,8 @@ fn busy_topic_starves_no_other_topic() {
     let graph = Graph::new();
     let context = graph.tool();
     let node = context.create_node("node").unwrap();
-    let heard = Arc::new(Mutex::new(0));
-    let (into, counted, ending) = (Arc::clone(&heard), Arc::clone(&heard), context.clone());
+    let received = Arc::new(Mutex::new(0));
+    let (into, counted, ending) = (Arc::clone(&received), Arc::clone(&received), context.clone());
     let count = move |_: &Text| *into.lock().unwrap() += 1;
     let _many = node.create_subscription("many", 5000, count).unwrap();
     let _few = node.create_subscription("few", 1, move |_: &Text| ending.shutdown()).unwrap();
@@ -503,6 +503,6 @@ fn busy_topic_starves_no_other_topic() {
     say(&many, 1998);
     say(&few, 1);
     context.spin().unwrap();
-    let heard = *counted.lock().unwrap();
-    assert!(heard < 10, "{heard} before the one that came when these waited");
+    let received = *counted.lock().unwrap();
+    assert!(received < 10, "{received} before the one that came when these waited");
 }

@@ -14,22 +14,22 @@ use runnel::ros1::rpc::Uri;
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Node, Publisher, QoS, Subscription, SubscriptionOptions};
 
-type Heard = Arc<Mutex<Vec<usize>>>;
+type Received = Arc<Mutex<Vec<usize>>>;
 
 fn bytes(length: usize) -> UInt8MultiArray {
     UInt8MultiArray { data: (0..length).map(|place| place as u8).collect(), ..UInt8MultiArray::default() }
 }
 
 /// A subscription that keeps the lengths of what it hears, which must be whole.
-fn listen(node: &Node, topic: &str, options: impl Into<SubscriptionOptions>) -> (Heard, Subscription) {
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+fn listen(node: &Node, topic: &str, options: impl Into<SubscriptionOptions>) -> (Received, Subscription) {
+    let received = Received::default();
+    let into = Arc::clone(&received);
     let subscription = node.create_subscription(topic, options, move |message: &UInt8MultiArray| {
         let length = message.data.len();
         assert!(*message == bytes(length));
         into.lock().unwrap().push(length);
     });
-    (heard, subscription.unwrap())
+    (received, subscription.unwrap())
 }
 
 fn udpros() -> SubscriptionOptions {
@@ -69,7 +69,7 @@ fn message_sizes_around_datagram_limit_arrive() {
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 1000).unwrap();
-    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    let (received, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     assert_eq!(transports(&near, &graph, "/talker"), ["UDPROS"]);
     wait_for_links(&near, &graph, "/listener", &["UDPROS"]);
@@ -79,9 +79,9 @@ fn message_sizes_around_datagram_limit_arrive() {
     for (count, size) in sizes.iter().enumerate() {
         talker.publish(bytes(*size)).unwrap();
         // One at a time: more than the kernel holds would be lost.
-        spin_until(&far, "the message heard", || heard.lock().unwrap().len() > count);
+        spin_until(&far, "the message received", || received.lock().unwrap().len() > count);
     }
-    assert_eq!(*heard.lock().unwrap(), sizes);
+    assert_eq!(*received.lock().unwrap(), sizes);
     assert_eq!((subscription.received(), subscription.lost(), talker.dropped()), (sizes.len() as u64, 0, 0));
     let stats = ask(&near, &uri_of(&graph, "/talker"), "getBusStats", &[]);
     let row =
@@ -94,15 +94,15 @@ fn empty_message_arrives() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Empty>("tick", 1).unwrap();
-    let heard = Heard::default();
-    let into = Arc::clone(&heard);
+    let received = Received::default();
+    let into = Arc::clone(&received);
     let listener = far.create_node("listener").unwrap();
     let _subscription = listener
         .create_subscription("tick", udpros(), move |_: &Empty| into.lock().unwrap().push(0))
         .unwrap();
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     talker.publish(Empty {}).unwrap();
-    spin_until(&far, "it is heard", || heard.lock().unwrap().len() == 1);
+    spin_until(&far, "it is received", || received.lock().unwrap().len() == 1);
     assert_eq!(transports(&near, &graph, "/listener"), ["UDPROS"]);
 }
 
@@ -117,11 +117,11 @@ fn datagrams_travel_over_ipv6() {
     let [near, far] = [(); 2].map(|()| graph.context_with(&["__ip:=::1"]));
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
-    let (heard, _subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    let (received, _subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     assert_eq!(transports(&near, &graph, "/talker"), ["UDPROS"]);
     talker.publish(bytes(3000)).unwrap();
-    spin_until(&far, "it is heard", || *heard.lock().unwrap() == [3000]);
+    spin_until(&far, "it is received", || *received.lock().unwrap() == [3000]);
 }
 
 #[test]
@@ -132,10 +132,10 @@ fn latched_message_arrives_by_datagrams() {
     let talker = node.create_publisher::<UInt8MultiArray>("map", QoS::latched()).unwrap();
     talker.publish(bytes(5000)).unwrap();
     let listener = far.create_node("listener").unwrap();
-    let (heard, _first) = listen(&listener, "map", udpros());
-    spin_until(&far, "the kept message heard", || *heard.lock().unwrap() == [5000]);
+    let (received, _first) = listen(&listener, "map", udpros());
+    spin_until(&far, "the kept message received", || *received.lock().unwrap() == [5000]);
     let (second, _second) = listen(&listener, "map", udpros());
-    spin_until(&far, "it is heard a second time", || *second.lock().unwrap() == [5000]);
+    spin_until(&far, "it is received a second time", || *second.lock().unwrap() == [5000]);
     assert_eq!(transports(&near, &graph, "/listener"), ["UDPROS"]);
 }
 
@@ -167,8 +167,8 @@ fn reliable_subscription_moves_node_to_tcpros() {
         talker.publish(bytes(3)).unwrap();
         talker.subscription_count() == 1
     });
-    spin_until(&far, "both hear", || {
-        [&datagrams, &reliable].iter().all(|heard| !heard.lock().unwrap().is_empty())
+    spin_until(&far, "both receive", || {
+        [&datagrams, &reliable].iter().all(|received| !received.lock().unwrap().is_empty())
     });
 }
 
@@ -198,10 +198,10 @@ fn ended_subscriber_is_detected_by_next_message() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let talker = notices_ended_subscriber(&graph, &near, &far, 1);
-    let (heard, _again) = listen(&far.create_node("again").unwrap(), "data", udpros());
+    let (received, _again) = listen(&far.create_node("again").unwrap(), "data", udpros());
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     talker.publish(bytes(11)).unwrap();
-    spin_until(&far, "the new one hears", || *heard.lock().unwrap() == [11]);
+    spin_until(&far, "the new one receives", || *received.lock().unwrap() == [11]);
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn briefly_stalled_subscriber_keeps_its_link() {
     // What does not come from there is refused, though the port stays taken.
     socket.connect(nobody.local_addr().unwrap()).unwrap();
     talker.publish(bytes(10)).unwrap();
-    wait_until("the refusal is told", || talker.dropped() == 1);
+    wait_until("the refusal is reported", || talker.dropped() == 1);
     socket.connect(("127.0.0.1", sending_port(&answer))).unwrap();
     talker.publish(bytes(20)).unwrap();
     assert_eq!(socket.recv(&mut [0; 100]).unwrap(), 8 + 4 + 12 + 20);
@@ -231,9 +231,9 @@ fn network_errors_end_no_link() {
     let (socket, answer) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 1472);
     let ends = (sending_port(&answer), socket.local_addr().unwrap().port());
     // One is too long for a hop; they are forbidden on the way.
-    for (told, code) in [(1, 4), (2, 13), (3, 4), (4, 13)] {
+    for (dropped, code) in [(1, 4), (2, 13), (3, 4), (4, 13)] {
         unreachable(code, ends).expect("a raw socket, which takes root of the network: run ./test");
-        wait_until("it counts as a drop", || talker.dropped() == told);
+        wait_until("it counts as a drop", || talker.dropped() == dropped);
         talker.publish(bytes(1400)).unwrap();
         assert_eq!(socket.recv(&mut [0; 2000]).unwrap(), 8 + 4 + 12 + 1400);
     }
@@ -273,13 +273,13 @@ fn ended_subscriber_is_detected_by_sender() {
 fn ended_publisher_is_replaced_by_new_one() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
-    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    let (received, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
     for size in [1, 2] {
         let node = near.create_node("talker").unwrap();
         let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
         assert!(talker.wait_for_subscribers(1, LONG).unwrap());
         talker.publish(bytes(size)).unwrap();
-        spin_until(&far, "it is heard", || heard.lock().unwrap().last() == Some(&size));
+        spin_until(&far, "it is received", || received.lock().unwrap().last() == Some(&size));
         drop(talker);
         spin_until(&far, "it is forgotten", || subscription.publisher_count() == 0);
     }
@@ -287,35 +287,39 @@ fn ended_publisher_is_replaced_by_new_one() {
 
 /// Runs a test with a publisher and a subscription that are joined by a relay, which loses datagrams chosen by their count.
 fn with_relay<T>(
-    loses: impl FnMut(u64) -> bool + Send + 'static,
-    test: impl FnOnce(&Publisher<UInt8MultiArray>, &Context, &Heard, &Subscription) -> T,
+    is_lost: impl FnMut(u64) -> bool + Send + 'static,
+    test: impl FnOnce(&Publisher<UInt8MultiArray>, &Context, &Received, &Subscription) -> T,
 ) -> T {
     let (here, there) = (Graph::new(), Graph::new());
     let (near, far) = (here.context(), there.context());
     let node = near.create_node("talker").unwrap();
     let talker = node.create_publisher::<UInt8MultiArray>("data", 1000).unwrap();
-    let (heard, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
-    let _relay = Relay::new(&near, uri_of(&here, "/talker"), &there, "/data", UInt8MultiArray::TYPE, loses);
+    let (received, subscription) = listen(&far.create_node("listener").unwrap(), "data", udpros());
+    let _relay = Relay::new(&near, uri_of(&here, "/talker"), &there, "/data", UInt8MultiArray::TYPE, is_lost);
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     spin_until(&far, "the relay is joined", || subscription.publisher_count() == 1);
-    test(&talker, &far, &heard, &subscription)
+    test(&talker, &far, &received, &subscription)
 }
 
 /// Sends so many messages one after the other through such a relay; how many were heard and how many counted as lost.
-fn through_relay(size: usize, messages: u64, loses: impl FnMut(u64) -> bool + Send + 'static) -> (u64, u64) {
-    with_relay(loses, |talker, far, heard, subscription| {
+fn through_relay(
+    size: usize,
+    messages: u64,
+    is_lost: impl FnMut(u64) -> bool + Send + 'static,
+) -> (u64, u64) {
+    with_relay(is_lost, |talker, far, received, subscription| {
         for sent in 1..=messages {
             talker.publish(bytes(size)).unwrap();
-            let answered = || heard.lock().unwrap().len() as u64 + subscription.lost() + 1;
+            let answered = || received.lock().unwrap().len() as u64 + subscription.lost() + 1;
             // A loss shows with the next message only.
-            spin_until(far, "the message before heard or lost", || answered() >= sent);
+            spin_until(far, "the message before received or lost", || answered() >= sent);
             far.spin_once(Duration::from_millis(1)).unwrap();
         }
         // The last one is not among those that the relay loses.
-        spin_until(far, "all heard or lost", || {
-            heard.lock().unwrap().len() as u64 + subscription.lost() >= messages
+        spin_until(far, "all received or lost", || {
+            received.lock().unwrap().len() as u64 + subscription.lost() >= messages
         });
-        (heard.lock().unwrap().len() as u64, subscription.lost())
+        (received.lock().unwrap().len() as u64, subscription.lost())
     })
 }
 
@@ -336,10 +340,10 @@ fn doubled_loss_within_one_message_counts_once() {
 fn consecutive_lost_messages_are_counted_singly() {
     with_relay(
         |count| (3..=5).contains(&count),
-        |talker, far, heard, subscription| {
+        |talker, far, received, subscription| {
             (1..=8).for_each(|size| talker.publish(bytes(size)).unwrap());
-            spin_until(far, "the last is heard", || heard.lock().unwrap().last() == Some(&8));
-            assert_eq!((&heard.lock().unwrap()[..], subscription.lost()), (&[1, 2, 6, 7, 8][..], 3));
+            spin_until(far, "the last is received", || received.lock().unwrap().last() == Some(&8));
+            assert_eq!((&received.lock().unwrap()[..], subscription.lost()), (&[1, 2, 6, 7, 8][..], 3));
         },
     );
 }

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{Graph, LONG, spin_until, wait_until};
-use crate::ros2_pair::{Ends, context as ros2_context, new_domain};
+use crate::ros2_pair::{EndOnDrop, context as ros2_context, new_domain};
 use runnel::core::Message;
 use runnel::core::wire::Wire;
 use runnel::msgs::std_msgs::msg::{String as Text, UInt8MultiArray};
@@ -111,7 +111,7 @@ fn ros2_message_ends_the_wait() {
     let talker = near.create_node("talker").unwrap().create_publisher("chatter", QoS::keep_last(10)).unwrap();
     let spinning = near.clone();
     thread::scope(|scope| {
-        let _end = Ends(&near);
+        let _end = EndOnDrop(&near);
         scope.spawn(move || spinning.spin().unwrap());
         assert!(talker.wait_for_subscribers(1, LONG).unwrap());
         let mut wait_set = WaitSet::new(&far);
@@ -132,11 +132,11 @@ fn guard_condition_ends_the_wait_of_another_thread() {
         let context = graph.context();
         let (guard, spinning) = (GuardCondition::new(), context.clone());
         thread::scope(|scope| {
-            let _end = Ends(&context);
+            let _end = EndOnDrop(&context);
             if spins {
                 scope.spawn(move || spinning.spin().unwrap());
             }
-            let (tell, told) = channel();
+            let (sender, results) = channel();
             let (waited, waiting) = (Arc::clone(&guard), context.clone());
             scope.spawn(move || {
                 let mut wait_set = WaitSet::new(&waiting);
@@ -144,12 +144,12 @@ fn guard_condition_ends_the_wait_of_another_thread() {
                 for _ in 0..100 {
                     assert_eq!(wait_set.wait(None).unwrap(), [key]);
                     assert!(waited.take());
-                    tell.send(()).unwrap();
+                    sender.send(()).unwrap();
                 }
             });
             for _ in 0..100 {
                 guard.trigger();
-                told.recv_timeout(LONG).unwrap();
+                results.recv_timeout(LONG).unwrap();
             }
         });
     }
@@ -172,7 +172,7 @@ fn thread_waits_while_another_runs_the_loop() {
     let (slow, talker) = (publisher(&near, "slow"), publisher(&near, "chatter"));
     let spinning = far.clone();
     thread::scope(|scope| {
-        let _end = Ends(&far);
+        let _end = EndOnDrop(&far);
         scope.spawn(move || spinning.spin().unwrap());
         let mut wait_set = WaitSet::new(&far);
         let key = wait_set.add_subscription(&subscription);
@@ -197,23 +197,23 @@ fn threads_with_own_wait_sets_serve_each_other() {
     let subscriptions = ["one", "other"].map(|topic| subscribe::<Text>(&far, topic));
     let talkers = ["one", "other"].map(|topic| publisher(&near, topic));
     thread::scope(|scope| {
-        let heard = subscriptions.each_ref().map(|subscription| {
-            let (hears, heard) = channel();
+        let received = subscriptions.each_ref().map(|subscription| {
+            let (receives, received) = channel();
             let far = far.clone();
             scope.spawn(move || {
                 let mut wait_set = WaitSet::new(&far);
                 let key = wait_set.add_subscription(subscription);
                 for _ in 0..50 {
                     assert_eq!(wait_set.wait(None).unwrap(), [key]);
-                    hears.send(taken_text(subscription).unwrap()).unwrap();
+                    receives.send(taken_text(subscription).unwrap()).unwrap();
                 }
             });
-            heard
+            received
         });
         for number in 0..50 {
-            for (talker, heard) in talkers.iter().zip(&heard) {
+            for (talker, received) in talkers.iter().zip(&received) {
                 talker.publish(text(&number.to_string())).unwrap();
-                assert_eq!(heard.recv_timeout(LONG).unwrap(), number.to_string());
+                assert_eq!(received.recv_timeout(LONG).unwrap(), number.to_string());
             }
         }
     });
@@ -225,7 +225,7 @@ fn wait_ends_with_the_context() {
         let graph = Graph::new();
         let context = graph.context();
         let (waiting, spinning) = (context.clone(), context.clone());
-        let (tell, told) = channel();
+        let (sender, results) = channel();
         thread::scope(|scope| {
             if spins {
                 scope.spawn(move || spinning.spin().unwrap());
@@ -233,12 +233,12 @@ fn wait_ends_with_the_context() {
             scope.spawn(move || {
                 let mut wait_set = WaitSet::new(&waiting);
                 wait_set.add_guard_condition(&GuardCondition::new());
-                tell.send(None).unwrap();
-                tell.send(Some(wait_set.wait(None).map(<[_]>::len))).unwrap();
+                sender.send(None).unwrap();
+                sender.send(Some(wait_set.wait(None).map(<[_]>::len))).unwrap();
             });
-            assert!(told.recv_timeout(LONG).unwrap().is_none());
+            assert!(results.recv_timeout(LONG).unwrap().is_none());
             context.shutdown();
-            let ended = told.recv_timeout(LONG).unwrap();
+            let ended = results.recv_timeout(LONG).unwrap();
             assert!(matches!(ended, Some(Err(Error::ShuttingDown))), "{ended:?}");
         });
     }
@@ -375,10 +375,10 @@ fn subscription_with_a_callback_may_be_taken_from() {
     }
     assert!(!far.spin_once(Duration::ZERO).unwrap(), "nothing is due");
     talker.publish(text("c")).unwrap();
-    let mut heard = Vec::new();
+    let mut received = Vec::new();
     spin_until(&far, "the callback called", || {
-        heard.extend(called.try_iter());
-        !heard.is_empty()
+        received.extend(called.try_iter());
+        !received.is_empty()
     });
-    assert_eq!((heard, taken_text(&subscription)), (vec!["c".to_owned()], None));
+    assert_eq!((received, taken_text(&subscription)), (vec!["c".to_owned()], None));
 }

@@ -109,7 +109,11 @@ impl WriterProxy {
             true => self.position.confirm(now),
             false => self.probe(now),
         }
-        self.begin_at(now, heartbeat.first, resume_at);
+        let first = self.first_position(heartbeat);
+        self.begin_at(now, first, resume_at);
+        if first < heartbeat.first {
+            self.lose_before(heartbeat.first);
+        }
     }
 
     /// Returns false if a HEARTBEAT was overtaken, or has an implausible count that must be confirmed.

@@ -237,22 +237,34 @@ fn reader_begins_with_its_own_heartbeat() {
     assert_eq!((proxy.take_held(), proxy.take_lost()), (None, 0));
 }
 
+fn to_all(proxy: &mut WriterProxy, now: Instant, first: i64, last: i64, count: u32) {
+    let (first, last, reader) = (number(first), number(last), EntityId::UNKNOWN);
+    let (is_final, liveliness) = (true, false);
+    proxy.heartbeat(now, &Heartbeat { reader, writer: WRITER, first, last, count, is_final, liveliness });
+}
+
 /// Version 0.1.0 addresses nothing to a reader that has the same progress as others of its participant.
 #[test]
 fn reader_begins_without_its_own_heartbeat_after_a_while() {
     let mut proxy = WriterProxy::new(spec());
-    let to_all = |count| Heartbeat {
-        reader: EntityId::UNKNOWN,
-        writer: WRITER,
-        first: number(3),
-        last: number(4),
-        count,
-        is_final: true,
-        liveliness: false,
-    };
-    proxy.heartbeat(at(0), &to_all(1));
-    proxy.heartbeat(at(9_999), &to_all(2));
+    to_all(&mut proxy, at(0), 3, 4, 1);
+    to_all(&mut proxy, at(1_999), 3, 4, 2);
     assert_eq!(proxy.due(), None);
-    proxy.heartbeat(at(10_000), &to_all(3));
+    to_all(&mut proxy, at(2_000), 3, 4, 3);
     assert_eq!(proxy.due(), Some(number(3)));
+}
+
+/// The other readers have acknowledged the first samples, so that the HEARTBEAT begins after those that this one holds.
+#[test]
+fn reader_without_its_own_heartbeat_begins_at_first_held_sample() {
+    let mut proxy = WriterProxy::new(spec());
+    to_all(&mut proxy, at(0), 1, 0, 1);
+    for sample in [1, 2, 4].map(number) {
+        assert_eq!(proxy.arrive(at(1), (sample, 0), true), Arrival::Early);
+        assert!(proxy.hold(at(1), sample, copy_sample(b"sample", None, false)));
+    }
+    to_all(&mut proxy, at(2_000), 6, 7, 2);
+    let taken: Vec<_> = core::iter::from_fn(|| proxy.take_held()).map(|(sample, _)| sample).collect();
+    assert_eq!(taken, [1, 2, 4].map(number));
+    assert_eq!((proxy.due(), proxy.take_lost()), (Some(number(6)), 2));
 }

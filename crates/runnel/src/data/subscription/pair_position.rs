@@ -49,15 +49,10 @@ impl PairPosition {
         }
     }
 
-    /// Marks all messages before this number as delivered by the link.
+    /// Marks all messages before this number as delivered by the link or by shared memory.
     pub(crate) fn pass(&self, number: u64) {
         self.passed.fetch_max(number, Ordering::Relaxed);
         self.next.fetch_max(number, Ordering::Relaxed);
-    }
-
-    /// Prevents that delivered messages are delivered again.
-    pub(crate) fn pass_given(&self) {
-        self.pass(self.next());
     }
 
     /// The number after the last message that was delivered or lost; 0 if there is none.

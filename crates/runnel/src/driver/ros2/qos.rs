@@ -179,8 +179,7 @@ impl Ros2 {
         let capacity = if end.is_untyped { reader_share(capacity) } else { capacity };
         end.capacity = Some(capacity);
         if capacity == 0 {
-            // RTPS holds nothing yet that could be delivered.
-            rtps.set_capacity(reader, 0);
+            rtps.withdraw_capacity(reader);
         }
         // The first pair may use all of the capacity, so the first changes each time.
         if end.receivers.len() > 1 {
@@ -215,7 +214,7 @@ impl Ros2 {
             Some(capacity) => self.grant_capacity(reader, capacity, effects),
             None if left > 0 => self.grant_capacity(reader, 0, effects),
             // Shared memory may have used up the capacity, which RTPS does not know.
-            None => self.rtps.iter().for_each(|rtps| drop(rtps.set_capacity(reader, 0))),
+            None => self.rtps.iter().for_each(|rtps| rtps.withdraw_capacity(reader)),
         }
     }
 

@@ -72,11 +72,7 @@ impl Sessions {
         console::debug!("publisher [{}]: its messages come by shared memory", input.from.publisher);
         let pair = input.pair();
         let is_reliable = input.rtps.is_reliable_pair(pair);
-        let next = match input.rtps.next_due(pair) {
-            // Nothing has come that could tell what is missing.
-            None | Some(1) if !is_reliable => from,
-            due => due.unwrap_or(first_unacknowledged),
-        };
+        let next = first_due(input.rtps.next_due(pair), is_reliable, (first_unacknowledged, from));
         let rtps = if is_reliable { PathKind::RtpsReliable } else { PathKind::RtpsBestEffort };
         if input.memory.delivery.is_none() {
             let delivery = PairDelivery::new(id, rtps, (1, next), input.waits_for_user());
@@ -238,9 +234,10 @@ impl Sessions {
 
     fn end_delivery(&mut self, pair: Key, effects: &mut Effects) {
         let Some(input) = self.sample_input(pair) else { return };
-        if input.memory.delivery.take().is_some() {
-            // RTPS may hold samples that memory has brought as well, and gives them next.
-            input.from.position.pass_given();
+        if let Some(delivery) = input.memory.delivery.take() {
+            // RTPS may hold samples that memory has brought as well, and gives them next. The last number that RTPS gave proves
+            // nothing: a single datagram, which may be forged, can bring any.
+            input.from.position.pass(delivery.receiver.next());
         }
         let asks = std::mem::take(&mut input.requests_later);
         self.set_draining(pair, false);
@@ -256,5 +253,29 @@ impl Sessions {
             Some(index) if !is_draining => drop(self.draining.swap_remove(index)),
             _ => {}
         }
+    }
+}
+
+/// The first sample that is due when memory brings those from `from` on, given the one that RTPS gives next.
+fn first_due(of_rtps: Option<u64>, is_reliable: bool, (first_unacknowledged, from): (u64, u64)) -> u64 {
+    match of_rtps {
+        // Nothing has come that could tell what is missing.
+        None | Some(1) if !is_reliable => from,
+        // RTPS carries none from that number on; a forged sample may claim otherwise.
+        due => due.unwrap_or(first_unacknowledged).min(from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_due;
+
+    #[test]
+    fn forged_rtps_number_does_not_pass_over_memory() {
+        for is_reliable in [true, false] {
+            assert_eq!(first_due(Some(1 << 40), is_reliable, (3, 7)), 7);
+            assert_eq!(first_due(Some(5), is_reliable, (3, 7)), 5);
+        }
+        assert_eq!([true, false].map(|is_reliable| first_due(None, is_reliable, (3, 7))), [3, 7]);
     }
 }

@@ -4,14 +4,14 @@
 
 use std::sync::Arc;
 
-use runnel_delivery::{Credit, PairId};
+use runnel_delivery::{Credit, MAX_NUMBER, PairId};
 
 use super::Sessions;
 use crate::data::LinkInfo;
 use crate::driver::late_samples::LateSample;
 use crate::driver::memory_input::{Channel, MemoryInput};
 use crate::driver::table::Key;
-use crate::ipc::{ChannelData, SampleData};
+use crate::ipc::{ChannelData, IpcFault, SampleData};
 
 /// Pairs that are remembered at most.
 const MAX_ORPHANS: usize = 256;
@@ -25,6 +25,8 @@ pub(in crate::driver) struct Orphan {
     from: Arc<LinkInfo>,
     /// The sample that comes in pieces.
     channel: Channel,
+    /// The number after the last message that came by the channel.
+    next: u64,
     /// The network owed nothing of before memory when RTPS lost the pair.
     is_drained: bool,
 }
@@ -38,25 +40,53 @@ impl Orphan {
         memory: &mut MemoryInput,
     ) -> Self {
         let (channel, is_drained) = (memory.take_begun(), memory.is_drained());
-        Self { key, link, pair, from, channel, is_drained }
+        let next = memory.delivery.as_ref().map_or(0, |delivery| delivery.position);
+        Self { key, link, pair, from, channel, next, is_drained }
     }
 
     /// Gives the sample that is whole with what the channel has brought.
-    fn take(&mut self, carried: ChannelData) -> Option<LateSample> {
-        let (number, piece) = match carried {
-            ChannelData::Sample { number, piece } => (number, piece),
-            ChannelData::SampleBegin { number, len, bytes } => {
-                if len > Credit::DEFAULT.bytes as u64 {
-                    return None;
-                }
-                self.channel.begin((number, len), Vec::new).ok()?;
-                self.take_more(&bytes)?
+    ///
+    /// # Errors
+    /// It cannot bring a sample of this number next.
+    fn take(&mut self, carried: ChannelData) -> Result<Option<LateSample>, IpcFault> {
+        let whole = match carried {
+            ChannelData::Sample { number, piece } => {
+                self.begin_sample(number)?;
+                Some((number, piece))
             }
-            ChannelData::Stream(bytes) => self.take_more(&bytes)?,
-            ChannelData::Skip(_) => return None,
+            ChannelData::SampleBegin { number, len, bytes } => {
+                self.begin_sample(number)?;
+                // Of a longer one, the pieces that follow are left out.
+                if len <= Credit::DEFAULT.bytes as u64 && self.channel.begin((number, len), Vec::new).is_ok()
+                {
+                    self.take_more(&bytes)
+                } else {
+                    None
+                }
+            }
+            ChannelData::Stream(bytes) => self.take_more(&bytes),
+            ChannelData::Skip(_) => None,
         };
-        let (pair, from, is_drained) = (self.pair, Arc::clone(&self.from), self.is_drained);
-        Some(LateSample { pair, number, bytes: piece.into_bytes(), from, is_drained })
+        let (pair, from, is_drained) = (self.pair, &self.from, self.is_drained);
+        let late = |(number, piece): (u64, SampleData)| LateSample {
+            pair,
+            number,
+            bytes: piece.into_bytes(),
+            from: Arc::clone(from),
+            is_drained,
+        };
+        Ok(whole.map(late))
+    }
+
+    /// A sample of this number begins. Nothing more comes of one before it.
+    fn begin_sample(&mut self, number: u64) -> Result<(), IpcFault> {
+        self.channel = Channel::default();
+        let next = self.next;
+        if number < next || number > MAX_NUMBER {
+            return Err(IpcFault::SampleOutOfOrder { number, next });
+        }
+        self.next = number + 1;
+        Ok(())
     }
 
     fn take_more(&mut self, bytes: &[u8]) -> Option<(u64, SampleData)> {
@@ -89,13 +119,17 @@ impl Sessions {
 
     /// The channel of a pair that is gone has brought something. Gives the sample that is whole with that, and the link that serves the
     /// pair next.
+    ///
+    /// # Errors
+    /// It cannot bring that.
     pub(in crate::driver) fn carried_by_orphan(
         &mut self,
         key: Key,
         carried: ChannelData,
-    ) -> Option<(Key, LateSample)> {
-        let orphan = self.orphans.iter_mut().find(|orphan| orphan.key == key)?;
-        orphan.take(carried).map(|late| (orphan.link, late))
+    ) -> Result<Option<(Key, LateSample)>, IpcFault> {
+        let Some(orphan) = self.orphans.iter_mut().find(|orphan| orphan.key == key) else { return Ok(None) };
+        let link = orphan.link;
+        Ok(orphan.take(carried)?.map(|late| (link, late)))
     }
 }
 
@@ -117,14 +151,43 @@ mod tests {
         ChannelData::SampleBegin { number, len, bytes: first.to_vec() }
     }
 
+    fn whole(number: u64) -> ChannelData {
+        ChannelData::Sample { number, piece: SampleData::Own(b"abc".to_vec()) }
+    }
+
+    fn bytes(late: Result<Option<LateSample>, IpcFault>) -> Option<Vec<u8>> {
+        late.unwrap().map(|late| late.bytes)
+    }
+
     #[test]
     fn half_read_sample_is_completed() {
         let mut before = orphan(&mut MemoryInput::default());
-        assert!(before.take(pieces(7, 6, b"abc")).is_none());
+        assert_eq!(bytes(before.take(pieces(7, 6, b"abc"))), None);
         let mut memory = MemoryInput::default();
         memory.open_channel();
         let mut orphan = Orphan { channel: before.channel, ..orphan(&mut memory) };
-        let late = orphan.take(ChannelData::Stream(b"def".to_vec())).expect("a whole sample");
+        let late = orphan.take(ChannelData::Stream(b"def".to_vec())).unwrap().expect("a whole sample");
         assert_eq!((late.number, late.bytes.as_slice(), late.pair), (7, b"abcdef".as_slice(), PAIR));
+    }
+
+    #[test]
+    fn sample_with_impossible_number_is_refused() {
+        let mut orphan = orphan(&mut MemoryInput::default());
+        for number in [u64::MAX, MAX_NUMBER + 1] {
+            assert!(orphan.take(whole(number)).is_err());
+            assert!(orphan.take(pieces(number, 6, b"abc")).is_err());
+        }
+        assert!(bytes(orphan.take(whole(7))).is_some());
+        assert!(orphan.take(whole(7)).is_err(), "it came before");
+    }
+
+    #[test]
+    fn too_long_sample_ends_the_one_before() {
+        let mut orphan = orphan(&mut MemoryInput::default());
+        assert_eq!(bytes(orphan.take(pieces(7, 6, b"abc"))), None);
+        assert_eq!(bytes(orphan.take(pieces(8, Credit::DEFAULT.bytes as u64 + 1, b"abc"))), None);
+        assert_eq!(bytes(orphan.take(ChannelData::Stream(b"def".to_vec()))), None);
+        assert_eq!(bytes(orphan.take(pieces(9, 6, b"abc"))), None);
+        assert_eq!(bytes(orphan.take(ChannelData::Stream(b"def".to_vec()))), Some(b"abcdef".to_vec()));
     }
 }

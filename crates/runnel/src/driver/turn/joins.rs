@@ -1,8 +1,8 @@
 //! Links of ROS 1 that the engine of a node has made: their sockets carry messages from now on, and their other ends may be of
 //! this host.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use runnel_core::local_peer::LocalPeerId;
 use runnel_io::clock;
@@ -13,16 +13,12 @@ use crate::driver::Driver;
 use crate::driver::effect::{Deadline, Effect, JoiningSubscriber};
 use crate::driver::ros1::ServiceInfo;
 use crate::driver::sessions::OtherEnd;
-use crate::driver::sockets::Socket;
+use crate::driver::sockets::{DualNode, Socket};
 use crate::driver::table::Key;
 use crate::log_output::console;
 
 /// Ends of pairs before which RTPS is read on until a link begins: other nodes may part without end.
 const MAX_READS: usize = 64;
-
-/// How long a link waits at most until discovery has delivered the readers of its node: a participant may announce readers
-/// without end.
-const MAX_WAIT: Duration = Duration::from_secs(3);
 
 impl Driver {
     /// A link to a publisher stands.
@@ -65,8 +61,7 @@ impl Driver {
         if link.origin.is_none() {
             return self.begin_subscriber(key, &publication, link);
         }
-        let until = clock::monotonic() + MAX_WAIT;
-        let joining = JoiningSubscriber { key, publication, link, reads: MAX_READS, until };
+        let joining = JoiningSubscriber { key, publication, link, reads: MAX_READS };
         self.read_before_join(Box::new(joining));
     }
 
@@ -87,31 +82,53 @@ impl Driver {
         if joining.reads > 0 {
             return self.read_before_join(joining);
         }
-        if clock::monotonic() < joining.until && self.awaits_readers_of(&joining) {
-            self.effects.schedule(Deadline::JoiningSubscribers, joining.until);
-            return self.sockets.joining.push(*joining);
+        let Some(node) = self.subscriber_node(&joining) else { return self.begin_joined(*joining) };
+        let awaits_readers = self.awaits_readers_of(node);
+        self.begin_or_wait(node, *joining, awaits_readers);
+    }
+
+    fn begin_or_wait(&mut self, node: DualNode, joining: JoiningSubscriber, awaits_readers: bool) {
+        if !awaits_readers {
+            self.sockets.joining.note_complete(node);
+            return self.begin_joined(joining);
         }
-        let JoiningSubscriber { key, publication, link, .. } = *joining;
+        let now = clock::monotonic();
+        let ends = self.sockets.joining.wait_ends(node, now);
+        if ends <= now {
+            return self.begin_joined(joining);
+        }
+        self.effects.schedule_if_earlier(Deadline::JoiningSubscribers, ends);
+        self.sockets.joining.push(node, joining);
+    }
+
+    fn begin_joined(&mut self, JoiningSubscriber { key, publication, link, .. }: JoiningSubscriber) {
         self.begin_subscriber(key, &publication, link);
     }
 
-    fn awaits_readers_of(&self, joining: &JoiningSubscriber) -> bool {
-        let address = match self.sockets.get(joining.key) {
-            Some(Socket::Control(control)) => control.peer.ip().to_canonical(),
-            _ => return false,
-        };
-        let node = joining.link.origin.zip(self.ros2.rtps.as_ref());
-        node.is_some_and(|(origin, rtps)| rtps.awaits_readers_of(origin, address))
+    /// The node of a subscriber whose link stands.
+    fn subscriber_node(&self, joining: &JoiningSubscriber) -> Option<DualNode> {
+        match self.sockets.get(joining.key)? {
+            Socket::Control(control) => Some((joining.link.origin?, control.peer.ip().to_canonical())),
+            _ => None,
+        }
     }
 
-    /// Goes on with the links that wait for discovery.
+    fn awaits_readers_of(&self, (origin, address): DualNode) -> bool {
+        self.ros2.rtps.as_ref().is_some_and(|rtps| rtps.awaits_readers_of(origin, address))
+    }
+
+    /// Goes on with the links that wait for discovery, if that may have changed. Discovery is searched once for each node.
     pub(super) fn resume_joining(&mut self) {
-        if self.sockets.joining.is_empty() {
+        let joining = self.sockets.joining.take_due();
+        if joining.is_empty() {
             return;
         }
         self.effects.cancel(Deadline::JoiningSubscribers);
-        let joining = std::mem::take(&mut self.sockets.joining);
-        joining.into_iter().for_each(|joining| self.continue_joining(Box::new(joining)));
+        let mut searched = BTreeMap::new();
+        for (node, joining) in joining {
+            let awaits = *searched.entry(node).or_insert_with(|| self.awaits_readers_of(node));
+            self.begin_or_wait(node, joining, awaits);
+        }
         self.settle();
     }
 

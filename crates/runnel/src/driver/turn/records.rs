@@ -110,7 +110,7 @@ impl Driver {
         match link.owner() {
             Owner::Sockets => sockets.carried(link, carried, effects),
             Owner::Sessions if !sessions.is_pair(link) => {
-                if let Some((next, late)) = sessions.carried_by_orphan(link, carried) {
+                if let Some((next, late)) = sessions.carried_by_orphan(link, carried)? {
                     sockets.add_late(next, late);
                 }
             }

@@ -47,6 +47,9 @@ impl Driver {
             self.dispatch_rtps(brought, datagram);
         }
         self.ros2.inbox = inbox;
+        if any {
+            self.sockets.joining.wake();
+        }
         self.follow_rtps();
         any
     }
@@ -147,6 +150,7 @@ impl Driver {
         let now = self.ros2.received_at.take().unwrap_or_else(clock::monotonic);
         if rtps.deadline().is_some_and(|at| at <= now) {
             rtps.handle_timeout();
+            self.sockets.joining.wake();
             outcome.served = true;
         }
         if rtps.wants_more() {

@@ -1,18 +1,18 @@
-//! Control groups that may take little memory.
+//! Control groups with a memory limit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where groups of the memory are, and the file of their limit: in the first version of control groups, and in the second.
+/// Memory controllers and the names of their limit files, for cgroup v1 and v2.
 const MOUNTS: [(&str, &str); 2] =
     [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")];
 
-/// A group for processes that the test starts, and that are gone before this is.
-pub struct Group(PathBuf);
+/// A control group for child processes of the test. It is removed when dropped, after they have exited.
+pub struct Cgroup(PathBuf);
 
-impl Group {
-    /// `None` where the tests are not root's, which `./test` has said and counts as left out.
-    pub fn of_bytes(bytes: usize) -> Option<Self> {
+impl Cgroup {
+    /// `None` if the tests do not run as root. `./test` reports and counts such skipped tests.
+    pub fn with_limit(bytes: usize) -> Option<Self> {
         if std::env::var_os("RUNNEL_TEST_ONE_USER").is_some() {
             return None;
         }
@@ -29,13 +29,13 @@ impl Group {
         self.0.to_str().unwrap()
     }
 
-    /// This process goes into the group of that path.
+    /// Moves this process into the group at this path.
     pub fn join(path: &str) {
         fs::write(Path::new(path).join("cgroup.procs"), "0").unwrap();
     }
 }
 
-impl Drop for Group {
+impl Drop for Cgroup {
     fn drop(&mut self) {
         let removed = fs::remove_dir(&self.0);
         assert!(removed.is_ok() || std::thread::panicking(), "{}: {removed:?}", self.0.display());

@@ -1,4 +1,4 @@
-//! A publisher on the same host that goes on writing what it has lent.
+//! Tests of a publisher on this host that writes into slots it has lent.
 
 use std::str::from_utf8;
 use std::sync::Arc;
@@ -17,22 +17,21 @@ use runnel::msgs::sensor_msgs::msg::{Image, ImageView, JointState, JointStateVie
 use runnel::msgs::std_msgs::msg::Header;
 use runnel::{Borrowed, Subscription};
 
-/// Bytes of the slot.
+/// Length of the slot in bytes.
 const BYTES: usize = 4096;
 
-/// Messages that are lent while they change.
+/// Number of messages lent while they change.
 const MESSAGES: u32 = 500;
 
-/// A message in a slot of which its talker writes every word again and again while `changes`: all bits turned over, then as they
-/// were.
-struct Unsteady {
+/// A message in a slot, of which the talker inverts every word again and again while `changes`.
+struct ChangingMessage {
     memory: SharedWords,
     len: u32,
     changes: AtomicBool,
     over: AtomicBool,
 }
 
-impl Unsteady {
+impl ChangingMessage {
     fn new<M: Message>(message: &M) -> Self {
         let memory = SharedWords::new("unsteady", BYTES).unwrap();
         let mut bytes = encode(message);
@@ -47,7 +46,7 @@ impl Unsteady {
 
     fn write_on(&self) {
         while !self.over.load(Ordering::Relaxed) {
-            // An even number of times, so that it ends as it began.
+            // An even number of inversions restores the message.
             let times = if self.changes.load(Ordering::Relaxed) { 2 } else { 0 };
             for _ in 0..times {
                 self.memory.words()[..self.len.div_ceil(8) as usize].iter().for_each(|word| {
@@ -59,25 +58,25 @@ impl Unsteady {
     }
 }
 
-/// A listener whose subscription `subscribe` makes, and a talker that lends it a message and goes on writing it from the first
-/// callback on. `checked` counts the callbacks.
+/// A listener with a subscription from `subscribe`, and a talker that changes a lent message from the first callback
+/// on. `checked` counts the callbacks.
 fn disturb<M: Message>(
     message: &M,
     checked: &AtomicU64,
-    subscribe: impl FnOnce(&runnel::Node, Arc<Unsteady>) -> Subscription,
+    subscribe: impl FnOnce(&runnel::Node, Arc<ChangingMessage>) -> Subscription,
 ) {
     let graph = Graph::new();
     let context = graph.context();
-    let unsteady = Arc::new(Unsteady::new(message));
-    let subscription = subscribe(&context.create_node("listener").unwrap(), Arc::clone(&unsteady));
+    let changing = Arc::new(ChangingMessage::new(message));
+    let subscription = subscribe(&context.create_node("listener").unwrap(), Arc::clone(&changing));
     let fake = FakePublisher::of::<M>(&graph, "/fake", "/talk");
     let mut writer = Writer::of::<M>(&fake);
-    writer.give_memory(unsteady.memory.fd(), BYTES as u64, 1);
+    writer.announce_memory(changing.memory.fd(), BYTES as u64, 1);
     writer.open(0);
-    let lend = |writer: &mut Writer, loan| writer.lend_slot(loan, 0, unsteady.len);
+    let lend = |writer: &mut Writer, loan| writer.lend_slot(loan, 0, changing.len);
     thread::scope(|scope| {
-        scope.spawn(|| unsteady.write_on());
-        let stops = Stops(&unsteady);
+        scope.spawn(|| changing.write_on());
+        let stops = StopOnDrop(&changing);
         lend(&mut writer, 0);
         spin_until(&context, "the first message", || checked.load(Ordering::SeqCst) == 1);
         for loan in 1..=MESSAGES {
@@ -90,18 +89,18 @@ fn disturb<M: Message>(
     });
 }
 
-/// Ends the writing, also when a test fails.
-struct Stops<'a>(&'a Unsteady);
+/// Stops the writing when dropped, also when a test fails.
+struct StopOnDrop<'a>(&'a ChangingMessage);
 
-impl Drop for Stops<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         self.0.over.store(true, Ordering::Relaxed);
     }
 }
 
-/// Waits until both kinds of numbers were seen: as they were published, and changed.
-fn see_change<T: PartialEq>(unsteady: &Unsteady, published: T, look: impl Fn() -> T) {
-    unsteady.changes.store(true, Ordering::Relaxed);
+/// Waits until both original and changed numbers were seen.
+fn wait_for_change<T: PartialEq>(changing: &ChangingMessage, published: T, look: impl Fn() -> T) {
+    changing.changes.store(true, Ordering::Relaxed);
     let mut seen = [false; 2];
     wait_until("the change seen in place", || {
         seen[usize::from(look() == published)] = true;
@@ -123,10 +122,10 @@ fn view_tolerates_concurrent_writes_of_the_talker() {
     let frame_id = message.header.frame_id.clone();
     let checked = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&checked);
-    disturb(&message, &checked, |node, unsteady| {
+    disturb(&message, &checked, |node, changing| {
         let callback = move |view: JointStateView<'_>| {
             if counted.load(Ordering::SeqCst) == 0 {
-                see_change(&unsteady, 99.0, || view.position.iter().last().unwrap());
+                wait_for_change(&changing, 99.0, || view.position.iter().last().unwrap());
                 assert_eq!(view.header.frame_id, frame_id, "it was copied before");
             }
             assert!(is_utf_8(&view.header.frame_id) && view.name.iter().all(|name| is_utf_8(&name)));
@@ -150,18 +149,18 @@ fn kept_message_tolerates_concurrent_writes_of_the_talker() {
     let done = Arc::clone(&of_another_thread);
     let reader = thread::spawn(move || {
         for image in kept {
-            // What cannot be read any more is an error, and what can is whole and stays.
+            // A malformed message is an error. A well-formed one is complete and does not change.
             let Ok(view) = image.view() else { continue };
             let (encoding, data) = (view.encoding.clone(), view.data.to_vec());
             assert!(is_utf_8(&encoding) && encoding == view.encoding && data.len() == view.data.len());
             done.store(true, Ordering::Relaxed);
         }
     });
-    disturb(&message, &checked, |node, unsteady| {
+    disturb(&message, &checked, |node, changing| {
         let callback = move |image: Borrowed<Image>| {
             if looked.load(Ordering::SeqCst) == 0 {
                 let ImageView { data, encoding, .. } = image.view().unwrap();
-                see_change(&unsteady, Some(7), || data.get(500));
+                wait_for_change(&changing, Some(7), || data.get(500));
                 assert_eq!(encoding, "é".repeat(25));
             }
             into.send(image).unwrap();

@@ -1,4 +1,4 @@
-//! Descriptors, mappings and files that the same-host link holds.
+//! Descriptors, mappings and files in use by IPC connections.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::common::LONG;
 
-/// What the names of folders begin with that a bench, and tests that run meanwhile, have below `/tmp`.
-const OF_OTHER_TESTS: [&str; 13] = [
+/// Prefixes of folders in `/tmp` that the bench and other tests use.
+const OTHER_TESTS: [&str; 13] = [
     "runnel-bench-",
     "runnel-capture-",
     "runnel-checkout-",
@@ -23,16 +23,16 @@ const OF_OTHER_TESTS: [&str; 13] = [
     "runnel-track-",
 ];
 
-/// What this process and others may have left behind. Segments are this process's own, which keeps them.
+/// Resources that may leak. Segments are excluded, since this process keeps its own.
 #[derive(Debug)]
-pub struct Held {
+pub struct Resources {
     descriptors: Vec<String>,
     mappings: usize,
     files: BTreeSet<String>,
 }
 
-impl Held {
-    /// What is held at this moment.
+impl Resources {
+    /// The resources in use now.
     pub fn now() -> Self {
         let names = |folder: &str| -> Vec<String> {
             let entries = fs::read_dir(folder).unwrap().flatten();
@@ -41,8 +41,8 @@ impl Held {
         let links =
             names("/proc/self/fd").into_iter().flat_map(|fd| fs::read_link(format!("/proc/self/fd/{fd}")));
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
-        // A bench and other tests that run meanwhile have folders there.
-        let others = |name: &String| OF_OTHER_TESTS.iter().any(|begin| name.starts_with(begin));
+        // Folders of the bench and of other running tests.
+        let others = |name: &String| OTHER_TESTS.iter().any(|begin| name.starts_with(begin));
         let ours = |name: &String| name.starts_with("runnel-") && !others(name);
         let files = ["/dev/shm", "/tmp"].into_iter().flat_map(names).filter(ours);
         Self {
@@ -58,8 +58,8 @@ impl Held {
         }
     }
 
-    /// Waits until nothing is there that was not there before.
-    pub fn wait_for_no_more(&self) {
+    /// Waits until no more resources are in use than in `self`.
+    pub fn wait_for_release(&self) {
         let deadline = Instant::now() + LONG;
         loop {
             let now = Self::now();
@@ -68,7 +68,7 @@ impl Held {
                 return;
             }
             assert!(Instant::now() < deadline, "there is {now:#?}\nwhere there was {self:#?}");
-            // Between looks at all that the process has.
+            // A snapshot is expensive, so pause.
             std::thread::sleep(Duration::from_millis(1));
         }
     }

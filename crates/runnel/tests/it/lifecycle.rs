@@ -258,8 +258,8 @@ fn messages_arrive_with_every_polling_mode() {
     for (number, policy) in policies.into_iter().enumerate() {
         let (here, there) = (context_polling(&graph, policy), graph.context());
         let topic = format!("topic_{number}");
-        let heard = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&heard);
+        let received = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&received);
         let listener = here.create_node("listener").unwrap();
         let _subscription =
             listener.create_subscription(&topic, 10, move |_: &Text| count_up(&count)).unwrap();
@@ -268,7 +268,7 @@ fn messages_arrive_with_every_polling_mode() {
         for expected in 1..=10 {
             publisher.publish(Text::default()).unwrap();
             let what = format!("message {expected} with {policy:?}");
-            spin_until(&here, &what, || heard.load(Ordering::SeqCst) == expected);
+            spin_until(&here, &what, || received.load(Ordering::SeqCst) == expected);
         }
     }
 }
@@ -336,8 +336,8 @@ fn subscription_survives_panic_in_callback() {
     let context = graph.context();
     let node = context.create_node("node").unwrap();
     let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
-    let heard = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&heard);
+    let received = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&received);
     let callback = move |_: &Text| {
         count_up(&count);
         assert!(count.load(Ordering::SeqCst) > 1, "on purpose");
@@ -345,7 +345,7 @@ fn subscription_survives_panic_in_callback() {
     let _subscription = node.create_subscription("chatter", 10, callback).unwrap();
     (0..2).for_each(|_| publisher.publish(Text::default()).unwrap());
     assert!(catch_unwind(AssertUnwindSafe(|| context.spin_once(LONG))).is_err());
-    spin_until(&context, "the second message heard", || heard.load(Ordering::SeqCst) == 2);
+    spin_until(&context, "the second message received", || received.load(Ordering::SeqCst) == 2);
 }
 
 #[test]
@@ -369,7 +369,7 @@ fn due_callbacks_run_on_two_threads() {
         let spinning = scope.spawn(|| Executor::new(&context).threads(2).spin());
         for sent in 1..=MESSAGES {
             publisher.publish(Text::default()).unwrap();
-            wait_until("both have heard it", || inside.load(Ordering::SeqCst) == 2 * sent);
+            wait_until("both have received it", || inside.load(Ordering::SeqCst) == 2 * sent);
         }
         context.shutdown();
         spinning.join().unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! The thread that looks after peers while callbacks run: it is there when one takes long, and costs little when none does.
+//! Tests of the background thread, which runs the driver during long callbacks and costs little otherwise.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use runnel::msgs::std_msgs::msg::String as Text;
 use runnel::ros1::rpc::Uri;
 use runnel::{Executor, Node};
 
-/// Runs short callbacks for so long, a hundred a second.
+/// Runs a hundred short callbacks per second for this time.
 fn run_short_callbacks(node: &Node, time: Duration) {
     let end = clock::monotonic() + time;
     let _timer = node.create_wall_timer(Duration::from_millis(10), || {});
@@ -23,7 +23,7 @@ fn run_short_callbacks(node: &Node, time: Duration) {
     }
 }
 
-/// So long that the keeper looks seldom.
+/// Time after which the background thread uses its long period.
 const SETTLED: Duration = Duration::from_millis(1500);
 
 #[test]
@@ -51,21 +51,21 @@ fn background_thread_checks_five_times_per_second() {
     let graph = Graph::new();
     let node = graph.context().create_node("busy").unwrap();
     run_short_callbacks(&node, SETTLED);
-    // When others have the processor a callback is not short, and the keeper looks more often.
+    // On a busy machine a callback may take long, and the background thread checks more often.
     let mut all = Vec::new();
     while all.last().is_none_or(|(sleeps, looks)| *sleeps > 2 * looks) {
         assert!(all.len() < 5, "sleeps, and how often it is to look: {all:?}");
-        let (before, start) = (sleeps_of_keepers(), clock::monotonic());
+        let (before, start) = (sleeps_of_background_threads(), clock::monotonic());
         assert!(before > 0, "there is no keeper");
         run_short_callbacks(&node, Duration::from_secs(2));
-        // A look that falls into a callback is followed by a second one.
+        // A check during a callback is followed by a second one.
         let looks = clock::monotonic().since(start).as_millis() as u64 / 200 + 1;
-        all.push((sleeps_of_keepers() - before, looks));
+        all.push((sleeps_of_background_threads() - before, looks));
     }
 }
 
-/// How often the keepers of this process went to sleep so far.
-fn sleeps_of_keepers() -> u64 {
+/// How often the background threads of this process have gone to sleep.
+fn sleeps_of_background_threads() -> u64 {
     let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
     let read = |task: &Path, file: &str| fs::read_to_string(task.join(file)).unwrap_or_default();
     let keepers = tasks.filter(|task| read(task, "comm").trim() == "runnel-keeper");

@@ -1,5 +1,5 @@
-//! Peers on the same host that greet badly or not at all: no session comes of it, links stay on the network, and others
-//! of the same process lose nothing.
+//! Tests of peers on this host with invalid or missing handshakes: there is no IPC connection, links stay on the
+//! network, and other processes lose nothing.
 
 use std::fs;
 use std::net::TcpStream;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::common::{LONG, spin_until, wait_until};
 use crate::fake_process::{
-    ASK, FakeSession, Mine, OPEN_SAMPLES, OUTBOX_BYTES, accept, connect, great_number, hello, is_ended,
-    listen, packet, send, small_number, token_bytes,
+    ASK, FakeConnection, LocalEnd, OPEN_SAMPLES, OUTBOX_BYTES, accept, connect, hello, high_process_id,
+    is_ended, listen, low_process_id, packet, send, token_bytes,
 };
-use crate::ipc_scene::{Reader, Scene, go_over, number_in, subscribe};
+use crate::ipc_scene::{Reader, Scene, number_in, subscribe, switch_to_memory};
 use crate::logged::count_logged;
 use crate::process::{alone, descriptors, resident};
 use crate::raw::read_frame;
@@ -20,59 +20,59 @@ use runnel::io::memory::SharedWords;
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
-/// Processes that may have a session with one at a time, or be about to.
-const MOST_SESSIONS: usize = 256;
+/// Maximum number of IPC connections and handshakes of a process.
+const MAX_CONNECTIONS: usize = 256;
 
-/// How long a process waits for a greeting.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout of a handshake.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A message over the network.
-fn heard_on_network(scene: &Scene, stream: &mut TcpStream) {
+/// Receives a message over the network.
+fn received_on_network(scene: &Scene, stream: &mut TcpStream) {
     scene.talk(1, 100);
     let message = read_frame(stream).unwrap();
     assert_eq!(number_in(&message[12..]), scene.published.get() - 1);
 }
 
-/// Who greets as `send` does gets no session, for the reason that is logged.
-fn refused(scene: &Scene, says: &str, greets: impl FnOnce(&Packets, u128, u128)) {
-    println!("{says}");
-    let me = small_number();
+/// Asserts that a handshake like that of `send` fails for a logged reason.
+fn refused(scene: &Scene, text: &str, sends_hello: impl FnOnce(&Packets, u128, u128)) {
+    println!("{text}");
+    let me = low_process_id();
     let (mut stream, process, _) = subscribe(scene, me);
-    let says = ["no IPC connection with another process of this host", says];
-    let before = count_logged(&says);
+    let text = ["no IPC connection with another process of this host", text];
+    let before = count_logged(&text);
     let packets = connect(process);
-    greets(&packets, me, process);
-    wait_until(&format!("{says:?} logged"), || count_logged(&says) > before);
+    sends_hello(&packets, me, process);
+    wait_until(&format!("{text:?} logged"), || count_logged(&text) > before);
     wait_until("the connection closed", || is_ended(&packets));
-    heard_on_network(scene, &mut stream);
-    scene.is_undisturbed();
-    scene.is_left_by(stream);
+    received_on_network(scene, &mut stream);
+    scene.assert_undisturbed();
+    scene.wait_for_departure(stream);
 }
 
 #[test]
 fn invalid_hello_is_refused() {
     let _alone = alone();
     let scene = Scene::new();
-    let mine = Mine::new();
+    let local = LocalEnd::new();
     let unknown = "its handshake is not Runnel's";
-    refused(&scene, unknown, |packets, _, _| send(packets, &[0], &mine.fds()));
-    refused(&scene, unknown, |packets, me, to| send(packets, &hello(me, to)[..47], &mine.fds()));
-    // It would not connect.
-    refused(&scene, unknown, |packets, _, to| send(packets, &other_hello(to + 1, to), &mine.fds()));
+    refused(&scene, unknown, |packets, _, _| send(packets, &[0], &local.fds()));
+    refused(&scene, unknown, |packets, me, to| send(packets, &hello(me, to)[..47], &local.fds()));
+    // The hello of another version, on a connection of the wrong process.
+    refused(&scene, unknown, |packets, _, to| send(packets, &other_hello(to + 1, to), &local.fds()));
     refused(&scene, "its descriptors did not arrive", |packets, me, to| {
-        send(packets, &[hello(me, to), vec![0]].concat(), &mine.fds());
+        send(packets, &[hello(me, to), vec![0]].concat(), &local.fds());
     });
-    let stranger = "it is not the expected process";
-    refused(&scene, stranger, |packets, me, to| send(packets, &hello(me, to + 1), &mine.fds()));
-    // Whose number is greater does not connect.
-    refused(&scene, stranger, |packets, _, to| send(packets, &hello(to + 1, to), &mine.fds()));
+    let participant = "it is not the expected process";
+    refused(&scene, participant, |packets, me, to| send(packets, &hello(me, to + 1), &local.fds()));
+    // A process with a higher id must not connect.
+    refused(&scene, participant, |packets, _, to| send(packets, &hello(to + 1, to), &local.fds()));
     let mut reader = Reader::new(&scene);
     drop(reader.session.next());
 }
 
 const OTHER_VERSION: [&str; 2] = ["is of another version of Runnel", "links with it stay on the network"];
 
-/// A greeting of another version, which has more to say.
+/// A longer hello, of another version.
 fn other_hello(from: u128, to: u128) -> Vec<u8> {
     let mut other = [hello(from, to), vec![7; 100]].concat();
     other[15] = b'1';
@@ -83,34 +83,34 @@ fn other_hello(from: u128, to: u128) -> Vec<u8> {
 fn connecting_process_of_other_version_is_informed() {
     let _alone = alone();
     let scene = Scene::new();
-    let me = small_number();
+    let me = low_process_id();
     let (mut stream, process, _) = subscribe(&scene, me);
     let before = count_logged(&OTHER_VERSION);
     for _ in 0..3 {
         let packets = connect(process);
-        send(&packets, &other_hello(me, process), &Mine::new().fds());
+        send(&packets, &other_hello(me, process), &LocalEnd::new().fds());
         let (answer, fds) = packet(&packets).expect("an answer");
         assert_eq!((answer, fds.len()), (hello(process, me), 0));
         wait_until("the connection closed", || is_ended(&packets));
-        heard_on_network(&scene, &mut stream);
+        received_on_network(&scene, &mut stream);
     }
     assert_eq!(count_logged(&OTHER_VERSION) - before, 1);
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
 }
 
 #[test]
 fn accepting_process_of_other_version_is_logged() {
     let _alone = alone();
     let scene = Scene::new();
-    let [other, same] = [(); 2].map(|()| great_number());
+    let [other, same] = [(); 2].map(|()| high_process_id());
     let [of_other, of_same] = [other, same].map(listen);
     let before = count_logged(&OTHER_VERSION);
     let (mut stream, process, _) = subscribe(&scene, other);
     let packets = accept(&of_other);
     send(&packets, &other_hello(other, process), &[]);
     wait_until("the connection closed", || is_ended(&packets));
-    heard_on_network(&scene, &mut stream);
-    // One that greets badly is met again and again, and meanwhile nobody connects to the other.
+    received_on_network(&scene, &mut stream);
+    // The failed handshake is tried again. Meanwhile nobody else connects.
     let _stream = subscribe(&scene, same);
     for _ in 0..3 {
         send(&accept(&of_same), &[0], &[]);
@@ -119,23 +119,23 @@ fn accepting_process_of_other_version_is_logged() {
     send(&accept(&of_same), &[0], &[]);
     assert!(of_other.accept().unwrap().is_none());
     assert_eq!(count_logged(&OTHER_VERSION) - before, 1);
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
 }
 
 #[test]
 fn hello_with_wrong_descriptors_is_refused() {
     let _alone = alone();
     let scene = Scene::new();
-    let mine = Mine::new();
-    let [page, outbox, bell] = mine.fds();
+    let local = LocalEnd::new();
+    let [page, outbox, bell] = local.fds();
     let short = SharedWords::new("fake-session", OUTBOX_BYTES / 2).unwrap();
     let long = SharedWords::new("fake-session", OUTBOX_BYTES * 2).unwrap();
     let unsealed = memfd_create("fake-session", MemfdFlags::ALLOW_SEALING).unwrap();
     ftruncate(&unsealed, OUTBOX_BYTES as u64).unwrap();
     let (pipe, writer) = std::io::pipe().unwrap();
     let file = fs::File::open("/proc/self/exe").unwrap();
-    let with = |fds: &[BorrowedFd<'_>], says: &str| {
-        refused(&scene, says, |packets, me, to| send(packets, &hello(me, to), fds));
+    let with = |fds: &[BorrowedFd<'_>], text: &str| {
+        refused(&scene, text, |packets, me, to| send(packets, &hello(me, to), fds));
     };
     let lacks = "its hello lacks descriptors";
     with(&[], lacks);
@@ -157,35 +157,35 @@ fn hello_with_wrong_descriptors_is_refused() {
 fn excess_descriptors_are_refused_and_closed() {
     let _alone = alone();
     let scene = Scene::new();
-    let mine = Mine::new();
-    let [page, outbox, bell] = mine.fds();
+    let local = LocalEnd::new();
+    let [page, outbox, bell] = local.fds();
     let before = descriptors();
     refused(&scene, "", |packets, me, to| send(packets, &hello(me, to), &[page, outbox, bell, bell]));
-    wait_until("all descriptors given back", || descriptors() <= before);
+    wait_until("all descriptors returned", || descriptors() <= before);
 }
 
 #[test]
 fn process_gets_only_one_ipc_connection() {
     let _alone = alone();
     let scene = Scene::new();
-    let (me, says) = (small_number(), "it is not the expected process");
+    let (me, text) = (low_process_id(), "it is not the expected process");
     let (_stream, process, token) = subscribe(&scene, me);
-    let mut first = FakeSession::greet(me, process);
-    let before = count_logged(&[says]);
+    let mut first = FakeConnection::handshake(me, process);
+    let before = count_logged(&[text]);
     let second = connect(process);
-    send(&second, &hello(me, process), &Mine::new().fds());
-    wait_until("it is named", || count_logged(&[says]) > before);
+    send(&second, &hello(me, process), &LocalEnd::new().fds());
+    wait_until("it is named", || count_logged(&[text]) > before);
     wait_until("the second ends", || is_ended(&second));
-    go_over(&mut first, token);
+    switch_to_memory(&mut first, token);
     scene.talk(10, 100);
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
 }
 
 #[test]
 fn failed_handshake_is_tried_again_later() {
     let _alone = alone();
     let scene = Scene::new();
-    let me = great_number();
+    let me = high_process_id();
     let listener = listen(me);
     let (mut stream, process, token) = subscribe(&scene, me);
     let answers: [fn(u128, u128) -> Vec<u8>; 3] =
@@ -193,25 +193,25 @@ fn failed_handshake_is_tried_again_later() {
     for answer in answers {
         let packets = accept(&listener);
         assert_eq!(packet(&packets).unwrap().0, hello(process, me));
-        send(&packets, &answer(me, process), &Mine::new().fds());
+        send(&packets, &answer(me, process), &LocalEnd::new().fds());
         wait_until("the connection closed", || is_ended(&packets));
-        heard_on_network(&scene, &mut stream);
+        received_on_network(&scene, &mut stream);
     }
-    let mut session = FakeSession::greet_on(accept(&listener), me, process);
+    let mut session = FakeConnection::handshake_on(accept(&listener), me, process);
     session.push(ASK, 0, &token_bytes(token));
     assert_eq!(session.wait_for(OPEN_SAMPLES).word(0), token as u64);
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
 }
 
 #[test]
 fn aborted_handshakes_leak_nothing() {
     let _alone = alone();
     let scene = Scene::new();
-    let (stream, process, _) = subscribe(&scene, small_number());
-    let mine = Mine::new();
+    let (stream, process, _) = subscribe(&scene, low_process_id());
+    let local = LocalEnd::new();
     let come_and_go = |rounds: usize| {
         for round in 0..rounds {
-            // Some wait until the kernel keeps no more.
+            // Some connections wait until the kernel's queue is full.
             let mut packets = None;
             wait_until("a place in the queue", || {
                 packets = try_connect(process);
@@ -220,29 +220,29 @@ fn aborted_handshakes_leak_nothing() {
             let packets = packets.unwrap();
             match round % 4 {
                 0 => {}
-                1 => send(&packets, &[0; 48], &mine.fds()),
-                2 => send(&packets, &hello(small_number(), process), &mine.fds()),
-                _ => drop(FakeSession::greet_on(packets, small_number(), process)),
+                1 => send(&packets, &[0; 48], &local.fds()),
+                2 => send(&packets, &hello(low_process_id(), process), &local.fds()),
+                _ => drop(FakeConnection::handshake_on(packets, low_process_id(), process)),
             }
         }
     };
     let settled = descriptors();
     come_and_go(1000);
-    wait_until("all descriptors given back", || descriptors() <= settled);
+    wait_until("all descriptors returned", || descriptors() <= settled);
     let before = resident();
     let logged = || count_logged(&["another process of this host"]);
     let (lines, began) = (logged(), Instant::now());
     come_and_go(9000);
-    wait_until("all descriptors given back", || descriptors() <= settled);
+    wait_until("all descriptors returned", || descriptors() <= settled);
     let grown = resident().saturating_sub(before);
     assert!(grown < 4 << 20, "{} KiB after 9000 connections", grown / 1024);
-    // Twenty in ten seconds, of which a busy machine takes many.
+    // Twenty lines in ten seconds, of which a busy machine takes many.
     let spans = began.elapsed().as_secs() as usize / 10 + 2;
     assert!(logged() <= lines + 20 * spans, "{} lines in {spans} spans fill a disk", logged() - lines);
-    scene.is_left_by(stream);
+    scene.wait_for_departure(stream);
     drop(Reader::new(&scene));
     scene.talk(100, 5000);
-    scene.is_undisturbed();
+    scene.assert_undisturbed();
 }
 
 fn try_connect(process: u128) -> Option<Packets> {
@@ -254,9 +254,9 @@ fn try_connect(process: u128) -> Option<Packets> {
 fn silent_connections_block_handshakes_only_briefly() {
     let _alone = alone();
     let scene = Scene::new();
-    let (_stream, process, _) = subscribe(&scene, small_number());
+    let (_stream, process, _) = subscribe(&scene, low_process_id());
     let began = Instant::now();
-    let silent: Vec<Packets> = (0..MOST_SESSIONS + 20)
+    let silent: Vec<Packets> = (0..MAX_CONNECTIONS + 20)
         .map(|_| {
             let mut packets = None;
             wait_until("a place in the queue", || {
@@ -266,27 +266,31 @@ fn silent_connections_block_handshakes_only_briefly() {
             packets.unwrap()
         })
         .collect();
-    // All places are taken: who comes now stays on the network, where everything goes on.
+    // All places are in use: a new process stays on the network, where everything works.
     wait_until("more are turned away", || silent.iter().filter(|packets| is_ended(packets)).count() >= 20);
     let late = scene.graph.context();
     let node = late.create_node("late").unwrap();
-    let heard = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    let counted = std::sync::Arc::clone(&heard);
+    let received = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = std::sync::Arc::clone(&received);
     let subscription = node.create_subscription("data", 1000, move |_: &UInt8MultiArray| {
         counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
     });
     let subscription = subscription.unwrap();
     assert!(scene.publisher.wait_for_subscribers(3, LONG).unwrap());
     scene.talk(10, 100);
-    spin_until(&late, "messages over the network", || heard.load(std::sync::atomic::Ordering::SeqCst) == 10);
-    // On a busy machine all this may last until the first of them are turned away.
+    spin_until(&late, "messages over the network", || {
+        received.load(std::sync::atomic::Ordering::SeqCst) == 10
+    });
+    // On a busy machine the first handshakes may have timed out by now.
     let by_memory = subscription.shared_memory_count();
-    assert!(by_memory == 0 || began.elapsed() >= PATIENCE, "{by_memory} after {:?}", began.elapsed());
-    // After a while they are turned away, and who was late gets a session by itself.
+    assert!(by_memory == 0 || began.elapsed() >= TIMEOUT, "{by_memory} after {:?}", began.elapsed());
+    // After their timeout, the late process gets its IPC connection.
     spin_until(&late, "a link in shared memory", || subscription.shared_memory_count() == 1);
-    assert!(began.elapsed() + Duration::from_millis(100) >= PATIENCE, "{:?}", began.elapsed());
+    assert!(began.elapsed() + Duration::from_millis(100) >= TIMEOUT, "{:?}", began.elapsed());
     wait_until("all are turned away", || silent.iter().all(is_ended));
     scene.talk(10, 100);
-    spin_until(&late, "messages in shared memory", || heard.load(std::sync::atomic::Ordering::SeqCst) == 20);
-    scene.is_undisturbed();
+    spin_until(&late, "messages in shared memory", || {
+        received.load(std::sync::atomic::Ordering::SeqCst) == 20
+    });
+    scene.assert_undisturbed();
 }

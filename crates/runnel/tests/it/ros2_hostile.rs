@@ -29,25 +29,25 @@ fn invalid_datagrams_do_not_fill_the_log() {
     let (talking, listening) = (context(domain, false), context(domain, false));
     let nodes = [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];
     let publisher: Publisher<UInt8MultiArray> = nodes[0].create_publisher("data", QoS::default()).unwrap();
-    let (_subscription, heard) = listen(&nodes[1], "data", QoS::default());
+    let (_subscription, received) = listen(&nodes[1], "data", QoS::default());
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
-    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     for number in 0..1000 {
         for participant in 0..2 {
             let port = 7410 + 250 * domain + 2 * participant;
-            stranger.send_to(&nonsense(number), ("127.0.0.1", port)).unwrap();
+            socket.send_to(&nonsense(number), ("127.0.0.1", port)).unwrap();
         }
     }
     publisher.publish(numbered(1, 10)).unwrap();
-    spin_until(&listening, "the message heard", || *heard.lock().unwrap() == [1]);
-    let told = || count_logged(&["127.0.0.1"]);
+    spin_until(&listening, "the message received", || *received.lock().unwrap() == [1]);
+    let logged = || count_logged(&["127.0.0.1"]);
     // The message came by another socket.
-    spin_until(&listening, "some of them told", || told() > 0);
-    assert!(told() <= 100, "{} lines", told());
+    spin_until(&listening, "some of them logged", || logged() > 0);
+    assert!(logged() <= 100, "{} lines", logged());
 }
 
 /// Tells of so many nodes with so many endpoints each, and waits until everybody has it.
-fn tell(stranger: &mut LoopbackParticipant, writer: EntityId, nodes: u128, endpoints: u128) {
+fn announce_nodes(participant: &mut LoopbackParticipant, writer: EntityId, nodes: u128, endpoints: u128) {
     let gid = |number: u128| Gid { data: number.to_be_bytes() };
     let node = |number| NodeEntitiesInfo {
         node_namespace: "/".into(),
@@ -56,15 +56,15 @@ fn tell(stranger: &mut LoopbackParticipant, writer: EntityId, nodes: u128, endpo
         ..NodeEntitiesInfo::default()
     };
     let nodes = (0..nodes).map(node).collect();
-    let told = ParticipantEntitiesInfo { node_entities_info_seq: nodes, ..Default::default() };
-    stranger.write(writer, cdr::encode(&told, Encoding::Xcdr1).unwrap()).unwrap();
+    let announcement = ParticipantEntitiesInfo { node_entities_info_seq: nodes, ..Default::default() };
+    participant.write(writer, cdr::encode(&announcement, Encoding::Xcdr1).unwrap()).unwrap();
     let until = std::time::Instant::now() + LONG;
     let is_taken = |of: &LoopbackParticipant| {
         !of.participant.matched(writer).is_empty() && of.participant.unacknowledged(writer) == 0
     };
-    while !is_taken(stranger) {
+    while !is_taken(participant) {
         assert!(std::time::Instant::now() < until, "nobody takes it");
-        stranger.poll_once();
+        participant.poll_once();
     }
 }
 
@@ -74,18 +74,18 @@ fn excess_nodes_of_participant_are_logged_once() {
     let domain = new_domain();
     let looking = context(domain, false);
     let _node = looking.create_node("looking").unwrap();
-    let mut stranger = LoopbackParticipant::new(domain, 0x0f, 2, "");
+    let mut participant = LoopbackParticipant::new(domain, 0x0f, 2, "");
     let hash = format!("typehash={};", ParticipantEntitiesInfo::RIHS01);
-    let writer = stranger.create_writer("ros_discovery_info", ParticipantEntitiesInfo::DDS_TYPE, &hash);
+    let writer = participant.create_writer("ros_discovery_info", ParticipantEntitiesInfo::DDS_TYPE, &hash);
     let nodes = || {
         let graph = looking.ros2_graph().unwrap().unwrap();
         graph.nodes.iter().filter(|node| node.full_name.starts_with("/n")).count()
     };
-    tell(&mut stranger, writer, 2000, 3);
+    announce_nodes(&mut participant, writer, 2000, 3);
     wait_logged(&["announces 2000 nodes with 6000 endpoints", "1024 and 4096"]);
     assert_eq!(nodes(), 1024);
-    tell(&mut stranger, writer, 2001, 3);
-    tell(&mut stranger, writer, 7, 3);
+    announce_nodes(&mut participant, writer, 2001, 3);
+    announce_nodes(&mut participant, writer, 7, 3);
     wait_until("the last word counts", || nodes() == 7);
     assert_eq!(count_logged(&["announces 200"]), 1);
 }

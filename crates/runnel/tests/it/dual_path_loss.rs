@@ -36,7 +36,7 @@ fn nft(line: &str) {
 fn spin_until(context: &Context, what: &str, mut done: impl FnMut() -> bool) {
     let deadline = clock::monotonic() + LEASE_AND_MORE;
     while !done() {
-        assert!(clock::monotonic() < deadline, "still not: {what}");
+        assert!(clock::monotonic() < deadline, "timed out: {what}");
         context.spin_once(Duration::from_millis(10)).unwrap();
     }
 }
@@ -54,7 +54,7 @@ fn sent_by_ros1(context: &Context, talker: &Uri) -> i32 {
 fn comes_by_ros2(context: &Context, talker: &Uri, listener: &Listener) -> bool {
     let before = sent_by_ros1(context, talker);
     let goal = listener.last().map(|number| number + LASTING);
-    spin_until(context, "it hears on", || listener.last() > goal);
+    spin_until(context, "it continues to receive", || listener.last() > goal);
     sent_by_ros1(context, talker) == before
 }
 
@@ -67,20 +67,20 @@ fn goes_on_by_ros1_and_comes_back(ipc: bool) {
     let publisher = talker.create_publisher::<UInt32>("count", many).unwrap();
     let listener = Listener::new(&b, many);
     let counts = || (publisher.subscription_count(), listener.subscription.publisher_count());
-    spin_until(&b, "they meet", || counts() == (1, 1));
+    spin_until(&b, "they match", || counts() == (1, 1));
     let uri = Uri::parse(&format!("http://{}/", Ports::of(&b, "/talker", "/count").rpc)).unwrap();
     let talks = Talker::new(publisher.clone());
-    spin_until(&b, "ROS 2 carries", || comes_by_ros2(&b, &uri, &listener));
+    spin_until(&b, "RTPS delivers", || comes_by_ros2(&b, &uri, &listener));
 
     CUT.into_iter().for_each(nft);
-    spin_until(&b, "ROS 1 carries", || !comes_by_ros2(&b, &uri, &listener));
+    spin_until(&b, "ROS 1 delivers", || !comes_by_ros2(&b, &uri, &listener));
     assert_eq!(counts(), (1, 1), "they know each other by ROS 1");
     let from_here = listener.last().unwrap();
 
     nft(MEND);
-    spin_until(&b, "ROS 2 carries again", || comes_by_ros2(&b, &uri, &listener));
+    spin_until(&b, "RTPS delivers again", || comes_by_ros2(&b, &uri, &listener));
     let last = talks.end();
-    spin_until(&b, "it hears the last", || listener.last() == Some(last));
+    spin_until(&b, "it receives the last", || listener.last() == Some(last));
     assert_eq!(counts(), (1, 1));
     check(&listener, from_here, last);
 }
@@ -88,9 +88,9 @@ fn goes_on_by_ros1_and_comes_back(ipc: bool) {
 /// What was on its way by ROS 2 when nothing got through any more may be lost, at one place; apart from that each number has
 /// come once and in order.
 fn check(listener: &Listener, from_here: u32, last: u32) {
-    let heard = listener.heard.lock().unwrap();
-    let breaks: Vec<_> = heard.windows(2).filter(|pair| pair[1] != pair[0] + 1).collect();
-    let (before, after) = heard.split_at(heard.iter().position(|number| *number == from_here).unwrap());
+    let received = listener.received.lock().unwrap();
+    let breaks: Vec<_> = received.windows(2).filter(|pair| pair[1] != pair[0] + 1).collect();
+    let (before, after) = received.split_at(received.iter().position(|number| *number == from_here).unwrap());
     assert!(breaks.len() <= 1 && breaks.iter().all(|pair| pair[1] > pair[0]), "{breaks:?}");
     assert!(before.iter().all(|number| *number < from_here));
     assert!(after.iter().copied().eq(from_here..=last), "nothing is lost or doubled where it comes back");
@@ -108,7 +108,7 @@ fn later_subscriptions_hear_what_ros2_keeps() {
     let publish = |data| publisher.publish(UInt32 { data }).unwrap();
     publish(0);
     let first = Listener::new(&b, kept);
-    spin_until(&b, "ROS 1 brings what is kept", || first.last() == Some(0));
+    spin_until(&b, "ROS 1 delivers kept messages", || first.last() == Some(0));
     let uri = Uri::parse(&format!("http://{}/", Ports::of(&b, "/talker", "/count").rpc)).unwrap();
 
     nft(MEND);
@@ -116,28 +116,28 @@ fn later_subscriptions_hear_what_ros2_keeps() {
     loop {
         last += 1;
         publish(last);
-        spin_until(&b, "it hears on", || first.last() == Some(last));
+        spin_until(&b, "it continues to receive", || first.last() == Some(last));
         let before = std::mem::replace(&mut by_ros1, sent_by_ros1(&b, &uri));
         if by_ros1 == before {
             break;
         }
     }
-    let hears = |qos| {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let into = Arc::clone(&heard);
+    let receives = |qos| {
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&received);
         let take = move |number: &UInt32| into.lock().unwrap().push(number.data);
-        (first.node.create_subscription("count", qos, take).unwrap(), heard)
+        (first.node.create_subscription("count", qos, take).unwrap(), received)
     };
-    let [(_late, late), (_new, new)] = [kept, QoS::keep_last(1000)].map(hears);
-    spin_until(&b, "the one hears what is kept", || late.lock().unwrap().last() == Some(&last));
+    let [(_late, late), (_new, new)] = [kept, QoS::keep_last(1000)].map(receives);
+    spin_until(&b, "the one receives what is kept", || late.lock().unwrap().last() == Some(&last));
     let outdated = last;
-    spin_until(&b, "the other hears what is new", || {
+    spin_until(&b, "the other receives what is new", || {
         last += 1;
         publish(last);
         !new.lock().unwrap().is_empty()
     });
-    spin_until(&b, "both hear the last", || {
-        [&late, &new].iter().all(|heard| heard.lock().unwrap().last() == Some(&last))
+    spin_until(&b, "both receive the last", || {
+        [&late, &new].iter().all(|received| received.lock().unwrap().last() == Some(&last))
     });
     assert_eq!(*late.lock().unwrap(), (0..=last).collect::<Vec<_>>());
     let new = new.lock().unwrap();

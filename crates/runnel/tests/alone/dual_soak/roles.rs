@@ -1,4 +1,4 @@
-//! The parts of the soak that processes of their own play: the talker, and readers.
+//! Roles of the soak's child processes: talker and reader.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -6,26 +6,26 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::end_sessions::end_sessions;
+use crate::end_ipc_connections::end_ipc_connections;
 use crate::numbers::{number_in, numbered};
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Node, QoS, Subscription};
 
 use super::account::Account;
-use super::control::Part;
-use super::{BEST_EFFORT, PATIENCE, RELIABLE};
+use super::control::Child;
+use super::{BEST_EFFORT, RELIABLE, TIMEOUT};
 
-/// Which publisher a message is of is said by the bits of its number from this one on.
+/// The bits of a message's number from this one on identify its publisher.
 const STREAM_SHIFT: u32 = 28;
 
-/// Bytes of messages, in turn: mostly short ones, those of one datagram, of several, and those that go in slots of memory.
+/// Message lengths in turn: mostly short, of one datagram, of several datagrams, and for slots of shared memory.
 const SIZES: [usize; 11] = [10, 100, 10, 1000, 10, 5000, 100, 20_000, 10, 1000, 70_000];
 
-/// Between two messages of a publisher: [`RELIABLE`], [`BEST_EFFORT`]. What comes by best effort does not wait for a callback. A
-/// reader that stood still is to have room for it, since 2000 messages of all publishers wait at most.
+/// Pauses between messages of the [`RELIABLE`] and the [`BEST_EFFORT`] publisher. Best-effort messages do not wait for
+/// a callback. A resumed reader must have capacity for them: its queue holds 2000 messages of all publishers.
 const PACES: [Duration; 2] = [Duration::from_micros(500), Duration::from_millis(4)];
 
-/// A publisher that counts in a thread of its own.
+/// A publisher that counts on its own thread.
 struct Counting {
     published: Arc<AtomicU32>,
     counts: JoinHandle<()>,
@@ -34,7 +34,7 @@ struct Counting {
 impl Counting {
     fn new(node: &Node, stream: u32, qos: QoS, ending: &Arc<AtomicBool>) -> Self {
         let mut publisher = node.create_publisher::<UInt8MultiArray>("data", qos).unwrap();
-        publisher.set_max_blocking_time(PATIENCE);
+        publisher.set_max_blocking_time(TIMEOUT);
         let (published, ending) = (Arc::new(AtomicU32::new(0)), Arc::clone(ending));
         let count = Arc::clone(&published);
         let counts = std::thread::spawn(move || {
@@ -50,18 +50,18 @@ impl Counting {
     }
 }
 
-/// Publishes by two publishers of one topic: [`RELIABLE`] one that keeps all, [`BEST_EFFORT`] one that does not.
+/// Publishes with two publishers of one topic: a [`RELIABLE`] keep-all one and a [`BEST_EFFORT`] one.
 pub fn talk(argument: &str) {
-    let part = Part::new(argument);
-    let node = part.context.create_node("talker").unwrap();
+    let child = Child::new(argument);
+    let node = child.context.create_node("talker").unwrap();
     let ending = Arc::new(AtomicBool::new(false));
     let mut streams: Vec<_> = [(RELIABLE, QoS::keep_all()), (BEST_EFFORT, QoS::keep_last(100).best_effort())]
         .map(|(stream, qos)| Counting::new(&node, stream as u32, qos, &ending))
         .into();
     let counts = streams.iter().map(|stream| Arc::clone(&stream.published)).collect::<Vec<_>>();
-    part.serve(|words| match words {
+    child.serve(|words| match words {
         ["published"] => published(&counts),
-        ["sessions"] => end_sessions().to_string(),
+        ["sessions"] => end_ipc_connections().to_string(),
         ["end"] => {
             ending.store(true, Ordering::SeqCst);
             streams.drain(..).for_each(|stream| stream.counts.join().unwrap());
@@ -75,7 +75,7 @@ fn published(counts: &[Arc<AtomicU32>]) -> String {
     counts.iter().map(|count| count.load(Ordering::SeqCst).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// A subscription with what it has received of each publisher.
+/// A subscription with its counters of each publisher.
 struct Receiving {
     subscription: Subscription,
     accounts: Arc<Mutex<[Account; 2]>>,
@@ -93,8 +93,8 @@ impl Receiving {
         Self { subscription: node.create_subscription("data", qos, take).unwrap(), accounts }
     }
 
-    /// What it has received of each stream, and how many of its publishers' messages come by shared memory.
-    fn say(&self) -> String {
+    /// Its counters of each stream, and the number of publishers that use shared memory.
+    fn print_line(&self) -> String {
         let accounts = *self.accounts.lock().unwrap();
         format!(
             "{}, {}, {}",
@@ -104,7 +104,7 @@ impl Receiving {
         )
     }
 
-    /// For whoever looks for a fault.
+    /// Details for error messages.
     fn describe(&self) -> String {
         let (subscription, accounts) = (&self.subscription, self.accounts.lock().unwrap());
         let (lost, dropped) = (subscription.lost(), subscription.dropped());
@@ -115,13 +115,13 @@ impl Receiving {
     }
 }
 
-/// Subscribes as it is asked, by one node.
+/// Subscribes on request, with one node.
 pub fn read(argument: &str) {
-    let part = Part::new(argument);
-    let context = part.context.clone();
+    let child = Child::new(argument);
+    let context = child.context.clone();
     let node = context.create_node(&format!("reader{}", std::process::id())).unwrap();
     let mut subscriptions = BTreeMap::new();
-    part.serve(|words| match words {
+    child.serve(|words| match words {
         ["add", name, kind] => {
             let qos = match *kind {
                 "reliable" => QoS::keep_all(),
@@ -131,10 +131,10 @@ pub fn read(argument: &str) {
             subscriptions.insert((*name).to_owned(), Receiving::new(&node, qos));
             String::new()
         }
-        ["remove", name] => subscriptions.remove(*name).unwrap().say(),
-        ["state", name] => subscriptions[*name].say(),
+        ["remove", name] => subscriptions.remove(*name).unwrap().print_line(),
+        ["state", name] => subscriptions[*name].print_line(),
         ["describe", name] => subscriptions[*name].describe(),
-        ["sessions"] => end_sessions().to_string(),
+        ["sessions"] => end_ipc_connections().to_string(),
         ["leave"] => {
             context.shutdown();
             String::new()

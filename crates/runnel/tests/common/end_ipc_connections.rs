@@ -1,17 +1,17 @@
-//! Sessions of this process that end, as a fault of either end has them end.
+//! Ends IPC connections of this process, as a fault of either end does.
 
 use std::os::fd::BorrowedFd;
 
 use rustix::net::{AddressFamily, Shutdown, SocketType};
 
-/// Ends all sessions of this process, as a fault of either end would; how many sockets they had.
-pub fn end_sessions() -> usize {
+/// Ends all IPC connections of this process. Returns the number of their sockets.
+pub fn end_ipc_connections() -> usize {
     let fds = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
     let numbers: Vec<i32> =
         fds.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok()).collect();
     let mut ended = 0;
     for number in numbers {
-        // SAFETY: it is only asked what it is; one that is closed meanwhile is none.
+        // SAFETY: the descriptor is only queried. If it is closed meanwhile, the query fails.
         let fd = unsafe { BorrowedFd::borrow_raw(number) };
         let is_session = rustix::net::sockopt::socket_type(fd) == Ok(SocketType::SEQPACKET)
             && rustix::net::sockopt::socket_domain(fd) == Ok(AddressFamily::UNIX)
