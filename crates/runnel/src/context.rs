@@ -46,7 +46,7 @@ pub struct ContextOptions {
     receive_timeout: Option<Duration>,
     graphs: Graphs,
     domain: Option<u16>,
-    master_comes_later: bool,
+    wait_for_master: bool,
     linger: Option<Duration>,
 }
 
@@ -68,7 +68,7 @@ impl Default for ContextOptions {
             receive_timeout: None,
             graphs: Graphs::default(),
             domain: None,
-            master_comes_later: false,
+            wait_for_master: true,
             linger: None,
         }
     }
@@ -183,8 +183,8 @@ impl ContextOptions {
     /// not answered yet; true by default. With `false`, nodes still join the ROS 1 graph once the master answers, and
     /// there is no warning that it does not. Requests to the master itself, such as parameters, always wait.
     #[must_use]
-    pub fn master_comes_later(mut self, later: bool) -> Self {
-        self.master_comes_later = later;
+    pub fn wait_for_master(mut self, wait: bool) -> Self {
+        self.wait_for_master = wait;
         self
     }
 
@@ -235,7 +235,7 @@ impl Context {
         let mut settings = Settings::read(&arguments, options.graphs)?;
         settings.ipc = settings.ipc.filter(|_| options.ipc);
         if let Some(ros1) = &mut settings.ros1 {
-            ros1.master_comes_later = options.master_comes_later;
+            ros1.wait_for_master = options.wait_for_master;
         }
         if let (Some(ros2), Some(domain)) = (&mut settings.ros2, options.domain) {
             ros2.domain = domain;

@@ -68,8 +68,8 @@ pub(crate) struct Ros1Settings {
     pub(crate) host: String,
     /// The address on which sockets listen.
     pub(crate) bind: IpAddr,
-    /// Nothing waits for the master before it has answered once.
-    pub(crate) master_comes_later: bool,
+    /// Whether calls wait for the master before it has answered once.
+    pub(crate) wait_for_master: bool,
 }
 
 /// Settings of a process that may use shared memory within the host.
@@ -117,7 +117,7 @@ impl Ros1Settings {
             None => own_address(&master, family).map_or_else(host::name, |address| address.to_string()),
         };
         let bind = address_to_bind(&host, family);
-        Ok(Self { master, host, bind, master_comes_later: false })
+        Ok(Self { master, host, bind, wait_for_master: true })
     }
 }
 

@@ -44,7 +44,7 @@ impl SubscriptionOptions {
     /// [`Node::create_raw_subscription`](crate::Node::create_raw_subscription). Best-available policies are then
     /// resolved for each publisher.
     #[must_use]
-    pub fn exactly(mut self) -> Self {
+    pub fn strict_qos(mut self) -> Self {
         self.strict_qos = true;
         self
     }

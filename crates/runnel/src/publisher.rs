@@ -233,7 +233,7 @@ impl PublisherBase {
     /// Messages copied for a subscriber on this host because its process had reached its quota of this one's shared
     /// memory: by messages that it has not handled yet, and by those that it keeps (see
     /// [`Borrowed`](crate::Borrowed)). Sum over all subscribers.
-    pub fn copied(&self) -> u64 {
+    pub fn shm_fallback_count(&self) -> u64 {
         self.end.publication.shm_fallback_count()
     }
 
@@ -245,14 +245,14 @@ impl PublisherBase {
     ///
     /// # Errors
     /// [`Error::Io`] if there is too little memory, or the operating system refuses to wait.
-    pub fn reserve(&self, messages: usize, bytes: usize) -> Result<(), Error> {
+    pub fn preallocate(&self, messages: usize, bytes: usize) -> Result<(), Error> {
         let context = &self.end.node.context.shared;
         if context.settings.ipc.is_none() {
             return Ok(());
         }
         let publication = &self.end.publication;
         let what = || format!("topic {}: memory for {messages} messages of {bytes} bytes", self.end.topic);
-        publication.reserve(messages, bytes).map_err(|error| Error::io(what(), &error))?;
+        publication.preallocate(messages, bytes).map_err(|error| Error::io(what(), &error))?;
         context.wait(MAPPING, |_| publication.is_preallocation_mapped())?;
         Ok(())
     }

@@ -228,7 +228,7 @@ impl Node {
     ///
     /// Without a schema, it matches ROS 2 publishers of any type, also several types on one topic. From a publisher
     /// that offers less than requested it requests only what is offered, unless the options have
-    /// [`exactly`](SubscriptionOptions::exactly).
+    /// [`strict_qos`](SubscriptionOptions::strict_qos).
     ///
     /// # Errors
     /// As [`Node::create_subscription`].

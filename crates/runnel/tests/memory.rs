@@ -266,7 +266,7 @@ fn lost_by_first_and_further_subscription() -> (u64, u64) {
     let publisher = talker.create_publisher::<Image>("images", latched).unwrap();
     let ((first, received), (second, _)) = (view(&listener), view(&listener));
     pair.spin_until("shared memory", || publisher.shared_memory_count() == 1);
-    publisher.reserve(4, BYTES + 1000).unwrap();
+    publisher.preallocate(4, BYTES + 1000).unwrap();
     let long = image(BYTES);
     thread::scope(|scope| {
         scope.spawn(|| publisher.publish(&long).unwrap());

@@ -102,7 +102,7 @@ impl Pool {
     ///
     /// # Errors
     /// If there is too little memory.
-    pub(crate) fn reserve(self: &Arc<Self>, messages: usize, bytes: usize) -> io::Result<Reservation> {
+    pub(crate) fn preallocate(self: &Arc<Self>, messages: usize, bytes: usize) -> io::Result<Reservation> {
         let slot_bytes = class(bytes).ok_or(io::ErrorKind::OutOfMemory)?;
         check_available(slot_bytes.saturating_mul(messages))?;
         let mut reservation = Reservation { pool: Arc::clone(self), segments: Vec::new(), bytes: 0 };
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn what_is_reserved_comes_on_top_of_the_limits_while_it_is() {
         let pool = Arc::new(Pool::new(10 << 20, 1 << 20));
-        let mut reserved = pool.reserve(100, 1 << 20).unwrap();
+        let mut reserved = pool.preallocate(100, 1 << 20).unwrap();
         let segments: Vec<_> = reserved.segments().iter().map(Arc::downgrade).collect();
         let slots: usize = reserved.segments().iter().map(|segment| segment.slots()).sum();
         assert_eq!((slots, pool.share()), (100, 101 << 20));
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn what_is_reserved_and_not_used_stays() {
         let pool = Arc::new(Pool::new(10 << 20, 0));
-        let mut reserved = pool.reserve(3, 1 << 20).unwrap();
+        let mut reserved = pool.preallocate(3, 1 << 20).unwrap();
         pool.trim();
         let slot = pool.take(1 << 20).unwrap();
         let of = slot.freeze(1);
@@ -255,7 +255,7 @@ mod tests {
     fn more_than_there_is_cannot_be_reserved() {
         let pool = Arc::new(Pool::new(10 << 20, 0));
         for (messages, bytes) in [(usize::MAX, 5000), (1, usize::MAX), (1 << 30, 1 << 30)] {
-            assert!(pool.reserve(messages, bytes).is_err(), "{messages} of {bytes}");
+            assert!(pool.preallocate(messages, bytes).is_err(), "{messages} of {bytes}");
         }
         assert_eq!((pool.share(), pool.limit()), (0, 10 << 20));
     }

@@ -44,7 +44,7 @@ pub(super) fn end(
     };
     let listeners = vec![(rpc, Port::Rpc), (tcpros, Port::Tcpros)];
     let engine = Box::new(Ros1Node::new(config));
-    Ok(Ros1End { engine, listeners, awaits_master: settings.master_comes_later })
+    Ok(Ros1End { engine, listeners, awaits_master: !settings.wait_for_master })
 }
 
 /// What peers may make a node hold. Its own calls and links take descriptors, too.

@@ -185,7 +185,7 @@ fn run_in_cgroup(group: &str) {
     let _subscription = node.create_subscription("data", KEPT, count).unwrap();
     let publisher = node.create_publisher::<UInt8MultiArray>("answers", 2).unwrap();
     spin_until(&context, "a subscriber", || publisher.shared_memory_count() == 1);
-    print_line(&format!("refused: {}", publisher.reserve(KEPT, 1 << 20).unwrap_err()));
+    print_line(&format!("refused: {}", publisher.preallocate(KEPT, 1 << 20).unwrap_err()));
     for number in 0..KEPT {
         publisher.publish(numbered(number as u32, 1 << 20)).unwrap();
         spin_until(&context, "it is announced", || had.load(Ordering::SeqCst) > number);

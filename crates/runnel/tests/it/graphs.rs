@@ -315,7 +315,7 @@ fn late_master_is_found_without_waiting() {
     for master in [address.as_str(), "localhost:1"] {
         let options =
             ContextOptions::default().signals(false).arguments([format!("__master:=http://{master}")]);
-        let options = options.graphs(Graphs::Both).domain_id(new_domain()).master_comes_later(true);
+        let options = options.graphs(Graphs::Both).domain_id(new_domain()).wait_for_master(false);
         let context = Context::with_options(options).unwrap();
         assert_immediate(|| {
             let node = context.create_node("patient").unwrap();

@@ -342,7 +342,7 @@ fn messages_beyond_quota_are_copied() {
     const MEGABYTE: usize = 1 << 20;
     let graph = Graph::new();
     let keeping = KeepingScene::over(Link::Memory, &graph, 1);
-    while keeping.publisher.copied() == 0 {
+    while keeping.publisher.shm_fallback_count() == 0 {
         keeping.send(MEGABYTE, 1);
         assert!(keeping.kept.lock().unwrap().len() < 200, "the quota is 64 MiB");
     }
@@ -352,23 +352,23 @@ fn messages_beyond_quota_are_copied() {
     (0..5).for_each(|_| keeping.send(MEGABYTE, 1));
     // A row of messages uses segments of its own, which are mapped after a few rows.
     let row = || {
-        let before = keeping.publisher.copied();
+        let before = keeping.publisher.shm_fallback_count();
         keeping.send_all(20, MEGABYTE, 2);
-        keeping.publisher.copied() - before
+        keeping.publisher.shm_fallback_count() - before
     };
     let rows: Vec<u64> = (0..8).map(|_| row()).collect();
     assert!(rows.iter().all(|copied| *copied <= 20) && rows.contains(&20), "{rows:?} of 20 were copied");
-    let copied = keeping.publisher.copied();
+    let copied = keeping.publisher.shm_fallback_count();
     let kept = std::mem::take(&mut *keeping.kept.lock().unwrap());
     assert_eq!((kept.len(), keeping.publisher.dropped()), (held + 5, 0));
     assert!(kept.iter().all(|message| message.view().unwrap().data == vec![1; MEGABYTE]));
     drop(kept);
     (0..20).for_each(|_| keeping.send(MEGABYTE, 1));
-    assert_eq!(keeping.publisher.copied(), copied, "what was returned is lent again");
+    assert_eq!(keeping.publisher.shm_fallback_count(), copied, "what was returned is lent again");
     let KeepingScene { publisher, far, subscription, .. } = keeping;
     drop(subscription);
     spin_until(&far, "the end of the link", || publisher.subscription_count() == 0);
-    assert_eq!(publisher.copied(), copied, "who is gone counts");
+    assert_eq!(publisher.shm_fallback_count(), copied, "who is gone counts");
 }
 
 /// Addresses of segments of this length, mapped with these rights.
@@ -396,7 +396,7 @@ fn first_message_uses_reserved_memory_of_its_topic() {
         let (near, far) = (graph.context(), graph.context());
         let node = near.create_node("talker").unwrap();
         let publisher = node.create_publisher::<UInt8MultiArray>("reserved", 10).unwrap();
-        let reserve = || publisher.reserve(messages, MESSAGE).unwrap();
+        let reserve = || publisher.preallocate(messages, MESSAGE).unwrap();
         if before {
             reserve();
         }
@@ -449,9 +449,9 @@ fn reservation_beyond_memory_fails() {
     let graph = Graph::new();
     let node = graph.context().create_node("talker").unwrap();
     let publisher = node.create_publisher::<UInt8MultiArray>("reserved", 10).unwrap();
-    let error = publisher.reserve(1 << 30, 1 << 30).unwrap_err().to_string();
+    let error = publisher.preallocate(1 << 30, 1 << 30).unwrap_err().to_string();
     assert!(error.contains("/reserved") && error.contains("1073741824 messages"), "{error}");
-    publisher.reserve(usize::MAX, 100).unwrap();
+    publisher.preallocate(usize::MAX, 100).unwrap();
 }
 
 #[test]
@@ -462,7 +462,7 @@ fn lending_is_limited_by_setting_and_reservation() {
         let near = Context::with_options(graph.options().shared_memory(memory, share)).unwrap();
         let keeping = KeepingScene::between(Link::Memory, (near, graph.context()), 1);
         reserve_while_serving(&keeping.far, || {
-            keeping.publisher.reserve(reserved, MEGABYTE + 100).unwrap();
+            keeping.publisher.preallocate(reserved, MEGABYTE + 100).unwrap();
         });
         (0..20).for_each(|_| keeping.send(MEGABYTE, 1));
         let segments = all_segments(" r--s ");

@@ -122,12 +122,12 @@ fn strict_qos_is_not_reduced_for_publishers() {
     let refused = Arc::new(AtomicU16::new(0));
     let count = Arc::clone(&refused);
     let reliable = SubscriptionOptions::from(QoS::keep_last(10).durability_best_available())
-        .exactly()
+        .strict_qos()
         .incompatible_qos_callback(move |_| {
             count.fetch_add(1, Ordering::Relaxed);
         });
     let strict = listening.create_raw_subscription("number", None, reliable, |_| ()).unwrap();
-    let any = SubscriptionOptions::from(QoS::best_available()).exactly();
+    let any = SubscriptionOptions::from(QoS::best_available()).strict_qos();
     let lenient = listening.create_raw_subscription("number", None, any, |_| ()).unwrap();
     let _best_effort = unsure.create_publisher::<Int32>("number", QoS::sensor_data()).unwrap();
     spin_until(&c, "one refuses it", || refused.load(Ordering::Relaxed) == 1);
@@ -142,12 +142,12 @@ fn strict_qos_is_not_reduced_for_publishers() {
 fn strict_qos_is_not_reduced_within_process() {
     let [context] = contexts();
     let node = context.create_node("both").unwrap();
-    let any = SubscriptionOptions::from(QoS::best_available()).exactly();
+    let any = SubscriptionOptions::from(QoS::best_available()).strict_qos();
     let first = node.create_raw_subscription("number", None, any, |_| ()).unwrap();
     let _best_effort = node.create_publisher::<Int32>("number", QoS::sensor_data()).unwrap();
     let reliable = QoS::keep_last(10);
     let lenient = node.create_raw_subscription("number", None, reliable, |_| ()).unwrap();
-    let exactly = SubscriptionOptions::from(reliable).exactly();
+    let exactly = SubscriptionOptions::from(reliable).strict_qos();
     let strict = node.create_raw_subscription("number", None, exactly, |_| ()).unwrap();
     assert_eq!((lenient.publisher_count(), strict.publisher_count()), (1, 0));
     assert_eq!(first.publisher_count(), 1, "what is best available is each publisher's own");

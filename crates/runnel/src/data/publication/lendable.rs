@@ -37,11 +37,11 @@ impl Publication {
     ///
     /// # Errors
     /// If there is too little memory.
-    pub(crate) fn reserve(&self, messages: usize, message: usize) -> io::Result<()> {
+    pub(crate) fn preallocate(&self, messages: usize, message: usize) -> io::Result<()> {
         if message < SHORTEST {
             return Ok(());
         }
-        let reserved = self.pool.reserve(messages, message)?;
+        let reserved = self.pool.preallocate(messages, message)?;
         lock(&self.state).reserved.push(reserved);
         Ok(())
     }
