@@ -67,9 +67,9 @@ pub(crate) struct Ros2 {
     /// The first event that may end pairs, and all events behind it, until the event loop handles them. No datagram is
     /// taken before.
     pub(super) ends: VecDeque<Event>,
-    /// Samples of pairs that a link of ROS 1 serves, until the loop has looked at it.
+    /// Samples of pairs that a ROS 1 link serves, until the event loop has read that link.
     refused: Refused,
-    /// Room for what RTPS brings at once.
+    /// Reused buffer for the output of RTPS.
     pub(super) brought: ReceivedBatch,
     /// Received datagrams, and their buffer.
     pub(super) inbox: Inbox,

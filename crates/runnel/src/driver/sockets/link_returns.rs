@@ -111,7 +111,7 @@ impl LinkShare {
         }
         self.left.extend(self.receiver.statement(statement).map_err(LinkFault::Share)?);
         if let (Statement::Begin { from, .. }, Some(pair)) = (statement, PairId::from_statement(statement)) {
-            // What memory still brings of it has been sent again, and so has what RTPS has before that number.
+            // Samples of it from shared memory have been resent, and so have RTPS's samples before that number.
             drop(self.returns.late.take(pair));
             self.left.push(LeftLink { pair, before: *from });
         }

@@ -100,8 +100,8 @@ impl Driver {
         }
     }
 
-    /// Does what was left to the loop, and goes on with the datagrams that came behind it. Samples that wait for the ends of links
-    /// come first: the loop comes back here when it has given them.
+    /// Handles these events, then the datagrams behind them. Samples that wait for the ends of links come first: the event
+    /// loop calls this again after it has delivered them.
     pub(in crate::driver) fn end_pairs(&mut self) {
         while !self.ros2.has_refused()
             && let Some(event) = self.ros2.ends.front().cloned()
