@@ -175,6 +175,11 @@ impl<P: Lend> ParticipantWithWriters<P> {
 
 /// Methods of readers.
 impl<P: Lend> ParticipantWithWriters<P> {
+    /// As [`Participant::set_paused`].
+    pub fn set_paused(&mut self, now: Instant, pair: (EntityId, Guid), is_paused: bool) {
+        self.work(now, |participant| participant.set_paused(now, pair, is_paused));
+    }
+
     /// As [`Participant::set_capacity`].
     pub fn set_capacity(&mut self, now: Instant, reader: EntityId, capacity: usize) {
         self.participant.set_capacity(now, reader, capacity);

@@ -1,4 +1,4 @@
-//! Actions over real sockets and within a process.
+//! Tests of actions over real sockets and within a process.
 
 mod common;
 #[path = "common/action_scene.rs"]
@@ -27,7 +27,7 @@ use runnel::{
 };
 use scene::{Scene, goal, result};
 
-/// Too short for anything to come of it.
+/// Too short for a result to arrive.
 const SHORT: Duration = Duration::from_millis(50);
 
 /// Executes a goal until it is preempted.
@@ -100,20 +100,23 @@ fn server_executes_concurrent_goals() {
     let (_server, goals) = scene.server();
     let client = scene.client();
     let sent: Vec<_> = (0..4).map(|number| client.send_goal(&goal(number)).unwrap()).collect();
-    let came: Vec<_> = sent.iter().map(|_| goals.recv_timeout(LONG).unwrap()).collect();
+    let arrived: Vec<_> = sent.iter().map(|_| goals.recv_timeout(LONG).unwrap()).collect();
     assert!(
-        came.iter().zip(&sent).all(|(came, sent)| came.id() == sent.id() && came.stamp() == sent.stamp())
+        arrived
+            .iter()
+            .zip(&sent)
+            .all(|(arrived, sent)| arrived.id() == sent.id() && arrived.stamp() == sent.stamp())
     );
-    assert!(came.iter().zip(0..).all(|(came, number)| came.goal().goal == number));
-    came[3].reject(&result(3), "too much").unwrap();
-    came[0].accept().unwrap();
-    came[1].accept().unwrap();
+    assert!(arrived.iter().zip(0..).all(|(arrived, number)| arrived.goal().goal == number));
+    arrived[3].reject(&result(3), "too much").unwrap();
+    arrived[0].accept().unwrap();
+    arrived[1].accept().unwrap();
     wait_until("the client learns that a goal is active", || sent[1].status() == GoalStatus::Active);
-    // On other threads than that which spins, and not in their order.
-    let other = came[1].clone();
+    // On other threads than the spinning one, and in another order.
+    let other = arrived[1].clone();
     thread::spawn(move || other.abort(&result(1), "no way").unwrap()).join().unwrap();
-    came[0].succeed(&result(0), "").unwrap();
-    came[2].canceled(&result(2), "not now").unwrap();
+    arrived[0].succeed(&result(0), "").unwrap();
+    arrived[2].canceled(&result(2), "not now").unwrap();
     let ends = sent.iter().map(|handle| handle.wait_for_result(LONG).unwrap().expect("an end"));
     let ends: Vec<_> = ends.map(|end| (end.status, end.text, end.result)).collect();
     let expected = [
@@ -133,20 +136,23 @@ fn invalid_goal_transition_is_refused() {
     let (server, goals) = scene.server();
     let client = scene.client();
     let handle = client.send_goal(&goal(1)).unwrap();
-    let came = goals.recv_timeout(LONG).unwrap();
+    let arrived = goals.recv_timeout(LONG).unwrap();
     let status = GoalStatus::Pending;
-    let refused = ActionError::WrongStatus { goal: came.id().clone(), status, wanted: "succeeded" };
-    assert_eq!(why(came.succeed(&result(1), "").unwrap_err()), refused);
-    came.accept().unwrap();
-    assert!(came.accept().is_err() && came.reject(&result(1), "").is_err());
-    came.succeed(&result(1), "").unwrap();
-    let error = came.abort(&result(1), "").unwrap_err();
+    let refused = ActionError::WrongStatus { goal: arrived.id().clone(), status, wanted: "succeeded" };
+    assert_eq!(why(arrived.succeed(&result(1), "").unwrap_err()), refused);
+    arrived.accept().unwrap();
+    assert!(arrived.accept().is_err() && arrived.reject(&result(1), "").is_err());
+    arrived.succeed(&result(1), "").unwrap();
+    let error = arrived.abort(&result(1), "").unwrap_err();
     assert_eq!(
         error.to_string(),
         format!("action /test: goal {} is SUCCEEDED and cannot become aborted", handle.id())
     );
     drop(server);
-    assert_eq!(why(came.publish_feedback(&TestFeedback::default()).unwrap_err()), ActionError::ServerEnded);
+    assert_eq!(
+        why(arrived.publish_feedback(&TestFeedback::default()).unwrap_err()),
+        ActionError::ServerEnded
+    );
 }
 
 #[test]
@@ -162,21 +168,21 @@ fn client_cancels_one_goal() {
     let _server = server.unwrap();
     let client = scene.client();
     let sent: Vec<_> = (0..3).map(|number| client.send_goal(&goal(number)).unwrap()).collect();
-    let came: Vec<_> = sent.iter().map(|_| goals.1.recv_timeout(LONG).unwrap()).collect();
-    came[1].accept().unwrap();
+    let arrived: Vec<_> = sent.iter().map(|_| goals.1.recv_timeout(LONG).unwrap()).collect();
+    arrived[1].accept().unwrap();
     wait_until("the goal is active", || sent[1].status() == GoalStatus::Active);
     sent[1].cancel().unwrap();
-    wait_until("the cancel arrives", || came[1].is_cancel_requested());
+    wait_until("the cancel arrives", || arrived[1].is_cancel_requested());
     wait_until("the client is informed", || sent[1].status() == GoalStatus::Preempting);
-    assert!(!came[0].is_cancel_requested() && !came[2].is_cancel_requested());
-    // A server may finish what it was to cancel.
-    came[1].succeed(&result(1), "it was as good as done").unwrap();
+    assert!(!arrived[0].is_cancel_requested() && !arrived[2].is_cancel_requested());
+    // A server may complete a goal that it was asked to cancel.
+    arrived[1].succeed(&result(1), "it was as good as done").unwrap();
     assert_eq!(sent[1].wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Succeeded);
     sent[0].cancel().unwrap();
-    wait_until("the other cancel arrives", || came[0].status() == GoalStatus::Recalling);
-    came[0].accept().unwrap();
-    assert_eq!(came[0].status(), GoalStatus::Preempting);
-    came[0].canceled(&result(0), "").unwrap();
+    wait_until("the other cancel arrives", || arrived[0].status() == GoalStatus::Recalling);
+    arrived[0].accept().unwrap();
+    assert_eq!(arrived[0].status(), GoalStatus::Preempting);
+    arrived[0].canceled(&result(0), "").unwrap();
     assert_eq!(sent[0].wait_for_result(LONG).unwrap().unwrap().status, GoalStatus::Preempted);
     wait_until("the callback has had both", || *cancelled.lock().unwrap() == [1, 0]);
     assert_eq!(sent[2].wait_for_result(SHORT).unwrap(), None);
@@ -280,16 +286,16 @@ fn dropped_handle_or_server_ends_goals() {
     let (server, goals) = scene.server();
     let client = scene.client();
     let sent: Vec<_> = (0..4).map(|number| client.send_goal(&goal(number)).unwrap()).collect();
-    let mut came: Vec<_> = sent.iter().map(|_| goals.recv_timeout(LONG).unwrap()).collect();
-    came[0].accept().unwrap();
-    came[2].accept().unwrap();
+    let mut arrived: Vec<_> = sent.iter().map(|_| goals.recv_timeout(LONG).unwrap()).collect();
+    arrived[0].accept().unwrap();
+    arrived[2].accept().unwrap();
     let end = |number: usize| {
         let end = sent[number].wait_for_result(LONG).unwrap().unwrap();
         (end.status, end.text)
     };
     let dropped = "nobody works on the goal any more: its handle was dropped before it ended".to_owned();
-    let also = came[0].clone();
-    came.drain(0..2);
+    let also = arrived[0].clone();
+    arrived.drain(0..2);
     assert_eq!(end(1), (GoalStatus::Rejected, dropped.clone()));
     assert_eq!(sent[0].wait_for_result(SHORT).unwrap(), None, "another handle is there");
     drop(also);
@@ -399,17 +405,17 @@ fn action_type_may_be_dynamic() {
 }
 
 thread_local! {
-    /// What this thread's logger asks for its status.
-    static ASKED_BY_LOGGER: RefCell<Option<(ServerGoalHandle<TestAction>, usize)>> = const { RefCell::new(None) };
+    /// The goal whose status this thread's logger queries.
+    static QUERIED_GOAL: RefCell<Option<(ServerGoalHandle<TestAction>, usize)>> = const { RefCell::new(None) };
 }
 
-/// Whether a thread logs that a server says 77 of a goal, and whether it may go on.
+/// Whether a thread logs an invalid status of a goal, and whether it may continue.
 static HELD: (AtomicBool, AtomicBool) = (AtomicBool::new(false), AtomicBool::new(false));
 
-/// A program's own logger, which uses what it logs for.
-struct Curious;
+/// A logger that uses the objects that it logs about.
+struct QueryingLogger;
 
-impl log::Log for Curious {
+impl log::Log for QueryingLogger {
     fn enabled(&self, _: &log::Metadata<'_>) -> bool {
         true
     }
@@ -418,7 +424,7 @@ impl log::Log for Curious {
             HELD.0.store(true, Ordering::SeqCst);
             wait_until("the test lets go", || HELD.1.load(Ordering::SeqCst));
         }
-        ASKED_BY_LOGGER.with_borrow_mut(|asked| {
+        QUERIED_GOAL.with_borrow_mut(|asked| {
             if let Some((goal, count)) = asked {
                 assert!(!goal.status().is_terminal());
                 *count += 1;
@@ -429,15 +435,15 @@ impl log::Log for Curious {
 }
 
 fn be_curious() {
-    // Another test of this process may have done it already.
-    let _ = log::set_logger(&Curious);
+    // Another test of this process may have set the logger.
+    let _ = log::set_logger(&QueryingLogger);
     log::set_max_level(log::LevelFilter::Info);
 }
 
 #[test]
 fn logger_may_query_the_action_server() {
     be_curious();
-    // The server of a failure never ends.
+    // When the test fails, the server's end would block.
     let scene = ManuallyDrop::new(Scene::new());
     let (server, goals) = scene.server();
     let server = ManuallyDrop::new(server);
@@ -445,9 +451,9 @@ fn logger_may_query_the_action_server() {
     let _sent = [1, 2].map(|number| client.send_goal(&goal(number)).unwrap());
     let [dropped, asked] = [(); 2].map(|()| goals.recv_timeout(LONG).unwrap());
     let logging = thread::spawn(move || {
-        ASKED_BY_LOGGER.set(Some((asked, 0)));
+        QUERIED_GOAL.set(Some((asked, 0)));
         drop(dropped);
-        ASKED_BY_LOGGER.take().map(|(_, count)| count)
+        QUERIED_GOAL.take().map(|(_, count)| count)
     });
     wait_until("the drop is over", || logging.is_finished());
     assert_eq!(logging.join().unwrap(), Some(1));

@@ -1,4 +1,4 @@
-//! Messages that there is no memory for: an error for each that names the topic and the size, and the node goes on.
+//! Tests of messages beyond available memory: each is an error with topic and size, and the node continues.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,22 +41,22 @@ mod two_graphs;
 #[global_allocator]
 static ALLOCATOR: Scarce = Scarce;
 
-/// Bytes of a long message.
+/// Length of a long message.
 const BYTES: usize = 4_000_000;
 
-/// Bytes of memory that are too few for it, and enough for all that is not governed by a message.
-const LITTLE: usize = 1_000_000;
+/// Memory that is too small for it, but enough for everything else.
+const TOO_LITTLE: usize = 1_000_000;
 
-/// How the two nodes are joined.
+/// Path between the two nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Link {
     Ros1,
     Ros2,
-    /// They are of one context.
+    /// Both are in one context.
     Process,
 }
 
-/// A node that publishes and one that subscribes.
+/// A publishing and a subscribing node.
 struct Pair {
     _master: Option<Graph>,
     near: Context,
@@ -64,7 +64,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// Joined by the network.
+    /// Connected by the network.
     fn new(link: Link) -> Self {
         Self::with(link, false)
     }
@@ -101,7 +101,7 @@ fn image(bytes: usize) -> Image {
     Image { data: vec![7; bytes], ..Image::default() }
 }
 
-/// Counts images, which all have `bytes` bytes.
+/// Counts images and asserts their length.
 fn count(node: &Node, qos: QoS) -> (Subscription, Arc<AtomicUsize>) {
     let counter = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&counter);
@@ -111,7 +111,7 @@ fn count(node: &Node, qos: QoS) -> (Subscription, Arc<AtomicUsize>) {
     (node.create_subscription("images", qos, callback).unwrap(), counter)
 }
 
-/// The size that an error tells of, which is one about memory and about the topic.
+/// Length in an error, after asserting that it is about memory and the topic.
 #[track_caller]
 fn refused<T>(result: Result<T, Error>) -> usize {
     match result.map(drop).unwrap_err() {
@@ -138,9 +138,9 @@ fn published_message_beyond_memory_is_an_error() {
         let publisher = talker.create_publisher::<Image>("images", 10).unwrap();
         let (_subscription, received) = count(&listener, QoS::keep_last(10));
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
-        let published = with_memory(LITTLE, || publisher.publish(&long));
+        let published = with_memory(TOO_LITTLE, || publisher.publish(&long));
         assert_eq!(refused(published), cdr::encode(&long, encoding).unwrap().len(), "{link:?}");
-        let published = with_memory(LITTLE, || publisher.try_publish(&long));
+        let published = with_memory(TOO_LITTLE, || publisher.try_publish(&long));
         assert_eq!(refused(published), cdr::encode(&long, encoding).unwrap().len(), "{link:?}");
         publisher.publish(&long).unwrap();
         publisher.publish(image(1)).unwrap();
@@ -157,9 +157,9 @@ fn copy_for_local_subscribers_beyond_memory_fails() {
     let (_subscription, received) = count(&listener, QoS::keep_last(10));
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     let long = image(BYTES);
-    assert_eq!(refused(with_memory(LITTLE, || publisher.publish(&long))), BYTES);
-    // No copy is needed of what is given away.
-    with_memory(LITTLE, || publisher.publish(long)).unwrap();
+    assert_eq!(refused(with_memory(TOO_LITTLE, || publisher.publish(&long))), BYTES);
+    // A message passed by value needs no copy.
+    with_memory(TOO_LITTLE, || publisher.publish(long)).unwrap();
     pair.spin_until("the other is received", || received.load(Ordering::SeqCst) == 1);
     assert_eq!(publisher.published(), 1);
 }
@@ -176,9 +176,9 @@ fn message_without_memory_for_one_encoding_reaches_nobody() {
     let own: Received<Image> = Received::on(&own, "images", 10);
     assert!(publisher.wait_for_subscribers(3, LONG).unwrap());
     let long = image(BYTES);
-    // Whichever of the forms is refused: one may lie in shared memory.
+    // Any of the encodings may be refused: one of them may use shared memory.
     for little in [1, 5] {
-        refused(with_memory(little * LITTLE, || publisher.publish(&long)));
+        refused(with_memory(little * TOO_LITTLE, || publisher.publish(&long)));
     }
     publisher.publish(image(2)).unwrap();
     graphs.spin_until("the short one is received", || [one.len(), two.len(), own.len()] == [1; 3]);
@@ -208,11 +208,11 @@ fn dynamic_message_beyond_memory_is_an_error() {
             };
             refused(raw(little));
         };
-        refuse(LITTLE);
-        // For one of two graphs it is translated, by which memory is refused elsewhere.
+        refuse(TOO_LITTLE);
+        // For one of two graphs the message is converted, which uses other memory.
         let two: Received<Image> = Received::on(&two, "images", 10);
         assert!(publisher.wait_for_subscribers(2, LONG).unwrap());
-        [1, 5].into_iter().for_each(|little| refuse(little * LITTLE));
+        [1, 5].into_iter().for_each(|little| refuse(little * TOO_LITTLE));
         publisher.publish_bytes(|out| out.extend_from_slice(&bytes(generation, &image(1)))).unwrap();
         graphs.spin_until("the short one is received", || one.len() == 1 && two.len() == 1);
         assert_eq!([one.last_of(1), two.last_of(1)].map(|image| image.data.len()), [1; 2]);
@@ -228,7 +228,7 @@ fn loan_beyond_memory_is_an_error() {
         let (_subscription, received) = count(&listener, QoS::keep_last(10));
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
         let head = Image::default();
-        let bytes = refused(with_memory(LITTLE, || publisher.loan(&head, BYTES)));
+        let bytes = refused(with_memory(TOO_LITTLE, || publisher.loan(&head, BYTES)));
         assert!((BYTES..BYTES + 100).contains(&bytes), "{bytes}");
         publisher.loan(&head, BYTES).unwrap().publish().unwrap();
         pair.spin_until("the other is received", || received.load(Ordering::SeqCst) == 1);
@@ -242,13 +242,13 @@ fn latched_message_beyond_memory_keeps_previous() {
     let publisher = talker.create_publisher::<Image>("images", QoS::keep_last(1).transient_local()).unwrap();
     publisher.publish(image(3)).unwrap();
     let long = image(BYTES);
-    refused(with_memory(LITTLE, || publisher.publish(&long)));
+    refused(with_memory(TOO_LITTLE, || publisher.publish(&long)));
     let received: Received<Image> = Received::on(&listener, "images", 10);
     pair.spin_until("the one before is received", || received.len() == 1);
     assert_eq!(received.last_of(1).data.len(), 3);
 }
 
-/// Counts images that it reads where they lie.
+/// A borrowing subscription that counts images.
 fn view(node: &Node) -> (Subscription, Arc<AtomicUsize>) {
     let counter = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&counter);
@@ -258,7 +258,7 @@ fn view(node: &Node) -> (Subscription, Arc<AtomicUsize>) {
     (node.create_view_subscription::<Image>("images", 100, callback).unwrap(), counter)
 }
 
-/// How many of a message that there is little memory for two subscriptions of a process have lost.
+/// Numbers of messages that two subscriptions of a process lose when there is little memory.
 fn lost_by_first_and_further_subscription() -> (u64, u64) {
     let pair = Pair::with(Link::Ros1, true);
     let (talker, listener) = pair.nodes();
@@ -271,7 +271,7 @@ fn lost_by_first_and_further_subscription() -> (u64, u64) {
     thread::scope(|scope| {
         scope.spawn(|| publisher.publish(&long).unwrap());
         wait_until("it is received", || {
-            with_memory(LITTLE, || pair.far.spin_once(Duration::from_millis(10))).unwrap();
+            with_memory(TOO_LITTLE, || pair.far.spin_once(Duration::from_millis(10))).unwrap();
             received.load(Ordering::SeqCst) == 1
         });
     });
@@ -280,7 +280,7 @@ fn lost_by_first_and_further_subscription() -> (u64, u64) {
 
 #[test]
 fn copies_for_further_subscriptions_beyond_memory_are_lost() {
-    // Where the thread that answers peers meanwhile is quicker it has memory enough, of which the next copies are made too.
+    // If the background thread is faster, it has enough memory, and the next copies are made.
     let lost = (0..100).map(|_| lost_by_first_and_further_subscription()).find(|lost| *lost != (0, 0));
     assert_eq!(lost, Some((0, 1)));
 }
@@ -289,11 +289,11 @@ fn copies_for_further_subscriptions_beyond_memory_are_lost() {
 fn queued_messages_stay_in_slots_without_memory() {
     let scene = Scene::new();
     let mut reader = Reader::new(&scene);
-    borrow_long(&scene, &mut reader);
-    // More than may be lent to a reader that takes nothing, than its ring takes, and than may wait in slots as a rule.
+    fill_ring_with_long_message(&scene, &mut reader);
+    // More than the lending quota, the ring, and the slots that may wait.
     for _ in 0..30 {
         let message = numbered(scene.published.get(), BYTES);
-        with_memory(LITTLE, || scene.publisher.publish(&message)).unwrap();
+        with_memory(TOO_LITTLE, || scene.publisher.publish(&message)).unwrap();
         scene.published.set(scene.published.get() + 1);
         reader.session.map_segments();
     }
@@ -301,8 +301,8 @@ fn queued_messages_stay_in_slots_without_memory() {
     assert_eq!(scene.publisher.dropped(), 0);
 }
 
-/// Has a long message lie in the ring of a reader, which does not say that it has seen it.
-fn borrow_long(scene: &Scene, reader: &mut Reader) {
+/// Puts a long message into the ring of a reader, which does not report it as read.
+fn fill_ring_with_long_message(scene: &Scene, reader: &mut Reader) {
     wait_until("a long message that is lent", || {
         scene.talk(1, BYTES);
         reader.session.map_segments();
@@ -311,17 +311,17 @@ fn borrow_long(scene: &Scene, reader: &mut Reader) {
     });
 }
 
-/// Ends a session while a long message lies in its ring unread. Gives what comes of the link: whether it has ended.
+/// Ends an IPC connection with a long unread message in its ring. Returns whether the link has ended.
 fn link_ends_without_memory(scene: &Scene) -> bool {
     let mut reader = Reader::new(scene);
-    borrow_long(scene, &mut reader);
+    fill_ring_with_long_message(scene, &mut reader);
     reader.stream.set_nonblocking(true).unwrap();
     scene.talking.spin_once(Duration::ZERO).unwrap();
     reader.session.packets.shutdown().unwrap();
     reader.session.set(END, 1);
     let mut seen = None;
     wait_until("the link's end, or what it carries on with", || {
-        with_memory(LITTLE, || scene.talking.spin_once(Duration::ZERO)).unwrap();
+        with_memory(TOO_LITTLE, || scene.talking.spin_once(Duration::ZERO)).unwrap();
         seen = reader.stream.peek(&mut [0]).ok();
         seen.is_some()
     });
@@ -331,7 +331,7 @@ fn link_ends_without_memory(scene: &Scene) -> bool {
 #[test]
 fn fallback_beyond_memory_ends_the_link() {
     let scene = Scene::new();
-    // Where the thread that answers peers meanwhile is quicker it has memory enough.
+    // If the background thread is faster, it has enough memory.
     assert!((0..10).any(|_| link_ends_without_memory(&scene)));
     scene.talk(1, 100);
     scene.assert_undisturbed();
@@ -342,7 +342,7 @@ fn request_and_response_beyond_memory_are_errors() {
     let graph = Graph::new();
     let [near, far] = [(); 2].map(|()| Context::with_options(graph.options().ipc(false)).unwrap());
     let provider = near.create_node("provider").unwrap();
-    // What the thread that answers has left once the response is made.
+    // Memory left for the responding thread after it has created the response.
     let left = Arc::new(AtomicUsize::new(ENOUGH));
     let memory = Arc::clone(&left);
     let answer = move |_: &SetCameraInfoRequest| {
@@ -360,13 +360,13 @@ fn request_and_response_beyond_memory_are_errors() {
     for client in [caller.create_client::<SetCameraInfo>("camera"), caller.create_persistent_client("camera")]
     {
         let client = client.unwrap();
-        left.store(LITTLE, Ordering::SeqCst);
+        left.store(TOO_LITTLE, Ordering::SeqCst);
         let error = client.call(&short).unwrap_err();
         let Error::Service { why: ServiceError::Failed(why), .. } = &error else { panic!("{error}") };
         assert_eq!(*why, format!("no memory for a response of {} bytes", 1 + 4 + BYTES));
         left.store(ENOUGH, Ordering::SeqCst);
         assert_eq!(client.call(&short).unwrap().status_message.len(), BYTES);
-        let error = with_memory(LITTLE, || client.call(&long)).unwrap_err();
+        let error = with_memory(TOO_LITTLE, || client.call(&long)).unwrap_err();
         let Error::Service { service, why: ServiceError::NoMemory(NoMemory { bytes }) } = &error else {
             panic!("{error}");
         };

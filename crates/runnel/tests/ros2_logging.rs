@@ -1,4 +1,4 @@
-//! What nodes of the ROS 2 graph log, and the simulated time that they hear.
+//! Tests of log lines of ROS 2 nodes, and of their simulated time.
 
 mod common;
 #[path = "common/domains.rs"]
@@ -23,14 +23,14 @@ fn options(domain: u16) -> ContextOptions {
     options.graphs(Graphs::Ros2).domain_id(domain)
 }
 
-/// What a context that does not log itself hears on `/rosout`.
-struct Ear<M> {
+/// A context that subscribes to `/rosout` and does not log itself.
+struct RosoutSubscriber<M> {
     context: Context,
     lines: Arc<Mutex<Vec<M>>>,
     subscription: Subscription,
 }
 
-impl<M: Message> Ear<M> {
+impl<M: Message> RosoutSubscriber<M> {
     fn new(options: ContextOptions) -> Self {
         let context = Context::with_options(options.rosout(false)).unwrap();
         let lines = Arc::new(Mutex::new(Vec::new()));
@@ -41,7 +41,7 @@ impl<M: Message> Ear<M> {
         Self { context, lines, subscription }
     }
 
-    /// All lines, once there are so many.
+    /// All lines, once there are this many.
     #[track_caller]
     fn lines(&self, count: usize) -> Vec<M> {
         spin_until(&self.context, "so many lines", || self.lines.lock().unwrap().len() >= count);
@@ -57,8 +57,8 @@ fn ros2_log_line_reaches_late_joiners_with_all_fields() {
     runnel::log_warn!(node.logger().child("driver"), "{} frames lost", 3);
     runnel::log_debug!(node, "not asked for");
     runnel::log_error!(node, "no light");
-    let ear = Ear::<Log>::new(options(domain));
-    let [lost, light] = ear.lines(2).try_into().unwrap();
+    let rosout = RosoutSubscriber::<Log>::new(options(domain));
+    let [lost, light] = rosout.lines(2).try_into().unwrap();
     let fields = |line: &Log| (line.level, line.name.clone(), line.msg.clone());
     assert_eq!(fields(&lost), (30, "robot.camera.driver".into(), "3 frames lost".into()));
     assert_eq!(fields(&light), (40, "robot.camera".into(), "no light".into()));
@@ -73,8 +73,8 @@ fn dual_node_logs_in_both_graphs() {
     let (graph, domain) = (Graph::new(), new_domain());
     let context = Context::with_options(graph.options().graphs(Graphs::Both).domain_id(domain)).unwrap();
     let node = context.create_node("talker").unwrap();
-    let ros1 = Ear::<rosgraph_msgs::msg::Log>::new(graph.options());
-    let ros2 = Ear::<Log>::new(options(domain));
+    let ros1 = RosoutSubscriber::<rosgraph_msgs::msg::Log>::new(graph.options());
+    let ros2 = RosoutSubscriber::<Log>::new(options(domain));
     spin_until(&ros1.context, "the talker is matched", || ros1.subscription.publisher_count() == 1);
     spin_until(&ros2.context, "the talker is matched", || ros2.subscription.publisher_count() == 1);
     runnel::log_info!(node, "hello");
@@ -105,11 +105,11 @@ fn log_lines_are_received_within_process() {
 #[test]
 fn rosout_has_the_qos_of_rclcpp() {
     let domain = new_domain();
-    let ear = Ear::<Log>::new(options(domain));
+    let rosout = RosoutSubscriber::<Log>::new(options(domain));
     let context = Context::with_options(options(domain)).unwrap();
     let _talker = context.create_node("talker").unwrap();
-    spin_until(&ear.context, "the talker is matched", || ear.subscription.publisher_count() == 1);
-    let seen = ear.context.ros2_graph().unwrap().unwrap().endpoints;
+    spin_until(&rosout.context, "the talker is matched", || rosout.subscription.publisher_count() == 1);
+    let seen = rosout.context.ros2_graph().unwrap().unwrap().endpoints;
     let is_rosout = |end: &&runnel::EndpointInfo| {
         end.dds_topic == "rt/rosout" && end.endpoint_type == EndpointType::Publisher
     };
@@ -122,11 +122,11 @@ fn rosout_has_the_qos_of_rclcpp() {
 #[test]
 fn dropped_node_removes_rosout_after_last_line() {
     let domain = new_domain();
-    let ear = Ear::<Log>::new(options(domain));
+    let rosout = RosoutSubscriber::<Log>::new(options(domain));
     let context = Context::with_options(options(domain)).unwrap();
     let _stays = context.create_node("stays").unwrap();
     let talkers =
-        |count| spin_until(&ear.context, "so many log", || ear.subscription.publisher_count() == count);
+        |count| spin_until(&rosout.context, "so many log", || rosout.subscription.publisher_count() == count);
     talkers(1);
     for round in 1..=3 {
         let passing = context.create_node("passing").unwrap();
@@ -134,7 +134,7 @@ fn dropped_node_removes_rosout_after_last_line() {
         runnel::log_info!(passing, "round {round}");
         drop(passing);
         talkers(1);
-        assert_eq!(ear.lines(round)[round - 1].msg, format!("round {round}"));
+        assert_eq!(rosout.lines(round)[round - 1].msg, format!("round {round}"));
     }
 }
 

@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM, in programs of their own.
+//! Tests of SIGINT and SIGTERM, in child processes.
 
 use std::env;
 use std::io::{BufRead, BufReader, stdin};
@@ -9,8 +9,8 @@ use std::thread;
 use runnel::{Context, ContextOptions};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Names the part that this program plays where another started it.
-const PART: &str = "PART";
+/// Environment variable with the role of a child process.
+const ROLE: &str = "PART";
 
 fn context() -> Context {
     Context::with_options(ContextOptions::default().arguments([""; 0])).unwrap()
@@ -20,8 +20,8 @@ fn print_line(word: &str) {
     println!("\n{word}");
 }
 
-/// Plays a part and ends the program.
-fn play(role: &str) -> ! {
+/// Runs a role and exits.
+fn run_role(role: &str) -> ! {
     let context = context();
     match role {
         "spins" => {
@@ -42,14 +42,14 @@ fn play(role: &str) -> ! {
         }
         other => panic!("no such role: {other}"),
     }
-    // Whoever started this holds the other end.
+    // The parent holds the other end.
     let _ = stdin().read_line(&mut String::new());
     exit(1)
 }
 
 struct Program {
     child: Child,
-    /// Open until the end has been seen: waiting would close it.
+    /// Open until the child has ended: waiting would close it.
     stdin: Option<ChildStdin>,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
 }
@@ -57,7 +57,7 @@ struct Program {
 impl Program {
     fn that(role: &str) -> Self {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["--exact", "signal_ends_every_kind_of_wait", "--nocapture"]).env(PART, role);
+        command.args(["--exact", "signal_ends_every_kind_of_wait", "--nocapture"]).env(ROLE, role);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let stdin = child.stdin.take();
@@ -83,8 +83,8 @@ impl Program {
 
 #[test]
 fn signal_ends_every_kind_of_wait() {
-    if let Ok(role) = env::var(PART) {
-        play(&role);
+    if let Ok(role) = env::var(ROLE) {
+        run_role(&role);
     }
     let regular = Program::that("spins");
     regular.send(Signal::INT);

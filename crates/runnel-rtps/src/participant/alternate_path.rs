@@ -50,6 +50,32 @@ impl Participant {
         self.finish_handling(now, reader, writer);
     }
 
+    /// Pauses a pair while an alternate path carries it, or resumes it. Meanwhile reliable samples are held and not
+    /// acknowledged; when it is resumed, [`Participant::poll_sample`] returns them. Submessages to all readers, which
+    /// serve readers of other pairs, are ignored for the pair.
+    pub fn set_paused(&mut self, now: Instant, (reader, writer): (EntityId, Guid), is_paused: bool) {
+        let Some(proxy) = self.writer_of(reader, writer) else { return };
+        if proxy.is_paused() == is_paused {
+            return;
+        }
+        proxy.set_paused(is_paused);
+        self.has_paused |= is_paused;
+        if !is_paused {
+            self.finish_handling(now, reader, writer);
+            self.acknowledge_progress(reader, writer);
+        }
+    }
+
+    /// Returns whether submessages of a writer to all readers are for a local reader. They are not if it is paused and
+    /// another one is not: the writer knows the difference, and addresses each alone.
+    pub(super) fn is_served_by_all(&self, reader: EntityId, writer: Guid, of_writer: &[EntityId]) -> bool {
+        let is_paused = |reader: &EntityId| {
+            let proxy = self.readers.get(reader).and_then(|reader| reader.writer(writer));
+            proxy.is_some_and(|proxy| proxy.is_paused())
+        };
+        !self.has_paused || !is_paused(&reader) || of_writer.iter().all(is_paused)
+    }
+
     /// Returns whether both ends of a matched pair are reliable.
     pub fn is_reliable_pair(&self, reader: EntityId, writer: Guid) -> bool {
         let proxy = self.readers.get(&reader).and_then(|reader| reader.writer(writer));

@@ -24,10 +24,14 @@ impl Participant {
         progressed.into_iter().for_each(|writer| self.acknowledge_progress(reader, writer));
     }
 
-    /// Passes samples that were held only for lack of capacity to the user, before a writer is unmatched.
+    /// Passes samples that were held only for lack of capacity, or since the pair is paused, to the user, before a writer
+    /// is unmatched.
     pub(super) fn deliver_held_samples(&mut self, reader: EntityId, writer: Guid) {
         if reader.is_builtin() {
             return;
+        }
+        if let Some(proxy) = self.writer_of(reader, writer) {
+            proxy.set_paused(false);
         }
         while let Some((number, sample)) = self.writer_of(reader, writer).and_then(WriterProxy::take_held) {
             let Complete { bytes, stamp, is_key, .. } = sample;
@@ -71,7 +75,7 @@ impl Participant {
     }
 
     /// Schedules an acknowledgement, since a writer may wait for the samples that its reader has delivered.
-    fn acknowledge_progress(&mut self, reader: EntityId, writer: Guid) {
+    pub(super) fn acknowledge_progress(&mut self, reader: EntityId, writer: Guid) {
         if let Some(proxy) = self.writer_of(reader, writer) {
             proxy.acknowledge_progress();
         }

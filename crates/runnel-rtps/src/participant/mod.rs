@@ -88,6 +88,8 @@ pub struct Participant {
     budgets: Budgets,
     /// Local readers of each remote writer.
     readers_by_writer: BTreeMap<Guid, Vec<EntityId>>,
+    /// A pair was paused.
+    has_paused: bool,
     /// Heartbeats of writers that are not discovered yet.
     early: BTreeMap<(Guid, EntityId), Heartbeat>,
     remembered: Remembered,
@@ -155,6 +157,7 @@ impl Participant {
             readers: BTreeMap::new(),
             budgets: Budgets::new(config.limits.waiting_bytes),
             readers_by_writer: BTreeMap::new(),
+            has_paused: false,
             early: BTreeMap::new(),
             remembered: Remembered::default(),
             reads: DiscoveryReads::default(),

@@ -154,8 +154,10 @@ impl Participant {
     /// Returns the local readers of a writer's submessage.
     fn local_readers(&self, reader: EntityId, writer: Guid) -> LocalReaders {
         let mut local_readers = LocalReaders::default();
-        for other in self.readers_by_writer.get(&writer).map_or(&[][..], Vec::as_slice) {
-            if reader == EntityId::UNKNOWN || reader == *other {
+        let of_writer = self.readers_by_writer.get(&writer).map_or(&[][..], Vec::as_slice);
+        for other in of_writer {
+            let is_to_all = reader == EntityId::UNKNOWN && self.is_served_by_all(*other, writer, of_writer);
+            if is_to_all || reader == *other {
                 local_readers.add(*other);
             }
         }

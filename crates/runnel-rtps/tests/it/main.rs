@@ -26,6 +26,7 @@ mod mutations;
 mod completeness;
 mod evidence_run;
 mod flow_control;
+mod paused_pairs;
 mod qos;
 mod reflection;
 mod repairs;

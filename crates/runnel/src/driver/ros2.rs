@@ -21,8 +21,8 @@ use std::time::Duration;
 
 use runnel_core::time::Instant;
 use runnel_io::clock;
+use runnel_rtps::Event;
 use runnel_rtps::wire::{EntityId, Guid, GuidPrefix};
-use runnel_rtps::{Event, Sample};
 
 use super::effect::{Effect, Effects};
 use super::nodes::NodeKey;
@@ -38,6 +38,7 @@ use graph::Graph;
 pub(super) use inbox::ANNOUNCEMENTS;
 use inbox::Inbox;
 use local_peers::LocalPeers;
+use refused::Refused;
 use unmatched_writers::UnmatchedWriters;
 use untyped::UntypedSubscription;
 pub(super) use untyped::limited_to_offer;
@@ -66,9 +67,9 @@ pub(crate) struct Ros2 {
     /// The first event that may end pairs, and all events behind it, until the event loop handles them. No datagram is
     /// taken before.
     pub(super) ends: VecDeque<Event>,
-    /// Samples of pairs that a ROS 1 link serves, until the event loop has read that link.
-    refused: Vec<Sample>,
-    /// Reused buffer for the output of RTPS.
+    /// Samples of pairs that a link of ROS 1 serves, until the loop has looked at it.
+    refused: Refused,
+    /// Room for what RTPS brings at once.
     pub(super) brought: ReceivedBatch,
     /// Received datagrams, and their buffer.
     pub(super) inbox: Inbox,
@@ -134,7 +135,7 @@ impl Ros2 {
             local_peers: LocalPeers::default(),
             requested_links: None,
             ends: VecDeque::new(),
-            refused: Vec::new(),
+            refused: Refused::default(),
             brought,
             inbox: Inbox::default(),
             received_at: None,

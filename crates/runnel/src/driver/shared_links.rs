@@ -96,10 +96,11 @@ impl Driver {
                 return self.sockets.misbehaved(key, why, &mut self.effects);
             }
         }
+        self.resume_pairs(key);
         self.sockets.send_statements(key);
     }
 
-    /// RTPS needs to deliver nothing before this number of a pair: the link has delivered it.
+    /// RTPS owes nothing of a pair before the number that its link has stated.
     fn pair_left_link(
         &mut self,
         publisher_end: PublisherEnd,
@@ -113,9 +114,7 @@ impl Driver {
         }
         let announced = rtps.last_announced(pair);
         if before > announced.saturating_add(MAX_NUMBER_LEAP) {
-            return Err(format!(
-                "it states that a pair leaves the link at number {before}, but RTPS has announced only {announced}"
-            ));
+            return Err(format!("it states number {before} of a pair, of {announced} by RTPS"));
         }
         position.pass(before);
         let mut brought = ReceivedBatch::default();
@@ -152,13 +151,38 @@ impl Driver {
         let Some(Socket::Input(input)) = sockets.get_mut(key) else { return };
         let (Some(publisher_end), Some(share)) = (input.publisher_end(), input.share()) else { return };
         for (pair, accepts_rtps) in share.receiver.pairs() {
-            if let Some((.., from)) = ros2.pair(publisher_end, pair) {
-                from.set_served_by_link(!accepts_rtps);
+            let Some((reader, writer, from)) = ros2.pair(publisher_end, pair) else { continue };
+            from.set_served_by_link(!accepts_rtps);
+            if !accepts_rtps
+                && from.position.set_paused(true)
+                && let Some(rtps) = &ros2.rtps
+            {
+                // It brings nothing.
+                drop(rtps.set_paused((reader, writer), true));
             }
         }
     }
 
-    /// Handles a match of a node's reader with a writer, whose node may have a link.
+    /// RTPS brings what it has kept of the pairs that their link does not serve any longer.
+    fn resume_pairs(&mut self, key: Key) {
+        let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
+        let (Some(publisher_end), Some(share)) = (input.publisher_end(), input.share()) else { return };
+        let pairs: Vec<PairId> = share.receiver.pairs().map(|(pair, _)| pair).collect();
+        pairs.into_iter().for_each(|pair| self.resume_pair(publisher_end, pair));
+    }
+
+    fn resume_pair(&mut self, publisher_end: PublisherEnd, pair: PairId) {
+        let Some((reader, writer, from)) = self.ros2.pair(publisher_end, pair) else { return };
+        if !from.is_served_by_link()
+            && from.position.set_paused(false)
+            && let Some(rtps) = self.ros2.rtps.clone()
+        {
+            let brought = rtps.set_paused((reader, writer), false);
+            self.dispatch_rtps(brought, &[]);
+        }
+    }
+
+    /// RTPS has matched a reader of a node with a writer, whose node may have a link to it.
     pub(super) fn reader_matched(&mut self, reader: EntityId, writer: Guid) {
         let Some((origin, core)) = self.ros2.shared_by(reader, writer) else { return };
         let pair = pair_id(writer.entity, reader);
@@ -238,6 +262,7 @@ impl Driver {
         for key in self.shared_links(|input| input.from.origin == Some(origin)) {
             self.update_served_pairs(key);
         }
+        pairs.iter().for_each(|pair| self.resume_pair(PublisherEnd { origin, address }, *pair));
     }
 
     /// Whether a link serves a pair that RTPS loses.

@@ -50,7 +50,18 @@ impl Rtps {
         });
     }
 
-    /// Whether a reader of this process and its writer are both reliable.
+    /// A link of ROS 1 carries a pair, or no longer does. Meanwhile RTPS keeps reliable samples of it and does not acknowledge
+    /// them. When that is over, they are brought.
+    pub(crate) fn set_paused(&self, pair: (EntityId, Guid), is_paused: bool) -> ReceivedBatch {
+        self.work(|participant, now| {
+            participant.set_paused(now, pair, is_paused);
+            let mut brought = ReceivedBatch::default();
+            brought.take(participant);
+            brought
+        })
+    }
+
+    /// Whether a reader of ours and its writer are both reliable.
     pub(crate) fn is_reliable_pair(&self, (reader, writer): (EntityId, Guid)) -> bool {
         lock(&self.core).participant.is_reliable_pair(reader, writer)
     }

@@ -1,4 +1,4 @@
-//! Nodes that are in both graphs at once: whatever they meet by, each message comes once.
+//! Tests of dual nodes: each message arrives once, whichever graph delivers it.
 
 use std::sync::{Arc, Mutex};
 
@@ -101,8 +101,8 @@ fn qos_incompatible_in_ros2_is_served_by_ros1() {
     listener.check();
 }
 
-/// RTPS serves the one, which asks for no more than is offered, and the link of ROS 1 the other.
-fn reliable_beside_best_effort(ipc: bool) {
+/// RTPS serves the best-effort subscription, whose QoS is compatible, and the ROS 1 link serves the reliable one.
+fn check_mixed_reliability(ipc: bool) {
     let (graph, domain) = (Graph::new(), domain());
     let options = || graph.options().graphs(Graphs::Both).domain_id(domain).ipc(ipc);
     let [a, b] = [0, 1].map(|_| Context::with_options(options()).unwrap());
@@ -118,7 +118,7 @@ fn reliable_beside_best_effort(ipc: bool) {
         let receives = move |number: &UInt32| into.lock().unwrap().push(number.data);
         (best_effort.node.create_subscription("count", qos, receives).unwrap(), received)
     };
-    // One is there from the start of the change, and the other comes when it is over.
+    // The first subscription exists during the handover, the second one joins after it.
     let (_early, early) = subscribe(many);
     spin_until(&b, "all receive much", || early.lock().unwrap().len() > 3000);
     let (_late, late) = subscribe(many);
@@ -139,7 +139,7 @@ fn reliable_beside_best_effort(ipc: bool) {
 
 #[test]
 fn reliable_subscription_shares_best_effort_link() {
-    [false, true].into_iter().for_each(reliable_beside_best_effort);
+    [false, true].into_iter().for_each(check_mixed_reliability);
 }
 
 #[test]
@@ -171,14 +171,14 @@ fn recreated_subscription_gets_kept_messages() {
     let qos = QoS::keep_last(10).transient_local();
     let publisher = talker.create_publisher::<UInt32>("count", qos).unwrap();
     (0..3).for_each(|data| publisher.publish(UInt32 { data }).unwrap());
-    // A link of ROS 1 that stands before both have met in ROS 2 brings the last message alone.
+    // A ROS 1 link from before the match in ROS 2 delivers only the last kept message.
     for context in [&a, &b] {
         let has_met = |graph: &Ros2Graph| {
             graph.participants.iter().any(|of| !of.is_own && of.is_complete && of.answers)
         };
         assert!(context.wait_for_ros2_graph(LONG, has_met).unwrap());
     }
-    // The links of ROS 1 to the one before are ended a little later than the next one is known.
+    // The ROS 1 link of the dropped subscription ends a little later than the next one is known.
     for _ in 0..30 {
         let received = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&received);

@@ -1,4 +1,4 @@
-//! Nodes of both graphs between which datagrams do not get through for longer than a lease, while connections do.
+//! Tests of dual nodes whose datagrams are dropped for longer than a lease, while connections work.
 
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -14,14 +14,14 @@ use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Graphs, QoS};
 use runnel_testkit::hosts::Host;
 
-/// A lease of the ROS 2 graph and more; only a failure waits for it.
+/// Longer than a lease of the ROS 2 graph: only a failing test waits so long.
 const LEASE_AND_MORE: Duration = Duration::from_secs(60);
 
-/// So many messages are heard before something counts as lasting.
-const LASTING: u32 = 500;
+/// Number of messages after which a state counts as stable.
+const STABLE: u32 = 500;
 
-/// No datagram gets through on this host. Those who send are not told.
-const CUT: [&str; 3] = [
+/// Drops all datagrams of this host. Senders are not informed.
+const DROP_DATAGRAMS: [&str; 3] = [
     "add table inet cut",
     "add chain inet cut in { type filter hook input priority 0; }",
     "add rule inet cut in meta l4proto udp drop",
@@ -41,7 +41,7 @@ fn spin_until(context: &Context, what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Messages that went to the listener by its connection of ROS 1, as the talker's slave API tells.
+/// Messages sent to the listener by its ROS 1 connection, by the talker's slave API.
 fn sent_by_ros1(context: &Context, talker: &Uri) -> i32 {
     let answer = context.call(talker, "getBusStats", &["/test".into()], LONG).unwrap();
     let array = |value: &Value| value.as_array().unwrap().to_vec();
@@ -50,15 +50,15 @@ fn sent_by_ros1(context: &Context, talker: &Uri) -> i32 {
     array(&entry[2]).iter().map(|row| array(row)[2].as_int().unwrap()).sum()
 }
 
-/// Whether ROS 1 carries nothing of what is heard meanwhile.
-fn comes_by_ros2(context: &Context, talker: &Uri, listener: &Listener) -> bool {
+/// Whether ROS 1 delivers none of the messages received meanwhile.
+fn uses_ros2(context: &Context, talker: &Uri, listener: &Listener) -> bool {
     let before = sent_by_ros1(context, talker);
-    let goal = listener.last().map(|number| number + LASTING);
+    let goal = listener.last().map(|number| number + STABLE);
     spin_until(context, "it continues to receive", || listener.last() > goal);
     sent_by_ros1(context, talker) == before
 }
 
-fn goes_on_by_ros1_and_comes_back(ipc: bool) {
+fn falls_back_to_ros1_and_returns(ipc: bool) {
     let graph = Graph::new();
     let options = || graph.options().graphs(Graphs::Both).ipc(ipc);
     let [a, b] = [0, 1].map(|_| Context::with_options(options()).unwrap());
@@ -70,23 +70,22 @@ fn goes_on_by_ros1_and_comes_back(ipc: bool) {
     spin_until(&b, "they match", || counts() == (1, 1));
     let uri = Uri::parse(&format!("http://{}/", Ports::of(&b, "/talker", "/count").rpc)).unwrap();
     let talks = Talker::new(publisher.clone());
-    spin_until(&b, "RTPS delivers", || comes_by_ros2(&b, &uri, &listener));
+    spin_until(&b, "RTPS delivers", || uses_ros2(&b, &uri, &listener));
 
-    CUT.into_iter().for_each(nft);
-    spin_until(&b, "ROS 1 delivers", || !comes_by_ros2(&b, &uri, &listener));
+    DROP_DATAGRAMS.into_iter().for_each(nft);
+    spin_until(&b, "ROS 1 delivers", || !uses_ros2(&b, &uri, &listener));
     assert_eq!(counts(), (1, 1), "they know each other by ROS 1");
     let from_here = listener.last().unwrap();
 
     nft(MEND);
-    spin_until(&b, "RTPS delivers again", || comes_by_ros2(&b, &uri, &listener));
+    spin_until(&b, "RTPS delivers again", || uses_ros2(&b, &uri, &listener));
     let last = talks.end();
     spin_until(&b, "it receives the last", || listener.last() == Some(last));
     assert_eq!(counts(), (1, 1));
     check(&listener, from_here, last);
 }
 
-/// What was on its way by ROS 2 when nothing got through any more may be lost, at one place; apart from that each number has
-/// come once and in order.
+/// Asserts that each number arrived once and in order, except for one gap of messages that were in transit in ROS 2.
 fn check(listener: &Listener, from_here: u32, last: u32) {
     let received = listener.received.lock().unwrap();
     let breaks: Vec<_> = received.windows(2).filter(|pair| pair[1] != pair[0] + 1).collect();
@@ -96,13 +95,13 @@ fn check(listener: &Listener, from_here: u32, last: u32) {
     assert!(after.iter().copied().eq(from_here..=last), "nothing is lost or doubled where it comes back");
 }
 
-/// The first message comes by ROS 1, and the later ones by ROS 2.
+/// ROS 1 delivers the first message, RTPS the later ones.
 fn later_subscriptions_hear_what_ros2_keeps() {
     let graph = Graph::new();
     let [a, b] = [0, 1].map(|_| Context::with_options(graph.options().graphs(Graphs::Both)).unwrap());
-    CUT.into_iter().for_each(nft);
+    DROP_DATAGRAMS.into_iter().for_each(nft);
     let talker = a.create_node("talker").unwrap();
-    // Deep enough for what is published until they have met in ROS 2, which takes as long as an announcement.
+    // Deep enough for all messages until both match in ROS 2, which may take an announcement period.
     let kept = QoS::keep_last(100_000).transient_local();
     let publisher = talker.create_publisher::<UInt32>("count", kept).unwrap();
     let publish = |data| publisher.publish(UInt32 { data }).unwrap();
@@ -162,8 +161,8 @@ fn late_subscription_gets_kept_ros2_messages_once() {
 
 #[test]
 fn ros1_carries_stream_while_ros2_is_lost() {
-    let over_network = || goes_on_by_ros1_and_comes_back(false);
-    let over_memory = || goes_on_by_ros1_and_comes_back(true);
+    let over_network = || falls_back_to_ros1_and_returns(false);
+    let over_memory = || falls_back_to_ros1_and_returns(true);
     std::thread::scope(|scope| {
         for way in [&over_network as &(dyn Fn() + Sync), &over_memory] {
             scope.spawn(move || {

@@ -1,4 +1,4 @@
-//! Subscriptions of one node of both graphs that ask for different QoS, and publishers that offer one of them.
+//! Tests of a dual node with subscriptions of different QoS, and publishers that offer one of them.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,8 +7,8 @@ use crate::dual_scene::{Talker, domain};
 use runnel::msgs::std_msgs::msg::UInt32;
 use runnel::{Context, Graphs, Node, Publisher, QoS, Subscription};
 
-/// So many messages come after both graphs have joined what they join.
-const LASTING: u32 = 500;
+/// Messages received after both graphs have connected.
+const STABLE: u32 = 500;
 
 struct Received {
     _subscription: Subscription,
@@ -27,7 +27,7 @@ impl Received {
         self.numbers.lock().unwrap().last().copied()
     }
 
-    /// Each number came once and in order, from the first that came.
+    /// Asserts that each number arrived once and in order, from the first received one on.
     fn check(&self, what: &str) {
         let numbers = self.numbers.lock().unwrap();
         let jump = numbers.windows(2).find(|pair| pair[1] != pair[0] + 1);
@@ -35,7 +35,7 @@ impl Received {
     }
 }
 
-/// ROS 2 joins the publisher to the subscription of best effort alone, and ROS 1 to the node.
+/// ROS 2 matches only the best-effort subscription, and ROS 1 connects the node.
 #[test]
 fn reliable_subscription_shares_best_effort_publisher() {
     for (ipc, reliable_is_first) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -54,9 +54,9 @@ fn reliable_subscription_shares_best_effort_publisher() {
         for (which, received) in [("first", &first), ("second", &second)] {
             let what =
                 format!("by memory {ipc}, reliable first {reliable_is_first}: the {which} receives on");
-            // From here on both graphs have joined what they join.
-            spin_until(&b, &what, || first.last() > Some(LASTING) || second.last() > Some(LASTING));
-            let goal = first.last().max(second.last()).map(|number| number + LASTING);
+            // Both graphs have connected by now.
+            spin_until(&b, &what, || first.last() > Some(STABLE) || second.last() > Some(STABLE));
+            let goal = first.last().max(second.last()).map(|number| number + STABLE);
             spin_until(&b, &what, || received.last() > goal);
         }
         let last = talks.end();
@@ -69,7 +69,7 @@ fn reliable_subscription_shares_best_effort_publisher() {
     }
 }
 
-/// RTPS may match the second publisher's writer before the node's link learns of that writer.
+/// RTPS may match the second publisher's writer before the node's link includes that writer.
 #[test]
 fn two_publishers_of_two_qos_are_each_received_once() {
     for ipc in [false, true] {
@@ -88,7 +88,7 @@ fn two_publishers_of_two_qos_are_each_received_once() {
         };
         spin_until(&b, "both graphs have joined the first", || {
             let last = publish(&first);
-            first.subscription_count() == 1 && last > LASTING && received.last().is_some()
+            first.subscription_count() == 1 && last > STABLE && received.last().is_some()
         });
         let second = talker.create_publisher::<UInt32>("count", many).unwrap();
         let begun = publish(&first);
@@ -96,7 +96,7 @@ fn two_publishers_of_two_qos_are_each_received_once() {
         spin_until(&b, "both are received for a while", || {
             publish(&second);
             last = publish(&first);
-            last > begun + 2 * LASTING && received.last() > Some(begun + LASTING)
+            last > begun + 2 * STABLE && received.last() > Some(begun + STABLE)
         });
         spin_until(&b, "the last of each is received", || {
             let numbers = received.numbers.lock().unwrap();

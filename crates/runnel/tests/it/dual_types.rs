@@ -1,4 +1,4 @@
-//! Nodes of both graphs whose types are known only while the program runs: each message comes once, whoever meets whom when.
+//! Tests of dual nodes with dynamic types: each message arrives once, in whatever order the nodes match.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ fn number_in(message: &DynamicMessage) -> u32 {
     message.get("data").unwrap().as_f64().unwrap() as u32
 }
 
-/// A subscription without a type, and what it has heard.
+/// An untyped subscription, and what it has received.
 struct RawListener {
     subscription: Subscription,
     received: Arc<Mutex<Vec<u32>>>,
@@ -53,7 +53,7 @@ impl RawListener {
     }
 }
 
-/// Publishes numbers in the form of this generation.
+/// Publishes numbers with the schema of this generation.
 fn dynamic_talker(context: &Context, generation: Generation, qos: QoS) -> (Talker, impl Fn() -> usize) {
     let schema = schema(generation);
     let node = context.create_node("talker").unwrap();
@@ -83,7 +83,7 @@ fn late_untyped_dual_subscription_receives_once_in_order() {
             let listener = RawListener::new(&b, "raw", if udpros { options.udpros() } else { options });
             spin_until(&b, "it receives", || listener.len() > 500);
             listener.check(&format!("round {round} of {qos:?}, datagrams: {udpros}"));
-            // Messages may come by one graph before the other graph has met.
+            // One graph may deliver messages before the other has matched.
             let counts = || (publisher.subscription_count(), listener.subscription.publisher_count());
             spin_until(&b, "one publisher and one subscription", || counts() == (1, 1));
             drop(listener);
@@ -133,7 +133,7 @@ fn three_processes_receive_each_other_once() {
     for third in [Graphs::Both, Graphs::Ros1, Graphs::Ros2] {
         let (graph, domain) = (Graph::new(), domain());
         let contexts = [Graphs::Both, Graphs::Both, third].map(|graphs| context(&graph.uri, graphs, domain));
-        // Talkers of the first and the third count apart.
+        // The first and the last talker count separately.
         let [first, _, last] = &contexts;
         let publishers = [(first, "one", 0), (last, "three", 1_000_000)].map(|(context, name, from)| {
             let publisher = context.create_node(name).unwrap().create_publisher::<UInt32>("count", MANY);

@@ -1,4 +1,4 @@
-//! Contexts whose nodes are not in the ROS 1 graph, or not in that alone: what needs no master is had without one.
+//! Tests of contexts with ROS 2 only or with both graphs: whatever needs no master works without one.
 
 use crate::common;
 use crate::domains::new_domain;
@@ -14,7 +14,7 @@ use runnel::msgs::tf2_msgs::action::LookupTransformAction;
 use runnel::{Context, ContextOptions, Error, Graphs, Node, Publisher, QoS, Subscription, Time};
 
 /// Far less than the shortest wait for a master.
-const AT_ONCE: Duration = Duration::from_millis(500);
+const IMMEDIATE: Duration = Duration::from_millis(500);
 
 fn context(arguments: &[&str]) -> Context {
     let options = ContextOptions::default().signals(false).arguments(arguments.iter().copied());
@@ -25,16 +25,17 @@ fn text(data: &str) -> Text {
     Text { data: data.into() }
 }
 
-/// Does this at once in one of a few times: on a busy machine one may take longer, but it waits for no master.
+/// Asserts that this is quick in one of a few attempts: a busy machine may delay some, a wait for a master would delay
+/// all.
 #[track_caller]
-fn at_once(mut act: impl FnMut()) {
+fn assert_immediate(mut act: impl FnMut()) {
     let mut took = || {
         let start = clock::monotonic();
         act();
         clock::monotonic().since(start)
     };
     let mut all = Vec::new();
-    while all.last().is_none_or(|last| *last >= AT_ONCE) {
+    while all.last().is_none_or(|last| *last >= IMMEDIATE) {
         assert!(all.len() < 5, "{all:?}");
         all.push(took());
     }
@@ -42,7 +43,7 @@ fn at_once(mut act: impl FnMut()) {
 
 #[test]
 fn ros2_only_node_needs_no_master() {
-    at_once(|| {
+    assert_immediate(|| {
         let context = context(&["__master:=nonsense", "_rate:=5"]);
         let node = context.create_node("talker").unwrap();
         let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
@@ -60,7 +61,7 @@ fn ros2_only_node_needs_no_master() {
 
 #[test]
 fn ros1_only_features_are_refused_by_name() {
-    at_once(|| {
+    assert_immediate(|| {
         let context = context(&[]);
         let node = context.create_node("node").unwrap();
         let refused = [
@@ -83,7 +84,7 @@ fn ros1_only_features_are_refused_by_name() {
 
 #[test]
 fn own_parameters_come_from_arguments_without_master() {
-    at_once(|| {
+    assert_immediate(|| {
         let given =
             ["_rate:=5", "--ros-args", "-p", "limits.speed:=0.5", "-p", "other:gain:=7", "-p", "n:gain:=3"];
         let node = context(&given).create_node("n").unwrap();
@@ -168,7 +169,7 @@ fn parameter_files_apply_by_name_and_pattern() {
     assert!(error.starts_with("--params-file: /no/such.yaml: "), "{error}");
 }
 
-/// What a subscription has heard.
+/// Messages that a subscription has received.
 #[derive(Clone, Default)]
 struct Received(Arc<Mutex<Vec<String>>>);
 
@@ -281,7 +282,7 @@ fn local_dual_nodes_receive_once() {
     let until_ros1 = Received::default();
     let other = graph.context();
     let elsewhere = until_ros1.subscribe(&other.create_node("elsewhere").unwrap(), 10.into());
-    // The master's word has come to both nodes by then.
+    // Both nodes have the master's reply by then.
     common::spin_until(&context, "ROS 1 is there", || elsewhere.publisher_count() == 1);
     for number in 0..20 {
         publish(&chatter, &[&number.to_string()]);
@@ -304,11 +305,11 @@ fn dead_master_does_not_affect_ros2() {
     common::spin_until(&context, "it is received", || received.all() == words("one"));
 }
 
-/// One that is silent costs a wait and a warning, but not where it is said to come later.
+/// A silent master costs a wait and a warning, unless `wait_for_master(false)` is set.
 #[test]
 fn late_master_is_found_without_waiting() {
     logged::keep_log();
-    // It takes connections and answers nobody.
+    // It accepts connections and answers nothing.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
     for master in [address.as_str(), "localhost:1"] {
@@ -316,7 +317,7 @@ fn late_master_is_found_without_waiting() {
             ContextOptions::default().signals(false).arguments([format!("__master:=http://{master}")]);
         let options = options.graphs(Graphs::Both).domain_id(new_domain()).wait_for_master(false);
         let context = Context::with_options(options).unwrap();
-        at_once(|| {
+        assert_immediate(|| {
             let node = context.create_node("patient").unwrap();
             let chatter = node.create_publisher::<Text>("chatter", 10).unwrap();
             let received = Received::default();

@@ -1,4 +1,4 @@
-//! Peers that send too little, too much or nonsense: each costs only itself, and what went wrong is named.
+//! Tests of peers that send too little, too much or invalid data: each harms only itself, and its fault is logged.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -15,7 +15,7 @@ use runnel::ros1::header::ConnectionHeader;
 use runnel::ros1::rpc::Uri;
 use runnel::{Context, Publisher, QoS, Subscription};
 
-/// A latched topic whose message is `good`, and a listener in a context of its own that can ask for it.
+/// A latched topic with the message `good`, and a context whose listeners request it.
 struct Scene {
     graph: Graph,
     _talking: Context,
@@ -40,8 +40,8 @@ impl Scene {
         Self { graph, _talking: talking, publisher, ports, far }
     }
 
-    /// The node and the master answer calls, and a new subscriber gets the message.
-    fn still_serves(&self) {
+    /// Asserts that node and master answer calls, and that a new subscriber gets the message.
+    fn assert_still_serves(&self) {
         let rpc = Uri::parse(&format!("http://{}/", self.ports.rpc)).unwrap();
         self.far.call(&rpc, "getPid", &["/test".into()], LONG).unwrap();
         self.graph.ask("getPid", &["/test".into()]);
@@ -49,11 +49,11 @@ impl Scene {
         assert_eq!(read_frame(&mut stream).unwrap(), framed_text("good")[4..]);
     }
 
-    /// All that a new connection is sent until it is closed.
+    /// Everything that a new connection receives until it is closed.
     fn answer_of(&self, to: SocketAddr, bytes: &[u8]) -> String {
         let mut stream = send(to, bytes);
         let mut answer = Vec::new();
-        // What was not read when the connection was closed shows as a reset; what came before it counts.
+        // If the connection was closed with unread data, it ends with a reset. What arrived before counts.
         match stream.read_to_end(&mut answer) {
             Err(error) if error.kind() != ErrorKind::ConnectionReset => {
                 panic!("not closed: {error}")
@@ -63,7 +63,7 @@ impl Scene {
     }
 }
 
-/// A listener of a topic and what it heard.
+/// A subscription and what it has received.
 fn listen(context: &Context, name: &str, topic: &str) -> (Arc<Mutex<Vec<String>>>, Subscription) {
     let received = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&received);
@@ -95,8 +95,8 @@ fn stalled_peer_blocks_nobody() {
             silent.push(send(port, &request[..cut]));
         }
     }
-    scene.still_serves();
-    // They were not closed for it: they may still be slow but honest.
+    scene.assert_still_serves();
+    // They were not closed for it: they may be slow but correct.
     let mut last = silent.pop().unwrap();
     last.write_all(&request[request.len() - 1..]).unwrap();
     let mut status = [0; 15];
@@ -121,7 +121,7 @@ fn peer_closed_within_message_is_removed() {
             assert_eq!(stream.read(&mut [0; 1]).unwrap(), 0);
         }
     }
-    scene.still_serves();
+    scene.assert_still_serves();
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn excessive_lengths_are_refused_at_once() {
             scene.answer_of(port, format!("POST / HTTP/1.1\r\n{}\r\n", "X: a\r\n".repeat(65)).as_bytes());
         assert!(fields.starts_with("HTTP/1.1 4"), "{fields}");
     }
-    scene.still_serves();
+    scene.assert_still_serves();
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn unknown_protocol_gets_an_error() {
     for port in [scene.ports.rpc, scene.ports.master] {
         let other = scene.answer_of(port, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n");
         assert!(other.starts_with("HTTP/1.1 400"), "{other}");
-        // A whole request of broken XML is a fault, and the connection stays.
+        // A complete request with invalid XML gets a fault, and the connection remains.
         for body in
             ["", "<methodCall", "<a>", "\u{fffd}", &CALL[..CALL.len() - 1], &CALL.replace("getPid", "")]
         {
@@ -166,7 +166,7 @@ fn unknown_protocol_gets_an_error() {
         broken.contains("error=connection header: a field announces 64 bytes, but only 4 are left"),
         "{broken}"
     );
-    scene.still_serves();
+    scene.assert_still_serves();
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn subscriber_of_other_type_is_refused_and_logged() {
     assert!(words.iter().all(|word| answer.contains(word)), "{answer}");
     wait_logged(&words);
     assert_eq!(scene.publisher.subscription_count(), 0);
-    scene.still_serves();
+    scene.assert_still_serves();
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn malformed_message_is_logged_and_next_delivered() {
     let scene = Scene::new("unrelated_c");
     let fake = FakePublisher::new(&scene.graph, "/garbler", "/texts");
     let (received, subscription) = listen(&scene.far, "texts_listener", "texts");
-    // A text that claims more than there is, one with bytes left over, and one that is no UTF-8, which is read.
+    // A text with too large a length, one with extra bytes, and one that is not UTF-8, which is accepted.
     let claims = b"\x08\0\0\0\xff\0\0\0abcd";
     let over = b"\x06\0\0\0\x01\0\0\0ab";
     let no_text = b"\x05\0\0\0\x01\0\0\0\xff";
@@ -238,7 +238,7 @@ fn data_after_subscriber_header_is_ignored() {
     let mut chatty = subscribe(scene.ports.tcpros, "/chatty", "/good");
     assert_eq!(read_frame(&mut chatty).unwrap(), framed_text("good")[4..]);
     (0..64).for_each(|_| chatty.write_all(&[0xff; 16 * 1024]).unwrap());
-    scene.still_serves();
+    scene.assert_still_serves();
     scene.publisher.publish(text("more")).unwrap();
     assert_eq!(read_frame(&mut chatty).unwrap(), framed_text("more")[4..]);
 }
@@ -247,7 +247,7 @@ fn data_after_subscriber_header_is_ignored() {
 fn subscriber_that_reads_no_answers_blocks_nobody() {
     let scene = Scene::new("brisk");
     let request = post(CALL.len(), CALL);
-    // Thousands of calls of one peer that never reads, in one go.
+    // Thousands of calls at once from a peer that never reads.
     let mut stream = TcpStream::connect(scene.ports.rpc).unwrap();
     stream.set_nonblocking(true).unwrap();
     let calls = request.repeat(1000);
@@ -256,15 +256,15 @@ fn subscriber_that_reads_no_answers_blocks_nobody() {
         assert!(taken < 256 << 20, "who does not read what it is answered is not read from for ever");
         match stream.write(&calls) {
             Ok(count) => (taken, refused) = (taken + count, 0),
-            // The node has had its turn, and still no room has come.
+            // The node has run, and its socket still accepts nothing.
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                scene.still_serves();
+                scene.assert_still_serves();
                 refused += 1;
             }
             Err(_) => break,
         }
     }
-    scene.still_serves();
+    scene.assert_still_serves();
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn type_mismatch_within_process_is_refused() {
         (context.create_node("talker").unwrap(), context.create_node("listener").unwrap());
     let received = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&received);
-    // As many bytes as a Twist, so that reading them would succeed.
+    // As many bytes as a Twist, so that decoding would succeed.
     let _wrenches =
         listener.create_subscription("push", 10, move |wrench: &Wrench| into.lock().unwrap().push(*wrench));
     let publisher = talker.create_publisher::<Twist>("push", 10).unwrap();

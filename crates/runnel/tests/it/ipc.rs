@@ -1,4 +1,4 @@
-//! Links that leave the network for shared memory, between two contexts as between two processes.
+//! Tests of links in shared memory, between two contexts as between two processes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use runnel::{Context, Publisher, QoS, Subscription};
 
 type Received = Arc<Mutex<Vec<i32>>>;
 
-/// A talker and a listener in contexts of their own, joined by shared memory.
+/// A talker and a listener in contexts of their own, with a link in shared memory.
 fn joined(graph: &Graph, depth: usize) -> (Context, Publisher<Int32>, Context, Received, Subscription) {
     let (near, far) = (graph.context(), graph.context());
     let talker = near.create_node("talker").unwrap().create_publisher::<Int32>("numbers", depth).unwrap();
@@ -64,7 +64,7 @@ fn handover_loses_and_doubles_nothing() {
         let publishing = thread::spawn(move || {
             let mut count = 0;
             while talker.shared_memory_count() == 0 || count < 1000 {
-                // On a busy machine the link goes over late: no more wait than the queues hold.
+                // On a busy machine the link switches late: at most as many messages wait as the queues hold.
                 if count as usize >= so_far.lock().unwrap().len() + 50_000 {
                     thread::yield_now();
                     continue;
@@ -148,13 +148,13 @@ fn keep_all_subscriber_receives_every_message() {
     });
     let subscription = subscription.unwrap();
     spin_until(&far, "a link in shared memory", || subscription.shared_memory_count() == 1);
-    // Its end would come before a listener that is slow has read all.
+    // Its end would be read before a slow listener has read everything.
     let publishing = thread::spawn(move || {
         (0..100_000).for_each(|n| talker.publish(number(n)).unwrap());
         talker
     });
     spin_until(&far, "all received", || count.load(Ordering::SeqCst) == 100_000);
-    // Its end would not have waited for long.
+    // Its end would not have waited long.
     let _talker = publishing.join().unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! Nodes coming, going and being replaced; timers, rates, executors.
+//! Tests of creation, end and replacement of nodes, and of timers, rates and executors.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -55,7 +55,7 @@ fn newer_node_of_a_name_replaces_older() {
     let (old, new) = (graph.context(), graph.context());
     let _old = old.create_node("same").unwrap().create_publisher::<Text>("old", 10).unwrap();
     let _new = new.create_node("same").unwrap().create_publisher::<Text>("new", 10).unwrap();
-    // The master tells the old one, whose keeper hears it.
+    // The master shuts the older node down, whose background thread receives that.
     wait_until("the old context ended", || !old.ok());
     assert!(new.ok());
     assert!(old.spin().is_ok());
@@ -74,7 +74,7 @@ fn node_can_be_shut_down_remotely() {
     let ended = Arc::new(AtomicBool::new(false));
     let note = Arc::clone(&ended);
     let closing = context.clone();
-    // A callback may add another, which runs when the context is dropped.
+    // A callback may add another one, which runs when the context is dropped.
     context.on_shutdown(move || {
         closing.on_shutdown(|| {});
         note.store(true, Ordering::SeqCst);
@@ -98,7 +98,7 @@ fn timer_fires_until_dropped() {
     let timer = node.create_timer(Duration::from_millis(2), move || count_up(&count));
     spin_until(&context, "five ticks", || ticks.load(Ordering::SeqCst) >= 5);
     drop(timer);
-    // The callback is gone with what it holds, so that it can never run again.
+    // The callback and its captures are dropped, so it cannot run again.
     context.spin_some().unwrap();
     assert_eq!(Arc::strong_count(&ticks), 1);
 }
@@ -134,7 +134,7 @@ fn peers_are_served_after_sleep() {
     let _publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
     let uri = graph.ask("lookupNode", &["/test".into(), "/sleeper".into()]);
     let uri = runnel::ros1::rpc::Uri::parse(uri.as_str().unwrap()).unwrap();
-    // So long that the keeper has left the driver to the sleeper.
+    // Long enough for the background thread to leave the driver to the sleeping thread.
     context.sleep(Duration::from_millis(1500)).unwrap();
     graph.context().call(&uri, "getPid", &["/test".into()], LONG).unwrap();
 }
@@ -188,7 +188,7 @@ fn executor_threads_run_no_callback_twice_at_once() {
                 assert!(!own.swap(true, Ordering::SeqCst), "one callback runs twice at once");
                 inside.fetch_add(1, Ordering::SeqCst);
                 threads.lock().unwrap().insert(thread::current().id());
-                // Neither ends before the other has begun: only two threads get past this.
+                // Neither ends before the other has begun: this takes two threads.
                 wait_until("both callbacks inside", || inside.load(Ordering::SeqCst) >= 2);
                 own.store(false, Ordering::SeqCst);
             })
@@ -215,7 +215,7 @@ fn executor_threads_end_with_the_context() {
     let node = context.create_node("other").unwrap();
     let asked = Arc::new(AtomicBool::new(false));
     let ask = (Arc::clone(&asked), context.clone());
-    // The shutdown comes from a callback, on whichever thread runs it.
+    // The shutdown comes from a callback, on any of the threads.
     let _timer = node.create_timer(Duration::from_millis(1), move || {
         ask.0.store(true, Ordering::SeqCst);
         ask.1.shutdown();
@@ -239,7 +239,7 @@ fn late_master_gets_all_registrations() {
     });
 }
 
-/// A context whose spinning thread waits in this way.
+/// A context whose spinning thread uses this polling policy.
 fn context_polling(graph: &Graph, polling: PollingPolicy) -> Context {
     let arguments = vec![format!("__master:={}", graph.uri)];
     Context::with_options(ContextOptions::default().arguments(arguments).signals(false).polling(polling))
@@ -356,7 +356,7 @@ fn due_callbacks_run_on_two_threads() {
     let node = context.create_node("node").unwrap();
     let publisher = node.create_publisher::<Text>("chatter", 10).unwrap();
     let inside = Arc::new(AtomicUsize::new(0));
-    // Each waits until the other has begun, too.
+    // Each waits until the other has begun.
     let meet = |count: Arc<AtomicUsize>| {
         move |_: &Text| {
             let both = (count.fetch_add(1, Ordering::SeqCst) / 2 + 1) * 2;

@@ -1,4 +1,4 @@
-//! Loaned messages: written in a publisher's memory, and kept where they lie.
+//! Tests of loaned messages, which are written in the publisher's memory and may be kept there.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,10 +19,10 @@ use runnel::msgs::std_msgs::msg::{
 };
 use runnel::{Borrowed, Context, Error, Publisher, QoS, Subscription};
 
-/// Messages as bytes, in the order in which they came.
+/// Received messages as bytes, in order.
 type Received = Arc<Mutex<Vec<Vec<u8>>>>;
 
-/// A message whose last array is empty, and the bytes of the array and of the whole with it.
+/// A message with an empty last array, the bytes of that array, and those of the whole message.
 struct Sample<M> {
     empty: M,
     full: M,
@@ -37,14 +37,14 @@ impl<M: Message> Sample<M> {
         Self { empty, full, elements }
     }
 
-    /// The bytes of the elements.
+    /// The bytes of the array's elements.
     fn tail(&self) -> Vec<u8> {
         let mut out = vec![0; len_with_tail(&self.empty, Encoding::Ros1, self.elements).unwrap()];
         let whole = write_with_tail(&self.empty, Encoding::Ros1, self.elements, &mut out).unwrap();
         encode(&self.full)[whole.elements].to_vec()
     }
 
-    /// The whole, with this number in its header if it has one.
+    /// The bytes of the whole message, with this sequence number if it has a header.
     fn bytes(&self, seq: u32) -> Vec<u8> {
         let mut bytes = encode(&self.full);
         if M::HAS_HEADER {
@@ -73,7 +73,7 @@ fn image(count: usize) -> Sample<Image> {
     Sample::new(empty, count, |image| image.data = pattern(count))
 }
 
-/// It has a field behind its array.
+/// The array is followed by another field.
 fn cloud(count: usize) -> Sample<PointCloud2> {
     let fields = vec![PointField { name: "x".into(), ..PointField::default() }];
     let empty = PointCloud2 { header: header(), fields, is_dense: true, ..PointCloud2::default() };
@@ -86,15 +86,15 @@ fn bytes(count: usize) -> Sample<UInt8MultiArray> {
     Sample::new(empty, count, |message| message.data = pattern(count))
 }
 
-/// Its elements are longer than a byte.
+/// The elements are longer than a byte.
 fn numbers(count: usize) -> Sample<Float64MultiArray> {
     Sample::new(Float64MultiArray::default(), count, |message| {
         message.data = (0..count).map(|n| n as f64 * 0.1).collect();
     })
 }
 
-/// Subscribes in a node of its own; `received` gets the bytes.
-fn hear<M: Message>(context: &Context, topic: &str) -> (Received, Subscription) {
+/// Subscribes with a node of its own. `received` gets the bytes.
+fn listen<M: Message>(context: &Context, topic: &str) -> (Received, Subscription) {
     static NODES: AtomicUsize = AtomicUsize::new(0);
     let name = format!("listener{}", NODES.fetch_add(1, Ordering::SeqCst));
     let received = Received::default();
@@ -107,7 +107,7 @@ fn hear<M: Message>(context: &Context, topic: &str) -> (Received, Subscription) 
     (received, subscription.unwrap())
 }
 
-/// How messages get from one context to the other.
+/// Path of messages between the two contexts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Link {
     Memory,
@@ -129,8 +129,8 @@ impl Link {
         }
     }
 
-    /// Waits for it.
-    fn stands<M: Message>(self, far: &Context, publisher: &Publisher<M>, subscription: &Subscription) {
+    /// Waits until this path is in use.
+    fn wait_for_path<M: Message>(self, far: &Context, publisher: &Publisher<M>, subscription: &Subscription) {
         spin_until(far, "the link", || match self {
             Self::Memory => publisher.shared_memory_count() == 1 && subscription.shared_memory_count() == 1,
             _ => publisher.subscription_count() == 1,
@@ -138,12 +138,12 @@ impl Link {
     }
 }
 
-/// What is loaned arrives as what is published does, several times so that memory is used again.
+/// Asserts that loaned messages arrive like published ones, several times, so that memory is reused.
 fn arrives_as_published<M: Message>(graph: &Graph, link: Link, topic: &str, samples: &[Sample<M>]) {
     let (near, far) = link.contexts(graph);
     let publisher = near.create_node("talker").unwrap().create_publisher::<M>(topic, 5000).unwrap();
-    let (received, subscription) = hear::<M>(&far, topic);
-    link.stands(&far, &publisher, &subscription);
+    let (received, subscription) = listen::<M>(&far, topic);
+    link.wait_for_path(&far, &publisher, &subscription);
     let mut expected = Vec::new();
     for _ in 0..5 {
         for sample in samples {
@@ -216,13 +216,13 @@ fn loaned_message_may_be_latched() {
             let publisher = node.create_publisher("images", QoS::keep_last(1).transient_local()).unwrap();
             image(5000).loan(&publisher);
             image(count).loan(&publisher);
-            // The second one gets it of the first one's node, if it is of another process.
-            let (received, _first) = hear::<Image>(&far, "images");
+            // The second one gets it from the first one's node, if that is in another process.
+            let (received, _first) = listen::<Image>(&far, "images");
             spin_until(&far, "what was latched", || received.lock().unwrap().len() == 1);
             assert!(received.lock().unwrap()[0] == image(count).bytes(1), "{count} over {link:?}");
             image(count).loan(&publisher);
             spin_until(&far, "what came later", || received.lock().unwrap().len() == 2);
-            let (again, _second) = hear::<Image>(&far, "images");
+            let (again, _second) = listen::<Image>(&far, "images");
             spin_until(&far, "what was latched", || again.lock().unwrap().len() == 1);
             assert!(again.lock().unwrap()[0] == image(count).bytes(2), "{count} over {link:?}");
         }
@@ -234,9 +234,9 @@ fn loan_reaches_memory_and_network() {
     let graph = Graph::new();
     let (near, far, remote) = (graph.context(), graph.context(), graph.context_on_network());
     let publisher = near.create_node("talker").unwrap().create_publisher::<Image>("images", 1000).unwrap();
-    let (by_memory, memory) = hear::<Image>(&far, "images");
-    let (by_network, network) = hear::<Image>(&remote, "images");
-    let (within, _process) = hear::<Image>(&near, "images");
+    let (by_memory, memory) = listen::<Image>(&far, "images");
+    let (by_network, network) = listen::<Image>(&remote, "images");
+    let (within, _process) = listen::<Image>(&near, "images");
     spin_until(&far, "all links", || {
         publisher.subscription_count() == 3 && memory.shared_memory_count() == 1
     });
@@ -251,8 +251,8 @@ fn loan_reaches_memory_and_network() {
     assert_eq!((publisher.shared_memory_count(), network.shared_memory_count()), (1, 0));
 }
 
-/// A publisher of bytes and a subscription that keeps the messages whose first byte it is told to.
-struct Keeping {
+/// A publisher of bytes, and a subscription that keeps messages by their first byte.
+struct KeepingScene {
     publisher: Publisher<UInt8MultiArray>,
     far: Context,
     kept: Arc<Mutex<Vec<Borrowed<UInt8MultiArray>>>>,
@@ -261,7 +261,7 @@ struct Keeping {
     _near: Context,
 }
 
-impl Keeping {
+impl KeepingScene {
     fn over(link: Link, graph: &Graph, keeps: u8) -> Self {
         Self::between(link, link.contexts(graph), keeps)
     }
@@ -280,16 +280,16 @@ impl Keeping {
             }
         });
         let subscription = subscription.unwrap();
-        link.stands(&far, &publisher, &subscription);
+        link.wait_for_path(&far, &publisher, &subscription);
         Self { publisher, far, kept, count, subscription, _near: near }
     }
 
-    /// Loans a message full of `fill`, and waits until it is heard.
+    /// Loans a message full of `fill`, and waits until it is received.
     fn send(&self, count: usize, fill: u8) {
         self.send_all(1, count, fill);
     }
 
-    /// Loans several in a row.
+    /// Loans several messages in a row.
     fn send_all(&self, messages: usize, count: usize, fill: u8) {
         let received = self.count.load(Ordering::SeqCst);
         for _ in 0..messages {
@@ -307,8 +307,8 @@ fn kept_message_is_not_overwritten() {
     let graph = Graph::new();
     for link in LINKS {
         for count in [100, 70_000] {
-            let keeping = Keeping::over(link, &graph, 1);
-            // The first ones may come before the memory that they could lie in is known to the other end.
+            let keeping = KeepingScene::over(link, &graph, 1);
+            // The first messages may arrive before the other end has mapped their memory.
             (0..10).for_each(|_| keeping.send(count, 1));
             (0..1000).for_each(|n| keeping.send(count, 2 + (n % 200) as u8));
             let kept = keeping.kept.lock().unwrap();
@@ -325,9 +325,9 @@ fn kept_message_is_not_overwritten() {
 fn kept_message_outlives_both_endpoints() {
     let graph = Graph::new();
     for link in LINKS {
-        let keeping = Keeping::over(link, &graph, 1);
+        let keeping = KeepingScene::over(link, &graph, 1);
         (0..10).for_each(|_| keeping.send(70_000, 1));
-        let Keeping { kept, .. } = keeping;
+        let KeepingScene { kept, .. } = keeping;
         let kept = std::mem::take(&mut *kept.lock().unwrap());
         let reader = thread::spawn(move || {
             assert_eq!(kept.len(), 10);
@@ -341,16 +341,16 @@ fn kept_message_outlives_both_endpoints() {
 fn messages_beyond_quota_are_copied() {
     const MEGABYTE: usize = 1 << 20;
     let graph = Graph::new();
-    let keeping = Keeping::over(Link::Memory, &graph, 1);
+    let keeping = KeepingScene::over(Link::Memory, &graph, 1);
     while keeping.publisher.shm_fallback_count() == 0 {
         keeping.send(MEGABYTE, 1);
         assert!(keeping.kept.lock().unwrap().len() < 200, "the quota is 64 MiB");
     }
     let held = keeping.kept.lock().unwrap().len();
-    // What is sent before the other end has mapped the segment that it lies in is copied for that reason.
+    // Messages sent before the other end has mapped their segment are copied.
     assert!(held >= 63, "{held} MiB were kept before one was copied for this one");
     (0..5).for_each(|_| keeping.send(MEGABYTE, 1));
-    // A row takes segments of its own, which are known after some rows at the latest.
+    // A row of messages uses segments of its own, which are mapped after a few rows.
     let row = || {
         let before = keeping.publisher.shm_fallback_count();
         keeping.send_all(20, MEGABYTE, 2);
@@ -365,13 +365,13 @@ fn messages_beyond_quota_are_copied() {
     drop(kept);
     (0..20).for_each(|_| keeping.send(MEGABYTE, 1));
     assert_eq!(keeping.publisher.shm_fallback_count(), copied, "what was returned is lent again");
-    let Keeping { publisher, far, subscription, .. } = keeping;
+    let KeepingScene { publisher, far, subscription, .. } = keeping;
     drop(subscription);
     spin_until(&far, "the end of the link", || publisher.subscription_count() == 0);
     assert_eq!(publisher.shm_fallback_count(), copied, "who is gone counts");
 }
 
-/// The addresses of segments of so many bytes, mapped with these rights.
+/// Addresses of segments of this length, mapped with these rights.
 fn segments(bytes: usize, rights: &str) -> Vec<Range<usize>> {
     all_segments(rights).into_iter().filter(|place| place.len() == bytes).collect()
 }
@@ -388,10 +388,10 @@ fn all_segments(rights: &str) -> Vec<Range<usize>> {
 
 #[test]
 fn first_message_uses_reserved_memory_of_its_topic() {
-    // With its length, as long as a slot.
+    // With its length prefix, as long as a slot.
     const MESSAGE: usize = (3 << 19) - 4;
     let graph = Graph::new();
-    // Several segments, of which the last one is the one to be looked for.
+    // Several segments, of which the test checks the last.
     for (before, messages, rest) in [(true, 42 + 42 + 7, 7), (false, 42 + 9, 9)] {
         let (near, far) = (graph.context(), graph.context());
         let node = near.create_node("talker").unwrap();
@@ -407,7 +407,7 @@ fn first_message_uses_reserved_memory_of_its_topic() {
             move |message| into.lock().unwrap().push(message.data.as_ptr().addr())
         });
         let subscription = subscription.unwrap();
-        Link::Memory.stands(&far, &publisher, &subscription);
+        Link::Memory.wait_for_path(&far, &publisher, &subscription);
         if !before {
             // The other end maps it meanwhile.
             reserve_while_serving(&far, reserve);
@@ -426,10 +426,10 @@ fn first_message_uses_reserved_memory_of_its_topic() {
 fn unreserved_memory_is_released_with_its_topic() {
     const MESSAGE: usize = 5 << 20;
     let graph = Graph::new();
-    let keeping = Keeping::over(Link::Memory, &graph, 0);
+    let keeping = KeepingScene::over(Link::Memory, &graph, 0);
     keeping.send(MESSAGE - 100, 1);
     assert_eq!(segments(2 * MESSAGE, " rw-s ").len(), 1);
-    let Keeping { publisher, far, _near: near, .. } = keeping;
+    let KeepingScene { publisher, far, _near: near, .. } = keeping;
     drop(publisher);
     spin_until(&near, "it is returned", || segments(2 * MESSAGE, " rw-s ").is_empty());
     drop(far);
@@ -460,7 +460,7 @@ fn lending_is_limited_by_setting_and_reservation() {
     let graph = Graph::new();
     let lent = |memory: usize, share: usize, reserved: usize| {
         let near = Context::with_options(graph.options().shared_memory(memory, share)).unwrap();
-        let keeping = Keeping::between(Link::Memory, (near, graph.context()), 1);
+        let keeping = KeepingScene::between(Link::Memory, (near, graph.context()), 1);
         reserve_while_serving(&keeping.far, || {
             keeping.publisher.preallocate(reserved, MEGABYTE + 100).unwrap();
         });
@@ -474,7 +474,7 @@ fn lending_is_limited_by_setting_and_reservation() {
     };
     assert_eq!((lent(0, 64 << 20, 0), lent(64 << 20, 0, 0)), (0, 0));
     assert_eq!((lent(0, 0, 5), lent(0, 0, 20)), (5, 20));
-    // The first message in each segment is copied, before that is mapped.
+    // The first message in each segment is copied, until the segment is mapped.
     assert!((1..=4).contains(&lent(64 << 20, 5 << 20, 0)));
     assert!(lent(64 << 20, 64 << 20, 0) > 5);
 }
@@ -482,7 +482,7 @@ fn lending_is_limited_by_setting_and_reservation() {
 #[test]
 fn dropped_loan_releases_its_slot() {
     let graph = Graph::new();
-    let keeping = Keeping::over(Link::Memory, &graph, 0);
+    let keeping = KeepingScene::over(Link::Memory, &graph, 0);
     keeping.send(1 << 20, 1);
     let loan = || keeping.publisher.loan(&UInt8MultiArray::default(), 1 << 20).unwrap();
     let place = loan().as_ptr();
@@ -495,7 +495,7 @@ fn dropped_loan_releases_its_slot() {
 #[test]
 fn loans_beyond_shared_memory_use_the_heap() {
     let graph = Graph::new();
-    let keeping = Keeping::over(Link::Memory, &graph, 0);
+    let keeping = KeepingScene::over(Link::Memory, &graph, 0);
     let loan = |_| keeping.publisher.loan(&UInt8MultiArray::default(), 20 << 20).unwrap();
     let loans: Vec<_> = (0..20).map(loan).collect();
     for (round, mut loan) in loans.into_iter().enumerate() {
@@ -515,8 +515,8 @@ fn loans_are_written_by_many_threads() {
         let (near, far) = link.contexts(&graph);
         let publisher =
             near.create_node("talker").unwrap().create_publisher::<Image>("images", 5000).unwrap();
-        let (received, subscription) = hear::<Image>(&far, "images");
-        link.stands(&far, &publisher, &subscription);
+        let (received, subscription) = listen::<Image>(&far, "images");
+        link.wait_for_path(&far, &publisher, &subscription);
         thread::scope(|scope| {
             for thread in 0..THREADS {
                 let publisher = &publisher;
@@ -557,7 +557,7 @@ fn keep_all_subscriber_gets_every_loan() {
             }
         });
         let subscription = subscription.unwrap();
-        Link::Memory.stands(&far, &publisher, &subscription);
+        Link::Memory.wait_for_path(&far, &publisher, &subscription);
         let publishing = thread::spawn(move || {
             for n in 0..messages {
                 let mut loan = publisher.loan(&UInt8MultiArray::default(), count).unwrap();
@@ -567,7 +567,7 @@ fn keep_all_subscriber_gets_every_loan() {
             publisher
         });
         spin_until(&far, "all received", || received.load(Ordering::SeqCst) == messages);
-        // Its end would not have waited for long.
+        // Its end would not have waited long.
         let _publisher = publishing.join().unwrap();
     }
 }
@@ -622,7 +622,7 @@ fn loan_of_bytes_is_checked() {
         let schema = Schema::from_full_text(&name, Image::DEFINITION).unwrap();
         let publisher =
             near.create_node("talker").unwrap().create_dynamic_publisher("images", &schema, 10).unwrap();
-        let (received, subscription) = hear::<Image>(&far, "images");
+        let (received, subscription) = listen::<Image>(&far, "images");
         assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
         for (seq, count) in [10, 10_000].into_iter().enumerate() {
             let whole = image(count).bytes(0);

@@ -1,4 +1,4 @@
-//! What subscriptions are given of messages besides their content, by generation and path.
+//! Tests of `MessageInfo` by generation and path.
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ fn listen(node: &Node) -> (Subscription, Infos) {
     (node.create_subscription("data", 100, note).unwrap(), infos)
 }
 
-/// The identity of the only publisher of `/data`, as the graph of `context` has it.
+/// Gid of the only publisher of `/data` in the graph of `context`.
 fn gid_of_publisher(context: &Context) -> Gid {
     let endpoints = context.ros2_graph().unwrap().unwrap().endpoints;
     let is_it = |endpoint: &&runnel::EndpointInfo| {
@@ -27,8 +27,8 @@ fn gid_of_publisher(context: &Context) -> Gid {
     endpoints.iter().find(is_it).unwrap().gid
 }
 
-/// Publishes three messages one after the other, and gives what is known of each. Each came after it was published, and was
-/// published at the time that is told, if it is.
+/// Publishes three messages and returns their infos. Asserts that reception follows publication, and that a source time
+/// is the time of publication.
 #[track_caller]
 fn exchange(
     publish: impl Fn(u32),
@@ -43,7 +43,7 @@ fn exchange(
         let info = &infos.lock().unwrap()[number as usize];
         let (came, now) = (info.received_timestamp().as_nanos(), clock::realtime().as_nanos());
         assert!((before..=now).contains(&came), "{info:?}");
-        // RTPS counts in parts of 2^-32 seconds, which are rounded.
+        // RTPS rounds times to multiples of 2^-32 s.
         let written = info.source_timestamp().map(|source| source.as_nanos());
         assert!(written.is_none_or(|written| (before - 1..=published + 1).contains(&written)), "{info:?}");
     }
@@ -93,7 +93,7 @@ fn ros2_message_by_shared_memory_has_number_and_gid() {
     pair.poll_until("both in shared memory", |pair| {
         pair.publisher.shared_memory_count() == 2 && pair.publisher.subscription_count() == 2
     });
-    // Of all lengths: in the ring, and in a slot.
+    // Of all lengths: in the ring and in a slot.
     let publish =
         |number| pair.publisher.publish(numbered(number, [10, 20_000, 10][number as usize])).unwrap();
     let infos = exchange(publish, &infos, |done| pair.poll_until("it arrives", |_| done()));
@@ -158,7 +158,7 @@ fn taken_or_kept_message_has_same_info() {
     assert_eq!(taken.source_timestamp(), kept.lock().unwrap()[0].source_timestamp());
 }
 
-/// A callback that takes no info has nothing noted for it. Its messages can be taken all the same.
+/// Messages of a callback without info carry none, and can still be taken.
 #[test]
 fn message_of_plain_callback_has_no_info() {
     let graph = Graph::new();

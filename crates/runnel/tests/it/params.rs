@@ -1,4 +1,4 @@
-//! Parameters: read, set, searched, given as arguments, and watched.
+//! Tests of parameters: read, set, searched, given as arguments, and watched.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,4 @@
-//! What publishers and subscriptions are told of their quality of service, between two participants on real sockets and
-//! within one process.
+//! Tests of QoS events, between two participants on real sockets and within one process.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
@@ -17,7 +16,7 @@ use runnel::{
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
-/// A context in a domain of its own.
+/// Contexts in a domain of their own.
 fn contexts(count: usize) -> Vec<Context> {
     let domain = new_domain();
     let context = |_| {
@@ -27,7 +26,7 @@ fn contexts(count: usize) -> Vec<Context> {
     (0..count).map(context).collect()
 }
 
-/// A talker and a listener: each in a process of its own, as far as ROS 2 can tell, or both in one.
+/// A talker and a listener, in two contexts as in two processes, or in one.
 struct Scene {
     contexts: Vec<Context>,
     talker: Node,
@@ -42,7 +41,7 @@ impl Scene {
         Self { contexts, talker, listener }
     }
 
-    /// Gives the longest time that passed between two looks.
+    /// Returns the longest time between two polls.
     #[track_caller]
     fn spin_until(&self, what: &str, done: impl Fn() -> bool) -> Duration {
         let until = Instant::now() + LONG;
@@ -58,7 +57,7 @@ impl Scene {
         longest.max(last.elapsed())
     }
 
-    /// Spins and does this every few milliseconds. Gives the longest time that passed without it.
+    /// Spins and calls `each` every few milliseconds. Returns the longest time between two calls.
     fn spin_for(&self, time: Duration, each: impl Fn()) -> Duration {
         let begun = Instant::now();
         let (mut last, mut longest) = (begun, Duration::ZERO);
@@ -82,10 +81,10 @@ impl Scene {
     }
 }
 
-/// What a callback was told.
-struct Told<S>(Arc<Mutex<Vec<S>>>);
+/// Events passed to a callback.
+struct Events<S>(Arc<Mutex<Vec<S>>>);
 
-impl<S: Clone + Send + 'static> Told<S> {
+impl<S: Clone + Send + 'static> Events<S> {
     fn new() -> (Self, impl FnMut(S) + Send + 'static) {
         let told = Arc::new(Mutex::new(Vec::new()));
         let into = Arc::clone(&told);
@@ -116,12 +115,13 @@ fn collect(node: &Node, qos: impl Into<SubscriptionOptions>) -> (Subscription, A
 fn incompatible_qos_is_reported_to_both_ends() {
     for processes in [2, 1] {
         let scene = Scene::new(processes);
-        let (offered, tell_publisher) = Told::<IncompatibleQoS>::new();
-        let (requested, tell_subscription) = Told::<IncompatibleQoS>::new();
-        let options = PublisherOptions::from(QoS::sensor_data()).incompatible_qos_callback(tell_publisher);
+        let (offered, on_publisher_event) = Events::<IncompatibleQoS>::new();
+        let (requested, on_subscription_event) = Events::<IncompatibleQoS>::new();
+        let options =
+            PublisherOptions::from(QoS::sensor_data()).incompatible_qos_callback(on_publisher_event);
         let publisher = scene.publisher(options);
         let asked = QoS::keep_last(5).deadline(MS(100));
-        let options = SubscriptionOptions::from(asked).incompatible_qos_callback(tell_subscription);
+        let options = SubscriptionOptions::from(asked).incompatible_qos_callback(on_subscription_event);
         let subscription = scene.subscription(options);
         scene.spin_until("both are informed", || offered.last().is_some() && requested.last().is_some());
         let once = |policy| IncompatibleQoS {
@@ -149,11 +149,11 @@ fn incompatible_qos_is_reported_to_both_ends() {
 fn matches_are_reported_to_both_ends() {
     for processes in [2, 1] {
         let scene = Scene::new(processes);
-        let (subscribers, tell_publisher) = Told::<Matched>::new();
-        let (publishers, tell_subscription) = Told::<Matched>::new();
-        let publisher = scene.publisher(PublisherOptions::from(1).matched_callback(tell_publisher));
-        let first = scene.subscription(SubscriptionOptions::from(1).matched_callback(tell_subscription));
-        let counts = |told: &Told<Matched>| told.last().map(|told| (told.total_count, told.current_count));
+        let (subscribers, on_publisher_event) = Events::<Matched>::new();
+        let (publishers, on_subscription_event) = Events::<Matched>::new();
+        let publisher = scene.publisher(PublisherOptions::from(1).matched_callback(on_publisher_event));
+        let first = scene.subscription(SubscriptionOptions::from(1).matched_callback(on_subscription_event));
+        let counts = |told: &Events<Matched>| told.last().map(|told| (told.total_count, told.current_count));
         scene.spin_until("they match", || {
             (counts(&subscribers), counts(&publishers)) == (Some((1, 1)), Some((1, 1)))
         });
@@ -176,7 +176,7 @@ fn matches_are_reported_to_both_ends() {
 fn ros1_subscribers_count_as_matched() {
     let graph = common::Graph::new();
     let (context, other) = (graph.context(), graph.context());
-    let (subscribers, tell) = Told::<Matched>::new();
+    let (subscribers, tell) = Events::<Matched>::new();
     let node = context.create_node("talker").unwrap();
     let options = PublisherOptions::from(1).matched_callback(tell);
     let publisher = node.create_publisher::<Text>("chatter", options).unwrap();
@@ -190,23 +190,23 @@ fn ros1_subscribers_count_as_matched() {
     assert_eq!(publisher.matched_status().total_count, 1);
 }
 
-/// Tries this a few times, until it was not held up. On a busy machine this program may stand still for so long that it misses
-/// a deadline itself, and then nothing was tried.
+/// Repeats this until the machine was not too busy. A program that is suspended for too long misses a deadline itself,
+/// which tests nothing.
 #[track_caller]
-fn try_until_not_held_up(what: &str, is_tried: impl Fn() -> bool) {
+fn retry_until_not_delayed(what: &str, is_tried: impl Fn() -> bool) {
     assert!((0..10).any(|_| is_tried()), "{what}: this program stood still each time");
 }
 
-/// False if nothing was tried.
+/// False if nothing was tested.
 fn missed_deadlines_are_reported(processes: usize) -> bool {
     const DEADLINE: Duration = Duration::from_millis(400);
     let scene = Scene::new(processes);
-    let (offered, tell_publisher) = Told::<DeadlineMissed>::new();
-    let (requested, tell_subscription) = Told::<DeadlineMissed>::new();
+    let (offered, on_publisher_event) = Events::<DeadlineMissed>::new();
+    let (requested, on_subscription_event) = Events::<DeadlineMissed>::new();
     let qos = QoS::keep_last(10).deadline(DEADLINE);
-    let publisher = scene.publisher(PublisherOptions::from(qos).deadline_callback(tell_publisher));
+    let publisher = scene.publisher(PublisherOptions::from(qos).deadline_callback(on_publisher_event));
     let subscription =
-        scene.subscription(SubscriptionOptions::from(qos).deadline_callback(tell_subscription));
+        scene.subscription(SubscriptionOptions::from(qos).deadline_callback(on_subscription_event));
     scene.spin_until("they match", || {
         publisher.subscription_count() == 1 && subscription.publisher_count() == 1
     });
@@ -223,7 +223,7 @@ fn missed_deadlines_are_reported(processes: usize) -> bool {
     assert_eq!((offered.all(), requested.all()), (vec![], vec![]), "{processes} processes");
     let told_twice = || offered.all().len() >= 2 && requested.all().len() >= 2;
     if scene.spin_until("both are informed twice", told_twice) > DEADLINE / 2 {
-        // Two periods that were over before anybody looked are told of at once.
+        // Two missed periods before a poll are reported at once.
         return false;
     }
     assert!(last.get().elapsed() >= MS(700), "{:?}", last.get().elapsed());
@@ -241,20 +241,20 @@ fn missed_deadlines_are_reported(processes: usize) -> bool {
 #[test]
 fn missed_deadlines_are_reported_to_both_ends() {
     for processes in [2, 1] {
-        try_until_not_held_up("deadlines", || missed_deadlines_are_reported(processes));
+        retry_until_not_delayed("deadlines", || missed_deadlines_are_reported(processes));
     }
 }
 
-/// False if nothing was tried.
+/// False if nothing was tested.
 fn liveliness_loss_is_reported(processes: usize) -> bool {
     const LEASE: Duration = Duration::from_millis(500);
     let scene = Scene::new(processes);
-    let (lost, tell_publisher) = Told::<LivelinessLost>::new();
-    let (changed, tell_subscription) = Told::<LivelinessChanged>::new();
+    let (lost, on_publisher_event) = Events::<LivelinessLost>::new();
+    let (changed, on_subscription_event) = Events::<LivelinessChanged>::new();
     let qos = QoS::keep_last(10).liveliness(Liveliness::ManualByTopic, Some(LEASE));
-    let publisher = scene.publisher(PublisherOptions::from(qos).liveliness_callback(tell_publisher));
+    let publisher = scene.publisher(PublisherOptions::from(qos).liveliness_callback(on_publisher_event));
     let _subscription =
-        scene.subscription(SubscriptionOptions::from(qos).liveliness_callback(tell_subscription));
+        scene.subscription(SubscriptionOptions::from(qos).liveliness_callback(on_subscription_event));
     let alive = |alive, not_alive| {
         let counts = |told: LivelinessChanged| (told.alive_count, told.not_alive_count);
         changed.last().map(counts) == Some((alive, not_alive))
@@ -280,7 +280,7 @@ fn liveliness_loss_is_reported(processes: usize) -> bool {
 #[test]
 fn lost_liveliness_is_reported_to_both_ends() {
     for processes in [2, 1] {
-        try_until_not_held_up("signs of life", || liveliness_loss_is_reported(processes));
+        retry_until_not_delayed("signs of life", || liveliness_loss_is_reported(processes));
     }
 }
 
@@ -319,7 +319,7 @@ fn each_publisher_offers_its_own_qos() {
     });
     let all = || received_untyped.lock().unwrap().clone();
     weak.publish(text("weak")).unwrap();
-    // Of two publishers, one of which may have left the network already, messages come in any order.
+    // Messages of two publishers, one of which may have switched to shared memory, arrive in any order.
     scene.spin_until("the weak one is received", || all().len() == 1);
     strong.publish(text("strong")).unwrap();
     scene.spin_until("all are received", || all().len() == 2 && received_reliable.lock().unwrap().len() == 1);
@@ -372,7 +372,7 @@ fn keep_all_pair_loses_nothing_with_slow_callback() {
             Err(Error::Blocked { .. }) => true,
             Err(other) => panic!("{other}"),
         });
-        // Nobody spins: what waits is bounded, at both ends together.
+        // No thread spins: the queues of both ends together are bounded.
         let published = published.expect("it is held up");
         assert!((1000..=4000).contains(&published), "{published} of {processes} processes");
         let mut next = published;

@@ -1,4 +1,4 @@
-//! What becomes of messages that their quality of service lets go: those that nobody heard in time, and those that were lost.
+//! Tests of messages that expire or are lost.
 
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use runnel_testkit::hosts::Host;
 
 const LIFESPAN: Duration = Duration::from_secs(1);
 
-/// A length of messages that no other datagram has here.
+/// Length of messages whose datagrams a rule drops.
 const LOST: usize = 1000;
 
 fn context(domain: u16) -> Context {
@@ -25,7 +25,7 @@ fn context_with(domain: u16, ipc: bool) -> Context {
     Context::with_options(options.graphs(Graphs::Ros2).domain_id(domain)).unwrap()
 }
 
-/// Lengths of the texts that were heard.
+/// Lengths of the received texts.
 #[derive(Clone, Default)]
 struct Received(Arc<Mutex<Vec<usize>>>);
 
@@ -36,7 +36,7 @@ impl Received {
         node.create_subscription("chatter", options, take).unwrap()
     }
 
-    /// The length of a text stands before it.
+    /// The length of a text precedes it.
     fn as_bytes(&self, node: &Node, qos: QoS) -> Subscription {
         let into = self.clone();
         let take = move |message: &runnel::RawMessage<'_>| {
@@ -54,8 +54,8 @@ fn text(length: usize) -> Text {
     Text { data: "x".repeat(length) }
 }
 
-/// The lifespan passes of what is there.
-fn outlive() {
+/// Waits until the lifespan of all messages has passed.
+fn wait_for_expiry() {
     let over = clock::monotonic() + LIFESPAN + Duration::from_millis(5);
     while clock::monotonic() < over {
         std::thread::sleep(Duration::from_millis(5));
@@ -75,8 +75,8 @@ fn expired_local_messages_are_dropped() {
     spin_until(&context, "what is in time is received", || typed.all() == [1] && raw.all() == [1]);
     mortal.publish(text(2)).unwrap();
     lasting.publish(text(3)).unwrap();
-    // Nobody takes what waits.
-    outlive();
+    // No thread takes the waiting messages.
+    wait_for_expiry();
     mortal.publish(text(4)).unwrap();
     spin_until(&context, "the last is received", || {
         [&typed, &raw].iter().all(|of| of.all().last() == Some(&4))
@@ -105,7 +105,7 @@ fn expired_received_messages_are_dropped() {
         spin_until(&far, "they match", || met() && subscription.publisher_count() == 2);
         let by_memory = || subscription.shared_memory_count() == 2;
         spin_until(&far, "its path is chosen", || ipc == by_memory());
-        // On a busy machine the first ones may wait for the callback longer than that.
+        // On a busy machine the first ones may wait longer for the callback.
         let mut published = 0;
         while received.all().is_empty() {
             mortal.publish(text(1)).unwrap();
@@ -116,9 +116,9 @@ fn expired_received_messages_are_dropped() {
         let in_time = received.all();
         mortal.publish(text(2)).unwrap();
         lasting.publish(text(3)).unwrap();
-        // The keeper receives, and nobody takes what waits.
+        // The background thread receives, and no thread takes the waiting messages.
         wait_until("it is received", || subscription.received() == published + 2);
-        outlive();
+        wait_for_expiry();
         lasting.publish(text(4)).unwrap();
         spin_until(&far, "the last is received", || received.all().last() == Some(&4));
         assert_eq!(received.all(), [in_time, vec![3, 4]].concat(), "by memory: {ipc}, {qos:?}");
@@ -137,17 +137,17 @@ fn late_local_subscription_gets_unexpired_messages() {
     let in_time = Received::default();
     let _first = in_time.by_reference(&node, kept);
     spin_until(&context, "what is in time is received", || in_time.all() == [1, 2]);
-    outlive();
+    wait_for_expiry();
     mortal.publish(text(3)).unwrap();
     let (late, last) = (Received::default(), Received::default());
     let _late =
         [late.by_reference(&node, kept), last.by_reference(&node, QoS::keep_last(2).transient_local())];
     spin_until(&context, "the rest is received", || [&late, &last].iter().all(|of| of.all().len() == 2));
     assert_eq!((late.all(), last.all()), (vec![1, 3], vec![1, 3]));
-    // Nobody takes what waits for it, and it grows old there.
+    // No thread takes the waiting messages, which expire.
     let slow = Received::default();
     let _slow = slow.by_reference(&node, kept);
-    outlive();
+    wait_for_expiry();
     lasting.publish(text(4)).unwrap();
     spin_until(&context, "the last is received", || slow.all().last() == Some(&4));
     assert_eq!(slow.all(), [1, 4]);

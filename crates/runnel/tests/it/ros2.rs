@@ -1,4 +1,4 @@
-//! Topics of ROS 2 between two participants on real sockets.
+//! Tests of ROS 2 topics between two participants on real sockets.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use runnel::msgs::sensor_msgs::msg::Image;
 use runnel::msgs::std_msgs::msg::{Header, String as Text};
 use runnel::{Context, ContextOptions, Error, Graphs, Node, QoS};
 
-/// Two contexts of a domain of their own.
+/// Two contexts in a domain of their own.
 fn pair() -> (Context, Context) {
     let domain = new_domain();
     let context = || {
@@ -19,7 +19,7 @@ fn pair() -> (Context, Context) {
     (context(), context())
 }
 
-/// What a subscription heard.
+/// A subscription and what it has received.
 fn listener(node: &Node, topic: &str, qos: QoS) -> (runnel::Subscription, Arc<Mutex<Vec<String>>>) {
     let received = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&received);
@@ -44,7 +44,7 @@ fn text(data: impl Into<String>) -> Text {
 fn messages_arrive_once_and_in_order() {
     let (a, b) = pair();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("listener").unwrap());
-    // Deep enough for all: on a busy machine, and while the pair leaves the network, the listener is some behind.
+    // Deep enough for all messages: on a busy machine and during the handover the listener is behind.
     let qos = QoS::keep_last(100);
     let publisher = talker.create_publisher::<Text>("chatter", qos).unwrap();
     let (subscription, received) = listener(&listening, "chatter", qos);
@@ -168,7 +168,7 @@ fn idle_process_sleeps() {
         }
         Duration::from_nanos((nanos(used()) - before) as u64)
     };
-    // While the two still get to know each other there is something to do.
+    // Discovery between the two takes some work at first.
     let mut all = Vec::new();
     let sleeps = (0..5).map(used_in_half_a_second).inspect(|used| all.push(*used)).any(|used| used < MOST);
     assert!(sleeps, "{all:?} of the processor in half a second each");

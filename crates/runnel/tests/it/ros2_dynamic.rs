@@ -1,4 +1,4 @@
-//! Publishers and subscriptions of types that are known only while the program runs, in both graphs.
+//! Tests of publishers and subscriptions of dynamic types in both graphs.
 
 use std::sync::{Arc, Mutex};
 

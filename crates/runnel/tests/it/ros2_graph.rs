@@ -1,4 +1,4 @@
-//! What a process sees of the ROS 2 graph.
+//! Tests of ROS 2 graph queries.
 
 use crate::common::LONG;
 use crate::domains::new_domain;
@@ -17,7 +17,7 @@ fn context_with(graphs: Graphs, domain: u16, arguments: &[&str]) -> Context {
     Context::with_options(options.graphs(graphs).domain_id(domain)).unwrap()
 }
 
-/// What is known of `/chatter` on one side.
+/// The endpoints of `/chatter` on one side.
 fn of_chatter(graph: &Ros2Graph, side: EndpointType) -> Vec<EndpointInfo> {
     let on = |end: &&EndpointInfo| end.ros_topic() == Some(DdsTopic::Topic("/chatter"));
     let ends = graph.endpoints.iter().filter(on).filter(|end| end.endpoint_type == side);
@@ -109,7 +109,7 @@ fn graph_condition_may_call_the_library() {
         };
         let _ = sender.send(listening.wait_for_ros2_graph(LONG, is_met).unwrap());
     });
-    // Only then, so that it waits for that.
+    // Starts afterwards, so that the query waits for it.
     has_looked.recv_timeout(LONG).unwrap();
     let _publisher = talker.create_publisher::<Text>("chatter", 10).unwrap();
     assert!(results.recv_timeout(LONG).expect("nobody stands still"));

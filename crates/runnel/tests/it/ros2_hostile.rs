@@ -1,4 +1,4 @@
-//! Strangers in the network of ROS 2, and what they can have a program do.
+//! Tests of hostile peers in the ROS 2 network.
 
 use std::net::UdpSocket;
 
@@ -13,8 +13,8 @@ use runnel::{Publisher, QoS};
 use runnel_rtps::wire::EntityId;
 use runnel_testkit::loopback_participant::LoopbackParticipant;
 
-/// An RTPS message of somebody, whose only submessage says that it is longer than it is.
-fn nonsense(number: u32) -> Vec<u8> {
+/// An RTPS message whose only submessage has too large a length.
+fn invalid_datagram(number: u32) -> Vec<u8> {
     let mut bytes = b"RTPS\x02\x04\x01\x0f".to_vec();
     bytes.extend([0x01, 0x0f, 1, 2, 3, 4, 5, 6]);
     bytes.extend(number.to_be_bytes());
@@ -35,18 +35,18 @@ fn invalid_datagrams_do_not_fill_the_log() {
     for number in 0..1000 {
         for participant in 0..2 {
             let port = 7410 + 250 * domain + 2 * participant;
-            socket.send_to(&nonsense(number), ("127.0.0.1", port)).unwrap();
+            socket.send_to(&invalid_datagram(number), ("127.0.0.1", port)).unwrap();
         }
     }
     publisher.publish(numbered(1, 10)).unwrap();
     spin_until(&listening, "the message received", || *received.lock().unwrap() == [1]);
     let logged = || count_logged(&["127.0.0.1"]);
-    // The message came by another socket.
+    // The message arrived on another socket.
     spin_until(&listening, "some of them logged", || logged() > 0);
     assert!(logged() <= 100, "{} lines", logged());
 }
 
-/// Tells of so many nodes with so many endpoints each, and waits until everybody has it.
+/// Announces this many nodes with this many endpoints each, and waits until all peers have acknowledged it.
 fn announce_nodes(participant: &mut LoopbackParticipant, writer: EntityId, nodes: u128, endpoints: u128) {
     let gid = |number: u128| Gid { data: number.to_be_bytes() };
     let node = |number| NodeEntitiesInfo {

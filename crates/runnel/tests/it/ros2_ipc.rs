@@ -1,5 +1,5 @@
-//! Topics of ROS 2 between processes of one host: they leave the network by themselves, and come back when they must, and
-//! nobody loses, doubles or misorders a message by that.
+//! Tests of ROS 2 topics between processes of one host: pairs switch to shared memory and fall back, and no message is
+//! lost, doubled or reordered.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -18,10 +18,10 @@ fn local_pair_switches_to_shared_memory() {
         pair.switch_to_memory();
         assert_eq!((pair.publisher.subscription_count(), pair.subscription.publisher_count()), (1, 1));
         for number in 0..200 {
-            // Of all lengths: in the ring, in a slot, and beyond what a ring holds.
+            // Of all lengths: in the ring, in a slot, and longer than the ring.
             let size = [10, 1000, 5000, 20_000, 200_000][number as usize % 5];
             pair.publisher.publish(numbered(number, size)).unwrap();
-            // One at a time: a turn may pass without it on a busy machine, and the depth holds few.
+            // One at a time: on a busy machine a poll may not receive it, and the depth is small.
             pair.poll_until("it is received", |pair| pair.received.lock().unwrap().len() > number as usize);
         }
         pair.receives(0..200);
@@ -104,7 +104,7 @@ fn late_joiner_gets_kept_samples_then_shared_memory() {
 fn slow_subscriber_loses_only_beyond_depth() {
     let pair = Pair::new(QoS::keep_last(10));
     pair.switch_to_memory();
-    // The ring holds 256 KiB. The listener's keeper takes from it as well, as fast as the machine lets it.
+    // The ring holds 256 KiB. The listener's background thread also reads from it.
     let (mut number, until) = (0, Instant::now() + LONG);
     while number < 5000 || pair.publisher.dropped() == 0 {
         assert!(Instant::now() < until, "nothing is dropped");
@@ -142,7 +142,7 @@ fn image_arrives_whole_and_slot_is_released() {
         turn("the pair in shared memory");
     }
     for height in 1..=300 {
-        // Of 2 MB each: all together are more than may be lent.
+        // Each has 2 MB: together they exceed the lending quota.
         publisher.publish(Image { height, data: vec![height as u8; 2_000_000], ..Image::default() }).unwrap();
         while *seen.lock().unwrap() != height {
             turn("it is seen");
@@ -171,7 +171,7 @@ fn ten_thousand_messages_survive_the_handover() {
             }
         };
         publish(0..9000);
-        // On a busy host all of these may have come before the pair can change.
+        // On a busy host all of these may arrive before the pair switches.
         wait_until("the pair in shared memory", &|| pair.publisher.shared_memory_count() == 1);
         publish(9000..10_000);
         wait_until("all received", &|| pair.received.lock().unwrap().len() == 10_000);
@@ -187,7 +187,7 @@ fn keep_all_publisher_waits_for_slow_callback_in_memory() {
     let mut publisher = pair.publisher.clone();
     publisher.set_max_blocking_time(Duration::from_millis(20));
     let mut published = 0;
-    // Nobody runs callbacks: what is held for the listener and waits for it has a bound.
+    // No callbacks run: the listener's queues are bounded.
     while publisher.publish(numbered(published, 10)).is_ok() {
         published += 1;
         assert!(published < 20_000, "nobody waits");

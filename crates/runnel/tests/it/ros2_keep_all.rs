@@ -1,20 +1,25 @@
-//! Reliable publishers and subscriptions of the ROS 2 graph that keep all lose nothing beside others, nor when one ends.
+//! Tests of keep-all pairs of the ROS 2 graph: they lose nothing beside other pairs or when a publisher ends.
 
 use crate::common::{LONG, wait_until};
 use crate::ros2_pair::{context, lingering, listen, new_domain, numbered};
 use runnel::msgs::std_msgs::msg::UInt8MultiArray;
 use runnel::{Context, Publisher, QoS, Subscription};
 
-/// More than wait for a callback and on the way to it.
+/// More than the queues of both ends hold.
 const MANY: u32 = 5000;
 
-/// How many messages a publisher gets rid of before it would have to wait.
+/// Publishes until it would have to wait. Returns the number of messages.
 fn publish(publisher: &Publisher<UInt8MultiArray>, most: u32) -> u32 {
     (0..most).find(|number| publisher.try_publish(numbered(*number, 10)).is_err()).unwrap_or(most)
 }
 
-/// Until the two meet, in memory if they are to.
-fn meet(ipc: bool, [a, b]: [&Context; 2], publisher: &Publisher<UInt8MultiArray>, to: &Subscription) {
+/// Waits until both match, in shared memory if it is enabled.
+fn wait_for_match(
+    ipc: bool,
+    [a, b]: [&Context; 2],
+    publisher: &Publisher<UInt8MultiArray>,
+    to: &Subscription,
+) {
     wait_until("they match", || {
         [a, b].iter().for_each(|context| context.spin_some().unwrap());
         publisher.subscription_count() == 1
@@ -32,7 +37,7 @@ fn keep_all_subscription_receives_local_and_remote_publishers() {
         let [near, far] = [&nodes[0], &nodes[1]]
             .map(|node| node.create_publisher::<UInt8MultiArray>("data", QoS::keep_all()).unwrap());
         let (subscription, received) = listen(&nodes[0], "data", QoS::keep_all());
-        meet(ipc, [&here, &there], &far, &subscription);
+        wait_for_match(ipc, [&here, &there], &far, &subscription);
         // No callback runs.
         let of_near = publish(&near, MANY);
         assert!(of_near < MANY);
@@ -55,11 +60,11 @@ fn slow_callback_gets_messages_of_ended_publisher() {
         let nodes = [talking.create_node("talker").unwrap(), listening.create_node("listener").unwrap()];
         let mut publisher: Publisher<UInt8MultiArray> =
             nodes[0].create_publisher("data", QoS::keep_all()).unwrap();
-        // The listener's process takes them when the machine lets it.
+        // The listener's process takes them as fast as the machine allows.
         publisher.set_max_blocking_time(LONG);
         let (subscription, received) = listen(&nodes[1], "data", QoS::keep_all());
-        meet(ipc, [&talking, &listening], &publisher, &subscription);
-        // As many as wait for the callback, and more that its process holds for it.
+        wait_for_match(ipc, [&talking, &listening], &publisher, &subscription);
+        // More than wait for the callback, so the listener's process holds the rest.
         (0..1500).for_each(|number| publisher.publish(numbered(number, 10)).unwrap());
         drop(publisher);
         wait_until("it is gone", || subscription.publisher_count() == 0);

@@ -1,4 +1,4 @@
-//! Messages that are written in place, for subscribers of both graphs.
+//! Tests of loaned messages for subscribers of both graphs.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use runnel::core::wire::{Encoding, cdr};
 use runnel::msgs::sensor_msgs::msg::{Image, PointCloud2};
 use runnel::{Loan, Publisher, QoS};
 
-/// More than fits into one datagram.
+/// More than a datagram holds.
 const PIXELS: usize = 200_000;
 
 fn image() -> Image {
@@ -64,7 +64,7 @@ fn loan_reaches_subscribers_that_joined_during_write() {
     graphs.spin_until("what was for both is seen in both", || one.len() == 2 && two.len() == 3);
     assert!(two.last_of(3) == filled(3));
     let mut seen = one.last_of(2);
-    // ROS 1 alone counts.
+    // Only ROS 1 has a sequence number.
     assert_ne!(seen.header.seq, 0);
     seen.header.seq = 0;
     assert!(seen == filled(3));

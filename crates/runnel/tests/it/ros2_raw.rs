@@ -1,4 +1,4 @@
-//! Subscriptions that know the type of a topic only from its publishers in the ROS 2 graph.
+//! Tests of untyped subscriptions, which learn the types of a topic from its ROS 2 publishers.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,12 +11,12 @@ use runnel::msgs::geometry_msgs::msg::{Point, PoseStamped};
 use runnel::msgs::std_msgs::msg::{Int32, String as Text};
 use runnel::{Context, ContextOptions, Error, Graphs, Node, QoS, Subscription, SubscriptionOptions};
 
-/// Contexts of a domain of their own, which meet as processes of one host do.
+/// Contexts in a domain of their own, which act as processes of one host.
 fn contexts<const N: usize>() -> [Context; N] {
     contexts_by(true)
 }
 
-/// The same; without `ipc` their messages stay on the network.
+/// As [`contexts`], with or without shared memory.
 fn contexts_by<const N: usize>(ipc: bool) -> [Context; N] {
     let domain = new_domain();
     std::array::from_fn(|_| {
@@ -25,7 +25,7 @@ fn contexts_by<const N: usize>(ipc: bool) -> [Context; N] {
     })
 }
 
-/// What a raw subscription has heard, each as type and YAML.
+/// Received messages as type and YAML.
 #[derive(Clone, Default)]
 struct Received(Arc<Mutex<Vec<(String, String)>>>);
 
@@ -62,7 +62,7 @@ fn untyped_subscription_receives_every_type() {
     let [a, b, c] = contexts();
     let (words, poses, listening) =
         (a.create_node("words").unwrap(), b.create_node("poses").unwrap(), c.create_node("echo").unwrap());
-    // One is there before the subscription, the other comes later.
+    // One publisher exists before the subscription, the other one joins later.
     let first = words.create_publisher::<Text>("mixed", 10).unwrap();
     let received = Received::default();
     let subscription = received.subscribe(&listening, "mixed", 10);
@@ -100,7 +100,7 @@ fn untyped_subscription_receives_weaker_offer_once() {
     spin_until(&c, "what was kept is received", || received.len() == 1);
     let best_effort = unsure.create_publisher::<Int32>("number", QoS::sensor_data()).unwrap();
     assert!(best_effort.wait_for_subscribers(1, LONG).unwrap());
-    // The weaker reader meets the stronger publisher as well.
+    // The weaker reader matches the stronger publisher too.
     assert!(reliable.wait_for_subscribers(2, LONG).unwrap());
     spin_until(&c, "both are matched", || subscription.publisher_count() == 2);
     for number in 0..20 {
@@ -159,7 +159,7 @@ fn typed_reader_follows_publishers_of_its_type() {
     let [a, b] = contexts();
     let (talker, listening) = (a.create_node("talker").unwrap(), b.create_node("echo").unwrap());
     let received = Received::default();
-    // What is published is kept for the next reader, since the one before may not be known to have gone.
+    // Messages are kept for the next reader, since the departed one may still count.
     let subscription = received.subscribe(&listening, "chatter", QoS::latched());
     for round in 1..=3 {
         let publisher = talker.create_publisher::<Text>("chatter", QoS::latched()).unwrap();
@@ -169,7 +169,7 @@ fn typed_reader_follows_publishers_of_its_type() {
         drop(publisher);
         spin_until(&b, "it is gone", || subscription.publisher_count() == 0);
     }
-    // With its readers gone, the subscription can go while nobody publishes, and come again.
+    // With its readers gone, the subscription can be dropped while nothing is published, and created again.
     drop(subscription);
     let publisher = talker.create_publisher::<Int32>("chatter", 10).unwrap();
     let again = received.subscribe(&listening, "chatter", 10);
@@ -222,8 +222,8 @@ fn types_beyond_limit_are_ignored() {
     assert_eq!(beyond.0.subscription_count(), 0);
 }
 
-/// Publishes numbers from 0 until a subscriber takes no more; how many it took.
-fn publish_until_held_up(publish: impl Fn(i32) -> Result<(), Error>) -> i32 {
+/// Publishes numbers from 0 until a subscriber accepts no more. Returns their number.
+fn publish_until_full(publish: impl Fn(i32) -> Result<(), Error>) -> i32 {
     let held_up = (0..20_000).find(|number| match publish(*number) {
         Ok(()) => false,
         Err(Error::Blocked { .. }) => true,
@@ -251,9 +251,9 @@ fn keep_all_untyped_subscription_loses_nothing() {
             words.wait_for_subscribers(1, LONG).unwrap() && numbers.wait_for_subscribers(1, LONG).unwrap()
         );
         spin_until(&c, "both are matched", || subscription.publisher_count() == 2);
-        // Nobody calls back: each publisher is held up.
-        let words = publish_until_held_up(|number| words.publish(text(number.to_string())));
-        let numbers = publish_until_held_up(|data| numbers.publish(Int32 { data }));
+        // No callback runs, so both publishers have to wait.
+        let words = publish_until_full(|number| words.publish(text(number.to_string())));
+        let numbers = publish_until_full(|data| numbers.publish(Int32 { data }));
         spin_until(&c, "all are received", || received.len() == (words + numbers) as usize);
         let of = |type_name| {
             let all = received.all().into_iter();

@@ -1,11 +1,11 @@
-//! Pairs of ROS 2 whose messages RTPS and memory bring, by a talker that is played.
+//! Tests of ROS 2 pairs with samples from RTPS and shared memory, sent by a fake talker.
 
 use std::time::Duration;
 
 use crate::fake_talker::FakeTalker;
 use runnel::QoS;
 
-/// No later sample of RTPS shows that they will not come.
+/// No later sample of RTPS shows that the missing ones will not arrive.
 #[test]
 fn samples_skipped_by_rtps_do_not_block_memory() {
     let mut talker = FakeTalker::new(QoS::keep_last(10).lifespan(Duration::from_secs(1)));
@@ -18,7 +18,7 @@ fn samples_skipped_by_rtps_do_not_block_memory() {
     assert_eq!((talker.received(), talker.subscription.lost()), (vec![3, 4, 5], 3));
 }
 
-/// What it would be sent by memory until then adds to what it holds.
+/// Samples sent by shared memory before that would add to the held ones.
 #[test]
 fn listener_requests_memory_after_delivering_held_samples() {
     let mut talker = FakeTalker::new(QoS::keep_last(10));

@@ -1,4 +1,4 @@
-//! Services over real sockets and within a process.
+//! Tests of services over real sockets and within a process.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -25,7 +25,7 @@ fn ask(data: bool) -> SetBoolRequest {
     SetBoolRequest { data }
 }
 
-/// What the service of [`Scene`] answers.
+/// The response of the service in [`Scene`].
 fn answer(request: &SetBoolRequest) -> Result<SetBoolResponse, String> {
     match request.data {
         true => Ok(SetBoolResponse { success: true, message: "on".into() }),
@@ -33,7 +33,7 @@ fn answer(request: &SetBoolRequest) -> Result<SetBoolResponse, String> {
     }
 }
 
-/// A service in a context that spins on a thread of its own, and a client's context that does not spin.
+/// A service in a context that spins on its own thread, and a client's context that does not spin.
 struct Scene {
     graph: Graph,
     near: Context,
@@ -184,7 +184,7 @@ fn response_survives_close_behind_it() {
 fn response_and_close_may_arrive_together() {
     let graph = Graph::new();
     let context = graph.context();
-    let scripted = Scripted::new(&graph);
+    let scripted = FakeService::new(&graph);
     let client = context.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
     let (sender, results) = channel();
     let note = move |result: Result<SetBoolResponse, Error>| sender.send(result.map_err(why)).unwrap();
@@ -195,7 +195,7 @@ fn response_and_close_may_arrive_together() {
     stream.write_all(&[1, 7, 0, 0, 0, 1, 2, 0, 0, 0, b'o', b'n']).unwrap();
     drop(stream);
     let mut received = None;
-    // Takes all that has come before it runs a callback.
+    // Takes everything that has arrived before it runs a callback.
     wait_until("the response arrives", || {
         context.spin_some().unwrap();
         received = results.try_recv().ok();
@@ -209,7 +209,7 @@ fn departed_client_causes_no_busy_loop() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("busy").unwrap();
-    // Nobody spins there: the request waits.
+    // No thread spins there, so the request waits.
     let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
     let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
     assert!(client.call_timeout(&ask(true), Duration::from_millis(50)).is_err());
@@ -263,7 +263,7 @@ fn call_to_silent_service_times_out() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
     let node = near.create_node("mute").unwrap();
-    // Nobody spins there.
+    // No thread spins there.
     let _server = node.create_service::<SetBool, _>("power", answer).unwrap();
     let client = far.create_node("client").unwrap().create_client::<SetBool>("power").unwrap();
     ends_waiting_for_the_answer(|timeout| client.call_timeout(&ask(true), timeout).unwrap_err());
@@ -279,8 +279,8 @@ fn call_to_silent_service_times_out() {
     });
 }
 
-/// A call that ends with its time-out is waiting for the answer by then. On a busy machine a short one may be over before the
-/// service has been found and reached.
+/// A call that times out while it waits for the response. On a busy machine a short time-out may pass before the
+/// service is reached.
 #[track_caller]
 fn ends_waiting_for_the_answer(call: impl Fn(Duration) -> Error) {
     let mut timeout = Duration::from_millis(100);
@@ -372,7 +372,7 @@ fn service_type_can_be_queried_and_used() {
     let text = "bool data\n---\nbool success\nstring message";
     library.add_text(Kind::Service, name.clone(), text, "SetBool.srv");
     let schema = Arc::new(library.service(&name).unwrap());
-    // From another process and from within the same.
+    // From another process and within the same one.
     for context in [&scene.far, &scene.near] {
         let node = context.create_node("asker").unwrap();
         let info = node.service_info("power", LONG).unwrap();
@@ -390,7 +390,7 @@ fn service_type_can_be_queried_and_used() {
     }
 }
 
-/// What stands behind a length.
+/// A length-prefixed frame.
 fn read_frame(stream: &mut TcpStream) -> Vec<u8> {
     let mut length = [0; 4];
     stream.read_exact(&mut length).unwrap();
@@ -399,10 +399,10 @@ fn read_frame(stream: &mut TcpStream) -> Vec<u8> {
     frame
 }
 
-/// A service that is written by hand.
-struct Scripted(TcpListener);
+/// A fake service.
+struct FakeService(TcpListener);
 
-impl Scripted {
+impl FakeService {
     fn new(graph: &Graph) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("rosrpc://{}", listener.local_addr().unwrap());
@@ -411,7 +411,7 @@ impl Scripted {
         Self(listener)
     }
 
-    /// The connection of a client whose request has come.
+    /// Accepts a client and reads its request.
     fn accept_request(&self) -> TcpStream {
         let (mut stream, _) = self.0.accept().unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
@@ -423,7 +423,7 @@ impl Scripted {
     }
 }
 
-/// Connects to the service as a client that is written by hand.
+/// Connects to the service as a fake client.
 fn dial(scene: &Scene) -> TcpStream {
     dial_as(scene, "/by_hand")
 }
@@ -476,7 +476,7 @@ fn invalid_or_excess_requests_close_only_their_client() {
     odd.write_all(&[0xff; 4]).unwrap();
     assert_eq!(odd.read(&mut [0; 1]).unwrap_or(0), 0, "a length beyond all limits");
     let mut hasty = dial(&scene);
-    // So many that the service cannot have answered as many as would make it none too many.
+    // More than the service can have answered in time to stay below its limit.
     let request = [1, 0, 0, 0, 1].repeat(100_000);
     let _ = hasty.write_all(&request);
     let mut rest = Vec::new();

@@ -1,4 +1,4 @@
-//! Simulated time: `/clock` while the parameter `/use_sim_time` is true.
+//! Tests of simulated time: `/clock` while the parameter `/use_sim_time` is true.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use runnel::msgs::std_srvs::srv::SetBool;
 use runnel::ros1::xmlrpc::Value;
 use runnel::{Context, Publisher, Rate};
 
-/// A graph with simulated time, and who tells it.
+/// A graph with simulated time, and its clock publisher.
 struct World {
     graph: Graph,
     clock: Publisher<Clock>,
@@ -27,8 +27,8 @@ impl World {
         Self { graph, clock }
     }
 
-    /// Tells a time in milliseconds until a context has heard it: the node that heard the clock may have ended a moment ago, and
-    /// another's link not stand yet.
+    /// Publishes a time in milliseconds until a context has received it: the node with the clock subscription may have
+    /// ended a moment ago, while the next one is not connected.
     fn set_time(&self, context: &Context, millis: i64) {
         let mut again = clock::monotonic();
         wait_until("the time was received", || {
@@ -44,7 +44,7 @@ impl World {
         self.clock.publish(Clock { clock: time(millis) }).unwrap();
     }
 
-    /// The nodes that hear the clock, by the master's word, once the clock's publisher has them.
+    /// The nodes that subscribe to the clock, by the master, once the clock's publisher has them.
     fn listeners(&self) -> Vec<String> {
         let state = self.graph.ask("getSystemState", &["/test".into()]);
         let rows = state.as_array().unwrap()[1].as_array().unwrap().to_vec();
@@ -56,7 +56,7 @@ impl World {
         nodes.iter().map(|node| node.as_str().unwrap().to_owned()).collect()
     }
 
-    /// A context with one node that hears the clock.
+    /// A context with one node that subscribes to the clock.
     fn listener(&self) -> (Context, runnel::Node) {
         let context = self.graph.context();
         let node = context.create_node("listener").unwrap();
@@ -134,7 +134,7 @@ fn only_ros_timers_follow_simulated_time() {
     };
     ticks(&context, 150);
     assert_eq!(fired(), 0, "no simulated time has passed");
-    // At last a bag that begins again.
+    // The last step is a bag that restarts.
     let steps =
         [(10_099, 0), (10_100, 1), (10_199, 1), (10_200, 2), (11_000, 3), (11_100, 4), (500, 4), (600, 5)];
     for (millis, expected) in steps {
@@ -164,7 +164,7 @@ fn sleep_and_rate_use_simulated_time() {
     });
     let count = || slept.load(Ordering::SeqCst);
     world.set_time(&context, 1000);
-    // Each sleep begins at a time that was told by then, so it cannot be over before these.
+    // Each sleep begins at a published time, so it cannot end before these steps.
     let mut millis = 1000;
     for (done, least) in [(1, 2000), (2, 2050), (3, 2100)] {
         while count() < done {
@@ -188,7 +188,7 @@ fn sleep_ends_on_backward_jump_and_shutdown() {
     };
     let sleeper = sleep();
     context.sleep_wall(Duration::from_millis(20)).unwrap();
-    // The sleeper may have begun after the first jump: each is further back.
+    // The sleep may have begun after the first jump, so each jump goes further back.
     for millis in (0..40_000).rev().step_by(10) {
         if sleeper.is_finished() {
             break;

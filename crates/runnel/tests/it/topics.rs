@@ -1,4 +1,4 @@
-//! Publishers and subscriptions over real sockets.
+//! Tests of publishers and subscriptions over real sockets.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -71,8 +71,8 @@ fn messages_sent_before_publisher_leaves_topic_arrive() {
     master.write_all(&call("getPid", &["/master".into()])).unwrap();
     master.set_nonblocking(true).unwrap();
     spin_until(&far, "an answer", || master.read(&mut [0; 4096]).is_ok());
-    // Both lie there before the node reads either. It reads a part of the messages first: they are more than is read at a time,
-    // and less than its socket holds.
+    // Both have arrived before the node reads either. It reads a part of the messages first: they exceed one read and
+    // fit into the socket buffer.
     let messages: Vec<u8> = (0..100).flat_map(|number| framed_text(&format!("{number:01000}"))).collect();
     publisher.write_all(&messages).unwrap();
     let nobody = Value::Array(Vec::new());
@@ -87,7 +87,7 @@ fn subscriber_may_precede_publisher() {
     let (near, far) = (graph.context(), graph.context());
     let (received, _subscription) = listen(&far.create_node("listener").unwrap(), "chatter", 10);
     let talker = near.create_node("talker").unwrap().create_publisher::<Text>("chatter", 10).unwrap();
-    // Nobody spins the far context: its keeper makes the link.
+    // No thread spins the far context: its background thread makes the link.
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     talker.publish(text("hello")).unwrap();
     spin_until(&far, "the message received", || count(&received) == 1);
@@ -166,7 +166,7 @@ fn long_callback_delays_no_peer() {
     assert!(publisher.wait_for_subscribers(1, LONG).unwrap());
     publisher.publish(text("go")).unwrap();
     wait_until("the callback entered", || entered.load(Ordering::SeqCst));
-    // While it blocks, its node links a new subscriber and hands it the latched message.
+    // While the callback blocks, its node connects a new subscriber and sends it the latched message.
     let (received, _late) = listen(&trigger, "from_blocked", 10);
     spin_until(&other, "the latched message of the blocked node received", || count(&received) == 1);
     release.store(true, Ordering::SeqCst);
@@ -223,7 +223,7 @@ fn slow_subscriber_drops_and_counts_oldest() {
     assert_eq!((subscription.received(), subscription.dropped()), (10, 7));
 }
 
-/// A subscriber that takes nothing: it sends its header and then never reads.
+/// A subscriber that sends its header and then never reads.
 fn stopped_subscriber(graph: &Graph, topic: &str) -> TcpStream {
     use runnel::ros1::header::ConnectionHeader;
     use runnel::ros1::xmlrpc::Value;
@@ -288,7 +288,7 @@ fn keep_all_publisher_times_out_with_slowest_name() {
 #[test]
 fn keep_all_publisher_is_lossless_across_threads() {
     let small = UInt8MultiArray { data: vec![7; 10_000], ..Default::default() };
-    // Whether two threads meet where room ends is chance.
+    // Whether two threads publish at the limit at once is chance.
     for _ in 0..8 {
         let graph = Graph::new();
         let (_near, mut publisher) = talker(&graph, QoS::keep_all());
@@ -353,7 +353,7 @@ fn untyped_subscription_admits_no_other_type() {
     let (any, whole) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (count_any, count_whole) = (Arc::clone(&any), Arc::clone(&whole));
     let _any = node.create_raw_subscription("number", None, 10, move |_| count_up(&count_any)).unwrap();
-    // As long on the wire, so that reading it would succeed.
+    // As long when encoded, so that decoding would succeed.
     let _whole = node.create_subscription("number", 10, move |_: &Int32| count_up(&count_whole)).unwrap();
     let error = node.create_subscription("number", 10, |_: &Float32| {}).map(drop).unwrap_err();
     assert!(matches!(&error, Error::Topic(_)), "{error}");
@@ -429,7 +429,7 @@ fn empty_message_can_be_latched() {
         let subscription =
             listener.create_subscription("go", 1, move |_: &Empty| count_up(&counter)).unwrap();
         spin_until(&far, &format!("received by the {nth}"), || received.load(Ordering::SeqCst) == 1);
-        // The link goes with the last subscription, and the second is to find it.
+        // The link would end with the last subscription, and the second one must find it.
         std::mem::forget(subscription);
     }
 }
@@ -456,7 +456,7 @@ fn publisher_created_during_drop_survives() {
     let first = node.create_publisher::<UInt8MultiArray>("data", 100).unwrap();
     let _stopped = stopped_subscriber(&graph, "/data");
     assert!(first.wait_for_subscribers(1, LONG).unwrap());
-    // More than sockets hold: the end of the first waits a second for it to be taken.
+    // More than socket buffers hold: the end of the first waits a second for it.
     (0..50).for_each(|_| first.publish(block()).unwrap());
     let far = graph.context();
     let count = Arc::new(AtomicUsize::new(0));

@@ -1,4 +1,4 @@
-//! Links of UDPROS over real sockets.
+//! Tests of UDPROS links over real sockets.
 
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ fn bytes(length: usize) -> UInt8MultiArray {
     UInt8MultiArray { data: (0..length).map(|place| place as u8).collect(), ..UInt8MultiArray::default() }
 }
 
-/// A subscription that keeps the lengths of what it hears, which must be whole.
+/// A subscription that records the lengths of its messages and asserts that they are complete.
 fn listen(node: &Node, topic: &str, options: impl Into<SubscriptionOptions>) -> (Received, Subscription) {
     let received = Received::default();
     let into = Arc::clone(&received);
@@ -36,13 +36,13 @@ fn udpros() -> SubscriptionOptions {
     SubscriptionOptions::from(QoS::keep_last(1000)).udpros()
 }
 
-/// Where a node's slave API is.
+/// URI of a node's slave API.
 fn uri_of(graph: &Graph, node: &str) -> Uri {
     let uri = graph.ask("lookupNode", &["/test".into(), node.into()]);
     Uri::parse(uri.as_str().unwrap()).unwrap()
 }
 
-/// The value of an answer of a node.
+/// The value of a node's answer to a call.
 fn ask(context: &Context, node: &Uri, method: &str, params: &[Value]) -> Value {
     let all: Vec<Value> = ["/test".into()].into_iter().chain(params.iter().cloned()).collect();
     let answer = context.call(node, method, &all, LONG).unwrap();
@@ -50,14 +50,14 @@ fn ask(context: &Context, node: &Uri, method: &str, params: &[Value]) -> Value {
     answer.as_array().unwrap()[2].clone()
 }
 
-/// How a node's links travel.
+/// Transports of a node's links.
 fn transports(context: &Context, graph: &Graph, node: &str) -> Vec<String> {
     let rows = ask(context, &uri_of(graph, node), "getBusInfo", &[]);
     let transport = |row: &Value| row.as_array().unwrap()[3].as_str().unwrap().to_owned();
     rows.as_array().unwrap().iter().map(transport).collect()
 }
 
-/// Waits until a node has these links. A subscriber knows its link a little later than the publisher does.
+/// Waits until a node has these links. A subscriber knows its link a little later than the publisher.
 fn wait_for_links(context: &Context, graph: &Graph, node: &str, expected: &[&str]) {
     let what = format!("{node} has the links {expected:?}");
     wait_until(&what, || transports(context, graph, node) == expected);
@@ -78,7 +78,7 @@ fn message_sizes_around_datagram_limit_arrive() {
         [0, 1, 10].into_iter().chain(1440..1460).chain(2900..2920).chain([60_000]).collect();
     for (count, size) in sizes.iter().enumerate() {
         talker.publish(bytes(*size)).unwrap();
-        // One at a time: more than the kernel holds would be lost.
+        // One at a time, since the kernel drops what exceeds its buffer.
         spin_until(&far, "the message received", || received.lock().unwrap().len() > count);
     }
     assert_eq!(*received.lock().unwrap(), sizes);
@@ -108,7 +108,7 @@ fn empty_message_arrives() {
 
 #[test]
 fn datagrams_travel_over_ipv6() {
-    // A system may have been set up without.
+    // IPv6 may be disabled on this system.
     let disabled = std::fs::read_to_string("/proc/sys/net/ipv6/conf/lo/disable_ipv6");
     if disabled.is_ok_and(|text| text.trim() == "1") || !std::path::Path::new("/proc/net/if_inet6").exists() {
         return eprintln!("not tested: this system has no IPv6");
@@ -172,8 +172,8 @@ fn reliable_subscription_moves_node_to_tcpros() {
     });
 }
 
-/// Has a publisher send so many messages at a time to a subscriber that has ended, until it notices.
-fn notices_ended_subscriber(
+/// Makes a publisher send this many messages at a time to an ended subscriber, until it detects that.
+fn detects_ended_subscriber(
     graph: &Graph,
     near: &Context,
     far: &Context,
@@ -188,7 +188,7 @@ fn notices_ended_subscriber(
         (0..at_a_time).for_each(|_| talker.publish(bytes(10)).unwrap());
         talker.subscription_count() == 0
     });
-    // The publication notices it, and then tells the node.
+    // The publication detects it and informs the node.
     wait_for_links(near, graph, "/talker", &[]);
     talker
 }
@@ -197,7 +197,7 @@ fn notices_ended_subscriber(
 fn ended_subscriber_is_detected_by_next_message() {
     let graph = Graph::new();
     let (near, far) = (graph.context(), graph.context());
-    let talker = notices_ended_subscriber(&graph, &near, &far, 1);
+    let talker = detects_ended_subscriber(&graph, &near, &far, 1);
     let (received, _again) = listen(&far.create_node("again").unwrap(), "data", udpros());
     assert!(talker.wait_for_subscribers(1, LONG).unwrap());
     talker.publish(bytes(11)).unwrap();
@@ -212,7 +212,7 @@ fn briefly_stalled_subscriber_keeps_its_link() {
     let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
     let (socket, answer) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 1000);
     let nobody = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
-    // What does not come from there is refused, though the port stays taken.
+    // The connected socket refuses datagrams from other addresses, and its port stays in use.
     socket.connect(nobody.local_addr().unwrap()).unwrap();
     talker.publish(bytes(10)).unwrap();
     wait_until("the refusal is reported", || talker.dropped() == 1);
@@ -230,7 +230,7 @@ fn network_errors_end_no_link() {
     let talker = node.create_publisher::<UInt8MultiArray>("data", 10).unwrap();
     let (socket, answer) = raw_subscriber(&near, &uri_of(&graph, "/talker"), 1472);
     let ends = (sending_port(&answer), socket.local_addr().unwrap().port());
-    // One is too long for a hop; they are forbidden on the way.
+    // One error says that the datagram is too long for a hop, the other one that a router forbids it.
     for (dropped, code) in [(1, 4), (2, 13), (3, 4), (4, 13)] {
         unreachable(code, ends).expect("a raw socket, which takes root of the network: run ./test");
         wait_until("it counts as a drop", || talker.dropped() == dropped);
@@ -240,7 +240,7 @@ fn network_errors_end_no_link() {
     assert_eq!(talker.subscription_count(), 1);
 }
 
-/// Has this host get an ICMP message of this code that a datagram of its own, between these ports, went no further.
+/// Has this host receive an ICMP error of this code about a datagram of its own between these ports.
 fn unreachable(code: u8, (from, to): (u16, u16)) -> Result<(), rustix::io::Errno> {
     use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket};
     let icmp = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP))?;
@@ -257,7 +257,7 @@ fn unreachable(code: u8, (from, to): (u16, u16)) -> Result<(), rustix::io::Errno
     sendto(icmp, &message, SendFlags::empty(), &here).map(drop)
 }
 
-/// The port that a publisher says its datagrams come from.
+/// Source port of a publisher's datagrams, from its answer.
 fn sending_port(answer: &Value) -> u16 {
     answer.as_array().unwrap()[2].as_int().unwrap().try_into().unwrap()
 }
@@ -265,8 +265,9 @@ fn sending_port(answer: &Value) -> u16 {
 #[test]
 fn ended_subscriber_is_detected_by_sender() {
     let graph = Graph::new();
-    // The first of two is refused by the subscriber's host, and the second takes that away from who waits at the socket.
-    notices_ended_subscriber(&graph, &graph.context(), &graph.context(), 2);
+    // The subscriber's host refuses the first of two datagrams, and the send of the second consumes that error before
+    // the reactor sees it.
+    detects_ended_subscriber(&graph, &graph.context(), &graph.context(), 2);
 }
 
 #[test]
@@ -285,7 +286,7 @@ fn ended_publisher_is_replaced_by_new_one() {
     }
 }
 
-/// Runs a test with a publisher and a subscription that are joined by a relay, which loses datagrams chosen by their count.
+/// Runs a test with a publisher and a subscription connected by a relay, which loses datagrams selected by number.
 fn with_relay<T>(
     is_lost: impl FnMut(u64) -> bool + Send + 'static,
     test: impl FnOnce(&Publisher<UInt8MultiArray>, &Context, &Received, &Subscription) -> T,
@@ -301,7 +302,7 @@ fn with_relay<T>(
     test(&talker, &far, &received, &subscription)
 }
 
-/// Sends so many messages one after the other through such a relay; how many were heard and how many counted as lost.
+/// Sends this many messages through such a relay. Returns the numbers of received and of lost messages.
 fn through_relay(
     size: usize,
     messages: u64,
@@ -311,11 +312,11 @@ fn through_relay(
         for sent in 1..=messages {
             talker.publish(bytes(size)).unwrap();
             let answered = || received.lock().unwrap().len() as u64 + subscription.lost() + 1;
-            // A loss shows with the next message only.
+            // A loss shows only with the next message.
             spin_until(far, "the message before received or lost", || answered() >= sent);
             far.spin_once(Duration::from_millis(1)).unwrap();
         }
-        // The last one is not among those that the relay loses.
+        // The last one is not lost by the relay.
         spin_until(far, "all received or lost", || {
             received.lock().unwrap().len() as u64 + subscription.lost() >= messages
         });
@@ -325,9 +326,9 @@ fn through_relay(
 
 #[test]
 fn lost_datagrams_count_as_lost_messages() {
-    // Every tenth of 400 is lost, the first ones not.
+    // Every tenth of 400 is lost, and none of the first.
     assert_eq!(through_relay(10, 401, |count| count % 10 == 0), (361, 40));
-    // Four datagrams a message: every tenth lost is two messages of five.
+    // Each message has four datagrams, so a loss of every tenth costs two messages in five.
     assert_eq!(through_relay(5000, 101, |count| count % 10 == 0), (61, 40));
 }
 
@@ -348,7 +349,7 @@ fn consecutive_lost_messages_are_counted_singly() {
     );
 }
 
-/// A subscriber made of sockets alone.
+/// A fake subscriber on plain sockets.
 fn raw_subscriber(context: &Context, node: &Uri, longest: i32) -> (UdpSocket, Value) {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
     socket.set_read_timeout(Some(LONG)).unwrap();

@@ -1,4 +1,4 @@
-//! Wait sets, and entities that are taken from in place of callbacks.
+//! Tests of wait sets, and of entities taken without callbacks.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -29,7 +29,7 @@ fn subscribe<M: Message>(context: &Context, topic: &str) -> Subscription {
     node.create_taken_subscription::<M>(topic, 10, &[]).unwrap()
 }
 
-/// A publisher that has the subscriber of another context.
+/// A publisher that is connected to a subscriber of another context.
 fn publisher<M: Message + Wire>(context: &Context, topic: &str) -> Publisher<M> {
     let node = context.create_node(&format!("talker_of_{topic}")).unwrap();
     let publisher = node.create_publisher(topic, 10).unwrap();
@@ -124,7 +124,7 @@ fn ros2_message_ends_the_wait() {
     });
 }
 
-/// Whichever thread polls: the one that waits, or one that spins.
+/// Either the waiting thread polls or one that spins.
 #[test]
 fn guard_condition_ends_the_wait_of_another_thread() {
     for spins in [false, true] {
@@ -189,7 +189,7 @@ fn thread_waits_while_another_runs_the_loop() {
     });
 }
 
-/// Nobody spins: one of the two polls for both, and then the other.
+/// No thread spins: one of the two polls for both, and then the other.
 #[test]
 fn threads_with_own_wait_sets_serve_each_other() {
     let graph = Graph::new();
@@ -276,7 +276,7 @@ fn requests_are_answered_later_in_any_order() {
         assert_eq!(wait_set.wait(None).unwrap(), [key]);
         requests.extend(std::iter::from_fn(|| service.take::<SetBool>()));
     }
-    // The connections are made side by side, so that requests come in any order.
+    // The connections are made concurrently, so requests arrive in any order.
     requests.sort_by_key(|(request, _)| request.data);
     let (_, last) = requests.pop().unwrap();
     for (request, pending) in requests {
@@ -304,7 +304,7 @@ fn requests_are_answered_later_in_any_order() {
     assert_eq!(ended, ["it must stay on", "on", "the service has not responded"]);
 }
 
-/// The one of the same process has no callback that it could run, and goes through sockets.
+/// The local call runs no callback, and goes through sockets.
 #[test]
 fn local_call_is_answered_by_the_taking_thread() {
     let graph = Graph::new();
@@ -356,7 +356,7 @@ fn qos_event_is_taken() {
     }
 }
 
-/// It is for the callback or for the one that takes, and never for both.
+/// Either the callback or the taking thread gets it, never both.
 #[test]
 fn subscription_with_a_callback_may_be_taken_from() {
     let graph = Graph::new();

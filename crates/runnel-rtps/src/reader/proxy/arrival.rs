@@ -31,8 +31,8 @@ pub(crate) enum Arrival {
 }
 
 impl WriterProxy {
-    /// Handles a whole sample, given whether the reader's user has capacity. If not, a reliable sample is held and not
-    /// acknowledged.
+    /// Handles a whole sample, given whether the reader's user has capacity. If not, or if the pair is paused, a reliable
+    /// sample is held and not acknowledged.
     pub fn arrive(
         &mut self,
         now: Instant,
@@ -55,7 +55,7 @@ impl WriterProxy {
         }
         self.fragments.forget(number);
         self.fragments.note_later_sample(number);
-        if !self.is_next_known() || number > self.next || !has_capacity {
+        if !self.is_next_known() || number > self.next || !has_capacity || self.is_paused {
             return Arrival::Early;
         }
         self.note_repaired(now, number);
@@ -234,7 +234,7 @@ impl WriterProxy {
 
     /// Removes the held sample that is next.
     pub fn take_held(&mut self) -> Option<(SequenceNumber, Complete)> {
-        if !self.is_next_known() {
+        if !self.is_next_known() || self.is_paused {
             return None;
         }
         let Held { sample, .. } = self.held.remove(&self.next)?;

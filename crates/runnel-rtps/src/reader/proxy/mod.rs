@@ -59,6 +59,8 @@ pub(crate) struct WriterProxy {
     held_bytes: usize,
     /// An early sample exceeded the capacity, and there is none yet.
     is_full: bool,
+    /// An alternate path carries the pair: reliable samples are held and not acknowledged.
+    is_paused: bool,
     /// An alternate path has delivered samples: the position is ahead of RTPS.
     has_alternate_path: bool,
     /// The user has received or missed all samples before this one, whatever best-effort samples arrive.
@@ -130,6 +132,7 @@ impl WriterProxy {
             held: BTreeMap::new(),
             held_bytes: 0,
             is_full: false,
+            is_paused: false,
             has_alternate_path: false,
             received_before: SequenceNumber::FIRST,
             whole: nothing,
@@ -249,6 +252,17 @@ impl WriterProxy {
     /// Returns when its timer is due.
     pub fn timeout(&self) -> Option<Instant> {
         self.retry.at.into_iter().chain(self.position.probe_at).min()
+    }
+
+    /// Returns whether an alternate path carries the pair.
+    pub fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
+    /// Pauses or resumes the pair. While it is paused, reliable samples are held and not acknowledged, as without
+    /// capacity.
+    pub fn set_paused(&mut self, is_paused: bool) {
+        self.is_paused = is_paused;
     }
 
     /// Returns whether the pair is reliable.

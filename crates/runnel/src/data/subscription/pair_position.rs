@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub(crate) struct PairPosition {
     served_by_link: AtomicBool,
-    /// The number after the last delivered message.
+    /// RTPS keeps the samples that it has of the pair.
+    is_paused: AtomicBool,
+    /// The number after the last message that was given.
     next: AtomicU64,
     /// No message before this number is due: the link or shared memory has delivered it.
     passed: AtomicU64,
@@ -22,6 +24,11 @@ impl PairPosition {
 
     pub(crate) fn set_served_by_link(&self, is_served: bool) {
         self.served_by_link.store(is_served, Ordering::Relaxed);
+    }
+
+    /// RTPS keeps the samples that it has of the pair, or no longer does. Whether that is news to it.
+    pub(crate) fn set_paused(&self, is_paused: bool) -> bool {
+        self.is_paused.swap(is_paused, Ordering::Relaxed) != is_paused
     }
 
     /// Whether the subscription is to get the message of this number.

@@ -38,10 +38,9 @@ impl Ros2 {
             return None;
         }
         let end = self.readers.get_mut(&sample.reader)?;
-        let is_of_pair = |of: &Sample| (of.reader, of.writer) == (sample.reader, sample.writer);
-        // Samples of a pair wait behind the first one that waits.
+        // Behind one that waits, all of its pair wait.
         if end.links.get(&sample.writer).is_some_and(|from| from.is_served_by_link())
-            || self.refused.iter().any(is_of_pair)
+            || self.refused.has((sample.reader, sample.writer))
         {
             self.refuse(sample, datagram, effects);
             return None;

@@ -1,8 +1,12 @@
 //! Samples that RTPS brings of pairs that a link of ROS 1 serves.
 //!
-//! Most of them are not for the subscription: RTPS sent them before the link took over, or to another reader of the participant. But
-//! the publisher may have ended the link meanwhile, and serve the pair by RTPS again. It does so only behind the end of the connection,
-//! which this process sees when it looks. So the samples wait until the loop has looked, and no datagram is taken before that.
+//! RTPS keeps those of reliable pairs while the link serves them ([`Rtps::set_paused`](crate::rtps::Rtps::set_paused)), except what
+//! it has when a pair ends. All others come here. Most of them are not for the subscription: RTPS sent them before the link took
+//! over. But the publisher may have ended the link meanwhile, and serve the pair by RTPS again. It does so only behind the end of the
+//! connection, which this process sees when it looks, if the two are of one host. So the samples wait until the loop has looked, and
+//! no datagram is taken before that.
+
+use std::collections::BTreeMap;
 
 use runnel_rtps::wire::{EntityId, Guid};
 use runnel_rtps::{Sample, SamplePayload};
@@ -10,27 +14,52 @@ use runnel_rtps::{Sample, SamplePayload};
 use super::Ros2;
 use crate::driver::effect::{Effect, Effects};
 
+/// How often the loop looks at the links of a pair at most until all of RTPS is read, or nothing waits in a turn. A publisher may send
+/// such samples without end, and sessions of others wait while samples do.
+const MAX_LOOKS: u32 = 16;
+
+/// Samples that wait for the loop.
+#[derive(Default)]
+pub(super) struct Refused {
+    samples: Vec<Sample>,
+    /// How often the loop has looked at the links of each pair.
+    looks: BTreeMap<(EntityId, Guid), u32>,
+    /// Samples have waited in this turn.
+    has_waited: bool,
+}
+
+impl Refused {
+    /// Whether a sample of a pair waits.
+    pub(super) fn has(&self, pair: (EntityId, Guid)) -> bool {
+        self.samples.iter().any(|sample| (sample.reader, sample.writer) == pair)
+    }
+
+    /// Whether another sample of a pair may wait.
+    fn may_wait(&mut self, pair: (EntityId, Guid)) -> bool {
+        if self.has(pair) {
+            return true;
+        }
+        let looks = self.looks.entry(pair).or_default();
+        *looks += 1;
+        *looks <= MAX_LOOKS
+    }
+}
+
 impl Ros2 {
-    /// Keeps such a sample until the loop has looked at the link. One that RTPS may have sent to another reader of the participant is
-    /// dropped: the link has brought the same.
+    /// Keeps such a sample until the loop has looked at the link.
     pub(super) fn refuse(&mut self, mut sample: Sample, datagram: &[u8], effects: &mut Effects) {
-        if self.may_be_for_another_reader(&sample) {
+        self.refused.has_waited = true;
+        if !self.refused.may_wait((sample.reader, sample.writer)) {
             return self.drop_refused(&sample, datagram, effects);
         }
         sample.payload = SamplePayload::Owned(match sample.payload {
             SamplePayload::Owned(bytes) => bytes,
             SamplePayload::InDatagram(place) => datagram.get(place).unwrap_or_default().to_vec(),
         });
-        if self.refused.is_empty() {
+        if self.refused.samples.is_empty() {
             effects.push_back(Effect::SamplesRefused);
         }
-        self.refused.push(sample);
-    }
-
-    /// Whether RTPS serves another reader that has matched the writer of a sample.
-    fn may_be_for_another_reader(&self, sample: &Sample) -> bool {
-        let mut others = self.readers.iter().filter(|(reader, _)| **reader != sample.reader);
-        others.any(|(_, end)| end.links.get(&sample.writer).is_some_and(|from| !from.is_served_by_link()))
+        self.refused.samples.push(sample);
     }
 
     /// RTPS has counted its room all the same.
@@ -40,12 +69,31 @@ impl Ros2 {
 
     /// Whether no datagram is taken until the loop has done what those before call for.
     pub(in crate::driver) fn waits_for_loop(&self) -> bool {
-        !(self.ends.is_empty() && self.refused.is_empty())
+        !self.ends.is_empty() || self.has_refused()
+    }
+
+    /// Whether samples wait for the loop.
+    pub(in crate::driver) fn has_refused(&self) -> bool {
+        !self.refused.samples.is_empty()
+    }
+
+    /// All that has come by RTPS is read: the loop may look again at every link.
+    pub(in crate::driver) fn forget_looks(&mut self) {
+        self.refused.looks.clear();
+    }
+
+    /// A turn begins.
+    pub(in crate::driver) fn begin_turn(&mut self) {
+        if !std::mem::take(&mut self.refused.has_waited) {
+            self.forget_looks();
+        }
     }
 
     /// The readers and writers of samples that wait for the loop, and the origin of the writer's node.
     pub(in crate::driver) fn refused_pairs(&self) -> Vec<(u64, (EntityId, Guid))> {
-        let mut pairs: Vec<_> = self.refused.iter().map(|sample| (sample.reader, sample.writer)).collect();
+        let mut pairs: Vec<_> =
+            self.refused.samples.iter().map(|sample| (sample.reader, sample.writer)).collect();
+        pairs.sort_unstable();
         pairs.dedup();
         let of_node = |pair: (EntityId, Guid)| {
             let origin = self.readers.get(&pair.0)?.links.get(&pair.1)?.origin?;
@@ -56,7 +104,7 @@ impl Ros2 {
 
     /// The loop has looked: the samples that RTPS has brought instead of a link. The others are dropped.
     pub(in crate::driver) fn take_refused(&mut self, effects: &mut Effects) -> Vec<Sample> {
-        let samples = std::mem::take(&mut self.refused);
+        let samples = std::mem::take(&mut self.refused.samples);
         let is_served_by_link = |sample: &Sample| {
             let from = self.readers.get(&sample.reader).and_then(|end| end.links.get(&sample.writer));
             from.is_some_and(|from| from.is_served_by_link())
@@ -66,5 +114,48 @@ impl Ros2 {
             self.drop_refused(&sample, &[], effects);
         }
         taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runnel_rtps::wire::{GuidPrefix, SequenceNumber};
+
+    fn sample(writer: u8) -> Sample {
+        Sample {
+            reader: EntityId::user_reader(1),
+            writer: GuidPrefix([writer; 12]).with(EntityId::user_writer(1)),
+            number: SequenceNumber(1),
+            stamp: None,
+            payload: SamplePayload::Owned(Vec::new()),
+        }
+    }
+
+    /// Refuses a sample, and looks in vain; whether it waited.
+    fn waits(ros2: &mut Ros2, writer: u8) -> bool {
+        ros2.refuse(sample(writer), &[], &mut Effects::default());
+        !std::mem::take(&mut ros2.refused.samples).is_empty()
+    }
+
+    #[test]
+    fn flood_of_a_pair_is_dropped_until_rtps_is_read() {
+        let ros2 = &mut Ros2::new(None, false);
+        assert!((0..MAX_LOOKS).all(|_| waits(ros2, 1)));
+        assert!(!waits(ros2, 1));
+        assert!(waits(ros2, 2), "the sample of another pair");
+        ros2.begin_turn();
+        assert!(!waits(ros2, 1), "samples were refused in the last turn");
+        ros2.forget_looks();
+        assert!(waits(ros2, 1));
+    }
+
+    #[test]
+    fn turn_without_refused_samples_ends_a_flood() {
+        let ros2 = &mut Ros2::new(None, false);
+        assert!(!(0..=MAX_LOOKS).all(|_| waits(ros2, 1)));
+        ros2.begin_turn();
+        ros2.begin_turn();
+        assert!(waits(ros2, 1));
     }
 }

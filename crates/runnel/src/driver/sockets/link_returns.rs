@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use runnel_delivery::{Lost, PairId, Resent, Statement};
+use runnel_delivery::{LeftLink, Lost, PairId, Resent, Statement};
 
 use super::link_delivery::LinkFault;
 use super::link_share::{LinkShare, SubscriptionId, id_of};
@@ -109,11 +109,12 @@ impl LinkShare {
         if let Some(pair) = PairId::from_statement(statement) {
             self.receiver.note_position(pair, self.returns.next(pair));
         }
-        if let (Statement::Begin { .. }, Some(pair)) = (statement, PairId::from_statement(statement)) {
-            // Samples of it from shared memory have been resent.
-            drop(self.returns.late.take(pair));
-        }
         self.left.extend(self.receiver.statement(statement).map_err(LinkFault::Share)?);
+        if let (Statement::Begin { from, .. }, Some(pair)) = (statement, PairId::from_statement(statement)) {
+            // What memory still brings of it has been sent again, and so has what RTPS has before that number.
+            drop(self.returns.late.take(pair));
+            self.left.push(LeftLink { pair, before: *from });
+        }
         Ok(())
     }
 

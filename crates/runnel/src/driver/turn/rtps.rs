@@ -100,9 +100,12 @@ impl Driver {
         }
     }
 
-    /// Handles these events, then the datagrams behind them.
+    /// Does what was left to the loop, and goes on with the datagrams that came behind it. Samples that wait for the ends of links
+    /// come first: the loop comes back here when it has given them.
     pub(in crate::driver) fn end_pairs(&mut self) {
-        while let Some(event) = self.ros2.ends.front().cloned() {
+        while !self.ros2.has_refused()
+            && let Some(event) = self.ros2.ends.front().cloned()
+        {
             self.ros2_event(event);
             // Not earlier, since no datagram may be taken before.
             self.ros2.ends.pop_front();
@@ -133,7 +136,11 @@ impl Driver {
                 batches += 1;
             }
         }
-        !self.ros2.waits_for_loop()
+        let is_all = !self.ros2.waits_for_loop();
+        if is_all {
+            self.ros2.forget_looks();
+        }
+        is_all
     }
 
     /// Takes the events of other threads' use of the participant.
