@@ -229,7 +229,7 @@ mod tests {
     use runnel_msgs::std_msgs::msg::String as Text;
 
     #[test]
-    fn a_type_has_a_name_in_each_graph() {
+    fn type_has_name_in_each_graph() {
         let topic = Topic::of::<Text>("/chatter".into());
         assert_eq!(topic.ros1.unwrap().type_name, "std_msgs/String");
         assert_eq!(topic.ros2.unwrap().dds_type, "std_msgs::msg::dds_::String_");

@@ -60,7 +60,7 @@ impl<M: Message> Borrowed<M> {
 
     /// Metadata of the message: its times and its publisher.
     pub fn info(&self) -> MessageInfo {
-        MessageInfo::of_kept(&self.kept)
+        MessageInfo::from_kept(&self.kept)
     }
 
     /// The publisher's node.

@@ -20,16 +20,16 @@ use crate::sync::{Class, Mutex, lock};
 use crate::wait_set::WaitSet;
 
 /// How often a service that does not exist yet is looked up.
-const ASK_AGAIN: Duration = Duration::from_millis(50);
+const LOOKUP_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How often a callback that runs on another thread is checked.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
+const CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// How long to wait for the master's lookup of a service, and for the service itself.
-const PATIENCE: Duration = Duration::from_secs(1);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The minimum of that time, even if less of a wait is left: two round trips over a slow radio.
-const SHORTEST: Duration = Duration::from_millis(250);
+const MIN_LOOKUP_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// One service as one node calls it.
 pub(crate) struct Caller {
@@ -77,21 +77,21 @@ impl Caller {
     pub(crate) fn call_local(
         &self,
         core: &ServiceCore,
-        mut asked: impl FnMut(&ServiceCore) -> Result<Result<(), String>, Runner>,
+        mut call: impl FnMut(&ServiceCore) -> Result<Result<(), String>, Runner>,
         until: Option<Instant>,
     ) -> Result<(), Error> {
         let context = &self.node.context;
         context.shared.turning.attend();
         loop {
-            match asked(core) {
-                Ok(answered) => return answered.map_err(|why| self.error(ServiceError::Failed(why))),
+            match call(core) {
+                Ok(result) => return result.map_err(|why| self.error(ServiceError::Failed(why))),
                 Err(Runner::ThisThread) => return Err(self.error(ServiceError::Busy)),
                 Err(Runner::AnotherThread) if until.is_some_and(|until| clock::monotonic() >= until) => {
                     return Err(self.error(ServiceError::Busy));
                 }
                 Err(Runner::AnotherThread) if !context.ok() => return Err(Error::ShuttingDown),
                 Err(Runner::AnotherThread) => {
-                    let again = clock::monotonic() + LOOK_AGAIN;
+                    let again = clock::monotonic() + CHECK_INTERVAL;
                     context.shared.turning.turn_waiting(until.map_or(again, |until| until.min(again)))?;
                 }
             }
@@ -170,8 +170,8 @@ impl Caller {
     pub(crate) fn info(&self, until: Option<Instant>) -> Result<ServiceInfo, Error> {
         let wanted = WantedService { md5: "*".into(), persistent: false, probe: true, ..self.wanted.clone() };
         let pending = PendingCall::new();
-        let (asks, asked) = (self.asks(None), Arc::clone(&pending));
-        let begun = self.node.driver().begin_call(self.node.key, wanted, asks, until, asked);
+        let (asks, call) = (self.asks(None), Arc::clone(&pending));
+        let begun = self.node.driver().begin_call(self.node.key, wanted, asks, until, call);
         let link = begun.ok_or(Error::ShuttingDown)?;
         self.wait(&pending)?;
         let info = self.node.driver().nodes.service_info(self.node.key, link);
@@ -182,7 +182,7 @@ impl Caller {
 
     /// Whether the master has registered a node with the service, and that node answers.
     pub(crate) fn is_ready(&self) -> Result<bool, Error> {
-        self.is_ready_by(clock::monotonic() + 2 * PATIENCE)
+        self.is_ready_by(clock::monotonic() + 2 * LOOKUP_TIMEOUT)
     }
 
     fn is_ready_by(&self, until: Instant) -> Result<bool, Error> {
@@ -190,15 +190,15 @@ impl Caller {
             return Ok(true);
         }
         let context = &self.node.context;
-        let patience = || until.since(clock::monotonic()).clamp(SHORTEST, PATIENCE);
+        let timeout = || until.since(clock::monotonic()).clamp(MIN_LOOKUP_TIMEOUT, LOOKUP_TIMEOUT);
         let params = [self.node.full_name().into(), self.service().into()];
-        match context.call_master("lookupService", &params, patience()) {
+        match context.call_master("lookupService", &params, timeout()) {
             Ok(answer) if Answer::parse(&answer).is_ok_and(|answer| answer.into_result().is_ok()) => {}
             Ok(_) | Err(Error::Call(_)) => return Ok(false),
             Err(error) => return Err(error),
         }
         // A killed node stays registered.
-        match self.info(Some(clock::monotonic() + patience())) {
+        match self.info(Some(clock::monotonic() + timeout())) {
             Ok(_) => Ok(true),
             Err(Error::Service { .. }) => Ok(false),
             Err(error) => Err(error),
@@ -217,15 +217,15 @@ impl Caller {
                 return Ok(false);
             }
             // Not by a simulated clock, which may stand still.
-            context.sleep_wall(left.min(ASK_AGAIN))?;
+            context.sleep_wall(left.min(LOOKUP_INTERVAL))?;
         }
     }
 
     /// Begins a call: on the link of a persistent client, if it is established, and otherwise on a new one.
     fn send_framed(&self, request: Vec<u8>, until: Option<Instant>) -> Result<Arc<PendingCall>, Error> {
-        let (had, pending) = (lock(&self.link).take(), PendingCall::new());
+        let (kept_link, pending) = (lock(&self.link).take(), PendingCall::new());
         let mut driver = self.node.driver();
-        if let Some(link) = had {
+        if let Some(link) = kept_link {
             if driver.call_again(self.node.key, link, &request, until, &pending) {
                 return Ok(pending);
             }

@@ -107,9 +107,9 @@ impl Settings {
 impl Ros1Settings {
     fn read(arguments: &Arguments, family: Family) -> Result<Self, Error> {
         let master = master_uri(arguments)?;
-        let host = match stated_host(arguments) {
+        let host = match configured_host(arguments) {
             Some((variable, host)) => {
-                let host = checked(variable, host)?;
+                let host = check_host(variable, host)?;
                 warn_of_foreign_host(variable, &host);
                 host
             }
@@ -175,15 +175,15 @@ fn master_uri(arguments: &Arguments) -> Result<Uri, Error> {
 }
 
 /// The host to announce, and the setting that names it: arguments before variables, names before addresses.
-fn stated_host(arguments: &Arguments) -> Option<(&'static str, String)> {
+fn configured_host(arguments: &Arguments) -> Option<(&'static str, String)> {
     let named = |what, value: &Option<String>| value.clone().map(|value| (what, value));
-    let stated = named("__hostname", &arguments.hostname).or_else(|| named("__ip", &arguments.ip));
+    let configured = named("__hostname", &arguments.hostname).or_else(|| named("__ip", &arguments.ip));
     let by_variable = |name| variable(name).map(|value| (name, value));
-    stated.or_else(|| by_variable("ROS_HOSTNAME")).or_else(|| by_variable("ROS_IP"))
+    configured.or_else(|| by_variable("ROS_HOSTNAME")).or_else(|| by_variable("ROS_IP"))
 }
 
 /// Checks that a host can be part of a URI.
-fn checked(variable: &'static str, host: String) -> Result<String, Error> {
+fn check_host(variable: &'static str, host: String) -> Result<String, Error> {
     let text = if host.parse::<Ipv6Addr>().is_ok() { format!("[{host}]") } else { host.clone() };
     match Uri::parse(&format!("http://{text}:1/")) {
         Ok(_) => Ok(host),
@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sockets_listen_where_the_host_that_is_announced_leads() {
+    fn sockets_listen_on_address_of_announced_host() {
         for (host, family, bind) in [
             ("localhost", Family::V4, "127.0.0.1"),
             ("localhost", Family::V6, "::1"),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn host_that_is_not_this_one_is_known() {
+    fn foreign_host_is_recognized() {
         let why = |variable, host| foreign_host(variable, host);
         assert_eq!(why("ROS_IP", "127.0.0.1"), None);
         assert_eq!(why("ROS_IP", "192.0.2.7").as_deref(), Some("192.0.2.7 is not an address of this host"));

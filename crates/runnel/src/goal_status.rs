@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_goal_takes_the_steps_that_its_status_allows_and_no_other() {
+    fn goal_takes_only_steps_that_its_status_allows() {
         use Step::*;
         let steps = [Accept, Reject, RequestCancel, Cancel, Abort, Succeed, Abandon];
         let table = [
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn every_status_has_a_number_of_its_own() {
+    fn every_status_has_distinct_number() {
         for number in 0..10 {
             assert_eq!(GoalStatus::of_number(number).map(GoalStatus::number), Some(number));
         }

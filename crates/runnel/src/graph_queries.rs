@@ -12,10 +12,10 @@ use crate::error::Error;
 use crate::ros2_graph::{EndpointLinks, Gid, Ros2Graph};
 
 /// How often the graph is checked while waiting.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const CHECK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// How often a request that may be lost is repeated.
-const ASK_EVERY: Duration = Duration::from_millis(50);
+const REQUEST_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Context {
     /// The ROS 2 graph as known now; `None` if the context is not in it, or has left it. If no node has joined the
@@ -45,7 +45,7 @@ impl Context {
             links = driver.ros2.take_links(of);
             let now = clock::monotonic();
             if links.is_none() && now >= next {
-                next = now + ASK_EVERY;
+                next = now + REQUEST_INTERVAL;
                 driver.ros2.ask_links(of);
             }
             links.is_some()
@@ -77,7 +77,7 @@ impl Context {
             if left.is_zero() || !self.ok() {
                 return Ok(false);
             }
-            self.shared.wait(left.min(LOOK_EVERY), |_| false)?;
+            self.shared.wait(left.min(CHECK_INTERVAL), |_| false)?;
             let Some(now) = self.ros2_graph()? else { return Ok(false) };
             graph = now;
         }

@@ -12,7 +12,7 @@ use crate::variables::variable;
 const VARIABLE: &str = "RUNNEL_LINGER";
 
 /// The default.
-const USUAL: Duration = Duration::from_secs(1);
+const DEFAULT: Duration = Duration::from_secs(1);
 
 /// The largest value of the variable, in seconds.
 const LONGEST: f64 = 86_400.0;
@@ -39,9 +39,9 @@ impl Linger {
     ///
     /// # Errors
     /// If the variable is not a number of seconds.
-    pub(crate) fn new(stated: Option<Duration>) -> Result<Self, Error> {
-        let read = || variable(VARIABLE).map_or(Ok(USUAL), |text| seconds(&text));
-        let time = stated.map_or_else(read, Ok)?;
+    pub(crate) fn new(configured: Option<Duration>) -> Result<Self, Error> {
+        let read = || variable(VARIABLE).map_or(Ok(DEFAULT), |text| seconds(&text));
+        let time = configured.map_or_else(read, Ok)?;
         Ok(Self { time, is_over: AtomicBool::new(false), is_closed: AtomicBool::new(false) })
     }
 
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn linger_is_a_number_of_seconds() {
+    fn linger_is_parsed_as_seconds() {
         assert_eq!(seconds(" 2.5 ").unwrap(), Duration::from_millis(2500));
         assert_eq!(seconds("0").unwrap(), Duration::ZERO);
         assert!(["-1", "nan", "inf", "1e9", "x", ""].iter().all(|text| seconds(text).is_err()));

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_interface_is_announced_as_the_hosts_name() {
+    fn unspecified_address_is_announced_as_host_name() {
         let text = |address: &str| address_text(address.parse().expect("an address"));
         for address in ["0.0.0.0", "::"] {
             assert_eq!(text(address), host::name());

@@ -13,7 +13,7 @@ use runnel_io::{clock, host};
 
 use crate::error::Error;
 use crate::log_output::file::{self, LogFile};
-use crate::log_output::format::{Line, USUAL};
+use crate::log_output::format::{DEFAULT_TEMPLATE, Line};
 use crate::log_output::loggers::{Loggers, ROOT};
 use crate::log_output::{Level, Place, UnknownLevel, console};
 use crate::ros_clock::RosClock;
@@ -107,7 +107,7 @@ impl NodeLog {
 
     /// Logs a line of the library about the node. The caller has no publication or subscription locked.
     pub(crate) fn say(&self, level: log::Level, text: fmt::Arguments<'_>) {
-        console::say(level, format_args!("[{}] {text}", self.node));
+        console::log_line(level, format_args!("[{}] {text}", self.node));
         let level = Level::from(level);
         if level as u8 >= self.library.load(Ordering::Relaxed) {
             let text = text.to_string();
@@ -131,7 +131,7 @@ impl NodeLog {
     /// Writes a line to the node's file. A full disk does not end the program: it is reported to the other
     /// destinations, and once the file accepts lines again, the number of missing lines is reported.
     fn write_to(&self, file: &LogFile, line: &Line<'_>) {
-        let (level, report) = match file.line(&line.render(USUAL)) {
+        let (level, report) = match file.line(&line.render(DEFAULT_TEMPLATE)) {
             Ok(()) => match self.unwritten.swap(0, Ordering::Relaxed) {
                 0 => return,
                 lost => {

@@ -88,7 +88,7 @@ impl ParameterValue {
 
     /// Approximate size of the value in memory, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        let behind = match self {
+        let heap = match self {
             Self::Bool(_) | Self::Integer(_) | Self::Double(_) => 0,
             Self::String(text) | Self::DateTime(text) => text.len(),
             Self::ByteArray(bytes) => bytes.len(),
@@ -99,6 +99,6 @@ impl ParameterValue {
             Self::List(values) => values.iter().map(Self::memory).sum(),
             Self::Map(members) => members.iter().map(|(name, value)| name.len() + value.memory()).sum(),
         };
-        size_of::<Self>() + behind
+        size_of::<Self>() + heap
     }
 }

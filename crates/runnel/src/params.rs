@@ -19,7 +19,7 @@ use crate::ready::When;
 use crate::ros_clock::{USE_SIM_TIME, USE_SIM_TIME_ROS2};
 
 /// How long to wait for an answer of the master.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Node {
     /// The value of a parameter; `None` if it is not set. `~name` is below the node's own name.
@@ -72,7 +72,7 @@ impl Node {
             name: format!("{key}{at}"),
             value: number,
         })?;
-        self.tell_master("setParam", &[key.into(), value])
+        self.change_at_master("setParam", &[key.into(), value])
     }
 
     /// Whether a parameter, or one below it, is set.
@@ -82,11 +82,11 @@ impl Node {
     pub fn has_param(&self, name: &str) -> Result<bool, Error> {
         let key = self.param_key(name)?;
         if !self.inner.is_in_ros1() {
-            return Ok(self.inner.given_param(&key)?.is_some());
+            return Ok(self.inner.argument_param(&key)?.is_some());
         }
-        match self.ask_master("hasParam", &[key.as_str().into()]) {
+        match self.query_master("hasParam", &[key.as_str().into()]) {
             Ok((_, value)) => Ok(value == Value::Bool(true)),
-            Err(error) => self.given_without_master(&key, error).map(|_| true),
+            Err(error) => self.argument_without_master(&key, error).map(|_| true),
         }
     }
 
@@ -97,7 +97,7 @@ impl Node {
     pub fn delete_param(&self, name: &str) -> Result<bool, Error> {
         let key = self.resolve(name)?;
         self.inner.needs_ros1(format_args!("parameter {key}"))?;
-        Ok(self.ask_master("deleteParam", &[key.into()])?.0)
+        Ok(self.query_master("deleteParam", &[key.into()])?.0)
     }
 
     /// The full name of the nearest parameter of this name: in the node's own namespace, then in the enclosing ones.
@@ -106,7 +106,7 @@ impl Node {
     /// If the master does not answer; [`Error::Ros1Only`] if the node is only in ROS 2.
     pub fn search_param(&self, name: &str) -> Result<Option<String>, Error> {
         self.inner.needs_ros1(format_args!("parameter {name}"))?;
-        let (found, value) = self.ask_master("searchParam", &[name.into()])?;
+        let (found, value) = self.query_master("searchParam", &[name.into()])?;
         Ok(value.as_str().filter(|_| found).map(str::to_owned))
     }
 
@@ -115,7 +115,7 @@ impl Node {
     /// # Errors
     /// If the master does not answer; [`Error::Ros1Only`] if the node is only in ROS 2.
     pub fn param_names(&self) -> Result<Vec<String>, Error> {
-        let (_, value) = self.ask_master("getParamNames", &[])?;
+        let (_, value) = self.query_master("getParamNames", &[])?;
         let names = value.as_array().unwrap_or_default().iter();
         Ok(names.filter_map(|name| name.as_str().map(str::to_owned)).collect())
     }
@@ -157,35 +157,35 @@ impl Node {
     /// The value of an absolute name, and whether it is from the master.
     fn value_at(&self, key: &str) -> Result<Option<(ParameterValue, bool)>, Error> {
         if !self.inner.is_in_ros1() {
-            return Ok(self.inner.given_param(key)?.map(|value| (value, false)));
+            return Ok(self.inner.argument_param(key)?.map(|value| (value, false)));
         }
-        match self.ask_master("getParam", &[key.into()]) {
+        match self.query_master("getParam", &[key.into()]) {
             Ok((granted, value)) => Ok(granted.then(|| (value.into(), true))),
-            Err(error) => self.given_without_master(key, error).map(|value| Some((value, false))),
+            Err(error) => self.argument_without_master(key, error).map(|value| Some((value, false))),
         }
     }
 
     /// The value that the arguments set for a parameter, if there is no master to ask; else the error.
-    fn given_without_master(&self, key: &str, error: Error) -> Result<ParameterValue, Error> {
+    fn argument_without_master(&self, key: &str, error: Error) -> Result<ParameterValue, Error> {
         if !matches!(error, Error::NoMaster { .. }) {
             return Err(error);
         }
-        self.inner.given_param(key).ok().flatten().ok_or(error)
+        self.inner.argument_param(key).ok().flatten().ok_or(error)
     }
 
     /// The value of an answer; true if the master granted the request.
-    fn ask_master(&self, method: &str, params: &[Value]) -> Result<(bool, Value), Error> {
-        self.call_granted(method, params).map(|(granted, _, value)| (granted, value))
+    fn query_master(&self, method: &str, params: &[Value]) -> Result<(bool, Value), Error> {
+        self.call_master_method(method, params).map(|(granted, _, value)| (granted, value))
     }
 
-    fn tell_master(&self, method: &str, params: &[Value]) -> Result<(), Error> {
-        match self.call_granted(method, params)? {
+    fn change_at_master(&self, method: &str, params: &[Value]) -> Result<(), Error> {
+        match self.call_master_method(method, params)? {
             (true, ..) => Ok(()),
             (false, why, _) => Err(Error::Refused(why)),
         }
     }
 
-    fn call_granted(&self, method: &str, params: &[Value]) -> Result<(bool, String, Value), Error> {
+    fn call_master_method(&self, method: &str, params: &[Value]) -> Result<(bool, String, Value), Error> {
         let params = [&[Value::from(self.full_name())], params].concat();
         let no_master = |error| match error {
             Error::Call(why) if self.context().graphs() == Graphs::Both => {
@@ -195,7 +195,7 @@ impl Node {
             }
             error => error,
         };
-        let answer = self.context().call_master(method, &params, PATIENCE).map_err(no_master)?;
+        let answer = self.context().call_master(method, &params, TIMEOUT).map_err(no_master)?;
         let odd = |error| Error::Refused(format!("{method}: {error}"));
         let Answer { status, message, value } = Answer::parse(&answer).map_err(odd)?;
         Ok((status == SUCCESS, message.to_owned(), value.clone()))
@@ -204,12 +204,12 @@ impl Node {
 
 impl NodeInner {
     /// Sets this node's parameters from the arguments, and returns when the master has them.
-    pub(crate) fn set_given_params(&self) -> Result<(), Error> {
+    pub(crate) fn set_argument_params(&self) -> Result<(), Error> {
         if !self.is_in_ros1() {
             return Ok(());
         }
         // Of two with one name the last is used.
-        let given: HashMap<String, ParameterValue> = self.given_params().collect();
+        let given: HashMap<String, ParameterValue> = self.argument_params().collect();
         for (name, value) in given {
             let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
             let value = ros1_value(value);
@@ -221,21 +221,21 @@ impl NodeInner {
 
     /// The value that files or arguments set for the parameter of this absolute name. Of two with one name the last is
     /// used.
-    fn given_param(&self, key: &str) -> Result<Option<ParameterValue>, Error> {
+    fn argument_param(&self, key: &str) -> Result<Option<ParameterValue>, Error> {
         let below = key.strip_prefix(self.full_name()).and_then(|below| below.strip_prefix('/'));
         let own = below.ok_or_else(|| Error::Ros1Only { what: format!("parameter {key}") })?;
-        let last = self.given_params().filter(|(name, _)| name == own).last();
+        let last = self.argument_params().filter(|(name, _)| name == own).last();
         Ok(last.map(|(_, value)| value))
     }
 
     /// The parameters of this node in files and arguments, arguments after files. The points of ROS 2 names become the
     /// slashes of ROS 1.
-    fn given_params(&self) -> impl Iterator<Item = (String, ParameterValue)> {
+    fn argument_params(&self) -> impl Iterator<Item = (String, ParameterValue)> {
         let shared = &self.context.shared;
         let of_files = shared.settings.params.of(self.full_name());
         let of_files = of_files.map(|(name, value)| (name.replace('.', "/"), file_value(value)));
         let of_arguments = shared.arguments.params_of(&self.name);
-        of_files.chain(of_arguments.map(|(name, value)| (name.replace('.', "/"), given_value(value))))
+        of_files.chain(of_arguments.map(|(name, value)| (name.replace('.', "/"), argument_value(value))))
     }
 
     /// Follows from now on whether time is simulated. Returns when the master has answered, or cannot.
@@ -243,7 +243,7 @@ impl NodeInner {
         if !self.context.shared.sim_time {
             return Ok(());
         }
-        if self.context.shared.settings.ros2.is_some() && self.is_given_sim_time() {
+        if self.context.shared.settings.ros2.is_some() && self.has_sim_time_argument() {
             self.driver().follow_clock(self.key);
         }
         if !self.is_in_ros1() {
@@ -259,8 +259,8 @@ impl NodeInner {
     }
 
     /// Whether the arguments set ROS 2's parameter for simulated time.
-    fn is_given_sim_time(&self) -> bool {
-        let last = self.given_params().filter(|(name, _)| name == USE_SIM_TIME_ROS2).last();
+    fn has_sim_time_argument(&self) -> bool {
+        let last = self.argument_params().filter(|(name, _)| name == USE_SIM_TIME_ROS2).last();
         last.is_some_and(|(_, value)| value == ParameterValue::Bool(true))
     }
 
@@ -289,7 +289,7 @@ impl NodeInner {
 }
 
 /// The value of an argument `_name:=value`, parsed as by roscpp.
-fn given_value(text: &str) -> ParameterValue {
+fn argument_value(text: &str) -> ParameterValue {
     if let Ok(number) = text.parse::<i64>() {
         return number.into();
     }
@@ -304,7 +304,7 @@ fn given_value(text: &str) -> ParameterValue {
 /// The value of a parameter in a file.
 fn file_value(value: &FileValue) -> ParameterValue {
     match value {
-        FileValue::Plain(text) => given_value(text),
+        FileValue::Plain(text) => argument_value(text),
         FileValue::Text(text) => text.as_str().into(),
         FileValue::List(items) => items.iter().map(file_value).collect::<Vec<_>>().into(),
     }

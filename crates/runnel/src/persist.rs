@@ -27,7 +27,7 @@ use crate::log_output::console;
 const TITLE: &[u8] = b"# parameters kept by runnel master\n";
 
 /// Error for a file with another first line.
-const OTHER: &str = "it is not a journal of parameters. Try: 'runnel param load' for a YAML file";
+const NO_JOURNAL: &str = "it is not a journal of parameters. Try: 'runnel param load' for a YAML file";
 
 /// Bytes up to which a journal is never compacted.
 const SHORT: u64 = 1 << 20;
@@ -62,25 +62,25 @@ impl PersistentMaster {
         };
         let mut master = Master::new(config);
         let mut journal = Journal::open(path).map_err(cannot)?;
-        let (changes, torn) = journal.read().map_err(cannot)?;
-        let mut lost: Vec<String> =
-            torn.map(|torn| format!("{}: {torn}", path.display())).into_iter().collect();
+        let (changes, damage) = journal.read().map_err(cannot)?;
+        let mut warnings: Vec<String> =
+            damage.map(|damage| format!("{}: {damage}", path.display())).into_iter().collect();
         for change in changes {
             if let Err(why) = master.restore_param(&change) {
-                lost.push(format!("parameter {} is not restored: {why}", change.key));
+                warnings.push(format!("parameter {} is not restored: {why}", change.key));
             }
         }
-        if !lost.is_empty() {
-            journal.tail = Tail::Unread;
+        if !warnings.is_empty() {
+            journal.tail = Tail::Damaged;
         }
-        match journal.renew(master.params()) {
-            Ok(kept) => lost.extend(kept),
+        match journal.compact_keeping_damaged(master.params()) {
+            Ok(kept) => warnings.extend(kept),
             Err(error) if journal.bytes == 0 => return Err(cannot(error)),
             // On a full disk, a master with its parameters is better than none.
-            Err(error) => lost.push(format!("{} cannot be compacted: {error}", path.display())),
+            Err(error) => warnings.push(format!("{} cannot be compacted: {error}", path.display())),
         }
         master.set_param_store(Box::new(journal));
-        Ok(Self { master, notices: lost.into_iter().map(EngineEvent::Warning).collect() })
+        Ok(Self { master, notices: warnings.into_iter().map(EngineEvent::Warning).collect() })
     }
 }
 
@@ -121,7 +121,7 @@ struct Journal {
     file: File,
     /// The length of its valid part, and the length after the last compaction.
     bytes: u64,
-    short: u64,
+    compacted_bytes: u64,
     tail: Tail,
 }
 
@@ -130,18 +130,20 @@ struct Journal {
 enum Tail {
     Nothing,
     /// An incomplete change, which is truncated.
-    Half,
+    Incomplete,
     /// Data that could not be restored at the start. It is kept in another file when the journal is compacted.
-    Unread,
+    Damaged,
 }
 
 impl ParamStore for Journal {
     fn store(&mut self, key: &str, value: Option<&Value>, present: Option<&Value>) -> Result<(), String> {
         let stored = record(key, value).and_then(|record| {
-            self.make_ready(present)?;
+            self.prepare(present)?;
             match self.append(&record) {
                 // On a full disk, compaction may free space.
-                Err(_) if self.bytes > self.short && self.write_anew(present).is_ok() => self.append(&record),
+                Err(_) if self.bytes > self.compacted_bytes && self.compact(present).is_ok() => {
+                    self.append(&record)
+                }
                 stored => stored,
             }
         });
@@ -164,7 +166,7 @@ impl Journal {
         if (there.dev(), there.ino()) != (opened.dev(), opened.ino()) {
             return Err(in_use());
         }
-        Ok(Self { path, file, bytes: 0, short: 0, tail: Tail::Nothing })
+        Ok(Self { path, file, bytes: 0, compacted_bytes: 0, tail: Tail::Nothing })
     }
 
     /// The changes in the file, and what is wrong behind them.
@@ -174,7 +176,7 @@ impl Journal {
         if TITLE.starts_with(&text) && text.len() < TITLE.len() {
             return Ok((Vec::new(), None));
         }
-        let mut rest = text.strip_prefix(TITLE).ok_or_else(|| io::Error::other(OTHER))?;
+        let mut rest = text.strip_prefix(TITLE).ok_or_else(|| io::Error::other(NO_JOURNAL))?;
         let mut changes = Vec::new();
         while !rest.is_empty() {
             self.bytes = (text.len() - rest.len()) as u64;
@@ -190,42 +192,43 @@ impl Journal {
     }
 
     /// Copies the file beside itself. Returns the path of the copy, and a warning that names it.
-    fn keep_aside(&self) -> io::Result<(PathBuf, String)> {
+    fn keep_copy(&self) -> io::Result<(PathBuf, String)> {
         let named = |number| match number {
-            1 => self.beside(".damaged"),
-            _ => self.beside(&format!(".damaged.{number}")),
+            1 => self.sibling(".damaged"),
+            _ => self.sibling(&format!(".damaged.{number}")),
         };
         let free = (1..=DAMAGED).map(named).find(|path| fs::symlink_metadata(path).is_err());
-        let (aside, instead) = match free {
+        let (copy, instead) = match free {
             Some(path) => (path, ""),
             None => (named(DAMAGED), ", in place of an older one"),
         };
         if !instead.is_empty() {
-            fs::remove_file(&aside)?;
+            fs::remove_file(&copy)?;
         }
         // A hard link needs no space on a full disk, but not every file system supports it.
-        let kept = fs::hard_link(&self.path, &aside).or_else(|_| fs::copy(&self.path, &aside).map(drop));
+        let kept = fs::hard_link(&self.path, &copy).or_else(|_| fs::copy(&self.path, &copy).map(drop));
         if let Err(error) = kept {
-            let _ = fs::remove_file(&aside);
-            let text = format!("it is damaged, and cannot be kept as {}: {error}", aside.display());
+            let _ = fs::remove_file(&copy);
+            let text = format!("it is damaged, and cannot be kept as {}: {error}", copy.display());
             return Err(io::Error::new(error.kind(), text));
         }
-        let kept = format!("{} as it was is kept as {}{instead}", self.path.display(), aside.display());
-        Ok((aside, kept))
+        let kept =
+            format!("{}: the damaged file is kept as {}{instead}", self.path.display(), copy.display());
+        Ok((copy, kept))
     }
 
-    fn beside(&self, ending: &str) -> PathBuf {
+    fn sibling(&self, ending: &str) -> PathBuf {
         let mut path = self.path.clone().into_os_string();
         path.push(ending);
         path.into()
     }
 
     fn append(&mut self, record: &[u8]) -> io::Result<()> {
-        self.cut()?;
+        self.truncate()?;
         if let Err(error) = self.file.write_all(record) {
-            self.tail = Tail::Half;
+            self.tail = Tail::Incomplete;
             // On failure it is tried again before the next change.
-            let _ = self.cut();
+            let _ = self.truncate();
             return Err(error);
         }
         self.bytes += record.len() as u64;
@@ -233,8 +236,8 @@ impl Journal {
     }
 
     /// Truncates an incomplete change, since nothing behind it could be read again.
-    fn cut(&mut self) -> io::Result<()> {
-        if self.tail == Tail::Half {
+    fn truncate(&mut self) -> io::Result<()> {
+        if self.tail == Tail::Incomplete {
             self.file.set_len(self.bytes)?;
             self.tail = Tail::Nothing;
         }
@@ -242,64 +245,64 @@ impl Journal {
     }
 
     /// Prepares the file for another change.
-    fn make_ready(&mut self, present: Option<&Value>) -> io::Result<()> {
-        if self.tail == Tail::Unread {
-            let kept = self.renew(present)?;
+    fn prepare(&mut self, present: Option<&Value>) -> io::Result<()> {
+        if self.tail == Tail::Damaged {
+            let kept = self.compact_keeping_damaged(present)?;
             kept.into_iter().for_each(|kept| console::warning!("{kept}"));
-        } else if let Err(error) = self.shorten(present) {
+        } else if let Err(error) = self.compact_if_long(present) {
             console::warning!("{} cannot be compacted: {error}", self.path.display());
         }
         Ok(())
     }
 
     /// Compacts the file. If it could not be restored completely, keeps a copy first and returns a warning about that.
-    fn renew(&mut self, params: Option<&Value>) -> io::Result<Option<String>> {
-        if self.tail != Tail::Unread {
-            return self.write_anew(params).map(|()| None);
+    fn compact_keeping_damaged(&mut self, params: Option<&Value>) -> io::Result<Option<String>> {
+        if self.tail != Tail::Damaged {
+            return self.compact(params).map(|()| None);
         }
-        let (aside, kept) = self.keep_aside()?;
-        if let Err(error) = self.write_anew(params) {
+        let (copy, kept) = self.keep_copy()?;
+        if let Err(error) = self.compact(params) {
             // The journal is unchanged, and compaction is tried again later.
-            let _ = fs::remove_file(&aside);
+            let _ = fs::remove_file(&copy);
             return Err(error);
         }
         Ok(Some(kept))
     }
 
     /// Compacts the file if it has become long.
-    fn shorten(&mut self, params: Option<&Value>) -> io::Result<()> {
-        if self.bytes <= SHORT.max(self.short.saturating_mul(GROWTH)) {
+    fn compact_if_long(&mut self, params: Option<&Value>) -> io::Result<()> {
+        if self.bytes <= SHORT.max(self.compacted_bytes.saturating_mul(GROWTH)) {
             return Ok(());
         }
-        let shortened = self.write_anew(params);
+        let compacted = self.compact(params);
         // After a failure it is not tried again at every change.
-        self.short = self.bytes;
-        shortened
+        self.compacted_bytes = self.bytes;
+        compacted
     }
 
     /// Writes a new file with the current parameters, and replaces the old one.
-    fn write_anew(&mut self, params: Option<&Value>) -> io::Result<()> {
+    fn compact(&mut self, params: Option<&Value>) -> io::Result<()> {
         let mut text = TITLE.to_vec();
         if let Some(Value::Struct(members)) = params {
             for (name, value) in members {
                 snapshot(&format!("/{name}"), value, &mut text)?;
             }
         }
-        let aside = self.beside(".new");
-        let file = OpenOptions::new().create(true).append(true).open(&aside)?;
+        let new_path = self.sibling(".new");
+        let file = OpenOptions::new().create(true).append(true).open(&new_path)?;
         lock(&file)?;
-        if let Err(error) = self.replace(&file, &aside, &text) {
+        if let Err(error) = self.replace(&file, &new_path, &text) {
             // An incomplete file would only use up space.
-            let _ = fs::remove_file(&aside);
+            let _ = fs::remove_file(&new_path);
             return Err(error);
         }
         let bytes = text.len() as u64;
-        (self.bytes, self.short, self.file, self.tail) = (bytes, bytes, file, Tail::Nothing);
+        (self.bytes, self.compacted_bytes, self.file, self.tail) = (bytes, bytes, file, Tail::Nothing);
         Ok(())
     }
 
     /// Writes a file and replaces the old one by it, with the same owner and permissions.
-    fn replace(&self, mut file: &File, aside: &Path, text: &[u8]) -> io::Result<()> {
+    fn replace(&self, mut file: &File, new_path: &Path, text: &[u8]) -> io::Result<()> {
         let old = self.file.metadata()?;
         file.set_len(0)?;
         // Only root can change the owner.
@@ -307,7 +310,7 @@ impl Journal {
         file.set_permissions(old.permissions())?;
         file.write_all(text)?;
         file.sync_all()?;
-        fs::rename(aside, &self.path)
+        fs::rename(new_path, &self.path)
     }
 }
 

@@ -27,10 +27,10 @@ use crate::type_mapping::TypeMapping;
 pub use dynamic::DynamicPublisher;
 
 /// Default of the time for which publishing waits for a subscriber with keep-all history.
-const MAX_BLOCKING: Duration = Duration::from_millis(100);
+const DEFAULT_MAX_BLOCKING: Duration = Duration::from_millis(100);
 
 /// How long to wait until subscribers have mapped preallocated memory.
-const MAPPING: Duration = Duration::from_secs(1);
+const MAPPING_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Publishes messages of type `M` to a topic, from any thread.
 #[derive(Clone)]
@@ -253,7 +253,7 @@ impl PublisherBase {
         let publication = &self.end.publication;
         let what = || format!("topic {}: memory for {messages} messages of {bytes} bytes", self.end.topic);
         publication.preallocate(messages, bytes).map_err(|error| Error::io(what(), &error))?;
-        context.wait(MAPPING, |_| publication.is_preallocation_mapped())?;
+        context.wait(MAPPING_TIMEOUT, |_| publication.is_preallocation_mapped())?;
         Ok(())
     }
 
@@ -295,7 +295,7 @@ impl PublisherBase {
         let end = Arc::clone(&offering.end);
         let (publication, turning) =
             (Arc::clone(&end.publication), Arc::clone(&end.node.context.shared.turning));
-        Self { end, publication, turning, offering, max_blocking: MAX_BLOCKING }
+        Self { end, publication, turning, offering, max_blocking: DEFAULT_MAX_BLOCKING }
     }
 
     /// Whether only ROS 2 subscribers are to get messages.
@@ -315,32 +315,32 @@ impl PublisherBase {
 
     /// Publishes a loaned message like [`PublisherBase::publish`].
     pub(crate) fn publish_loan(&self, loan: WrittenLoan<'_>) -> Result<(), Error> {
-        self.attending(loan, self.max_blocking, |publication, loan| {
+        self.publish_and_attend(loan, self.max_blocking, |publication, loan| {
             publication.publish_loan(loan, &self.offering.group)
         })
     }
 
     /// Publishes a message. With keep-all history, waits until no queue would drop a message, at most for `timeout`.
-    fn publish(&self, message: impl Outgoing, patience: Duration) -> Result<(), Error> {
+    fn publish(&self, message: impl Outgoing, timeout: Duration) -> Result<(), Error> {
         let group = &*self.offering.group;
-        self.attending(message, patience, |publication, message| publication.publish(message, group))
+        self.publish_and_attend(message, timeout, |publication, message| publication.publish(message, group))
     }
 
-    fn attending<O>(
+    fn publish_and_attend<O>(
         &self,
         message: O,
-        patience: Duration,
+        timeout: Duration,
         publish: impl Fn(&Publication, O) -> Result<(), Refused<O>>,
     ) -> Result<(), Error> {
-        let published = self.patiently(message, patience, publish);
+        let published = self.publish_blocking(message, timeout, publish);
         self.turning.attend();
         published
     }
 
-    fn patiently<O>(
+    fn publish_blocking<O>(
         &self,
         mut message: O,
-        patience: Duration,
+        timeout: Duration,
         publish: impl Fn(&Publication, O) -> Result<(), Refused<O>>,
     ) -> Result<(), Error> {
         let publication = &*self.publication;
@@ -360,11 +360,11 @@ impl PublisherBase {
                 }
             };
             let waited = clock::monotonic().since(*start.get_or_insert_with(clock::monotonic));
-            if waited >= patience {
+            if waited >= timeout {
                 return Err(Error::Blocked { topic: topic(), subscriber, waited });
             }
             let shared = &self.end.node.context.shared;
-            shared.wait(patience - waited, |_| publication.has_capacity(bytes, &self.offering.group))?;
+            shared.wait(timeout - waited, |_| publication.has_capacity(bytes, &self.offering.group))?;
         }
     }
 }

@@ -24,13 +24,13 @@ const BYTES: usize = 256 << 20;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The smallest budget: less would refuse what every node sends, such as its parameters.
-const LEAST_BYTES: usize = 1 << 20;
+const MIN_BYTES: usize = 1 << 20;
 
 /// Links that have delivered less count as if they had delivered this many bytes.
-const LEAST_DELIVERED: u64 = 1 << 10;
+const MIN_DELIVERED: u64 = 1 << 10;
 
 /// The shortest timeout: a message may take several reads.
-const LEAST_TIMEOUT: Duration = Duration::from_millis(100);
+const MIN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Limits for incomplete messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,15 +97,15 @@ impl ReceiveLimits {
     /// The limits with those that the program sets.
     pub(crate) fn with(self, bytes: Option<usize>, timeout: Option<Duration>) -> Self {
         Self {
-            bytes: bytes.map_or(self.bytes, |bytes| bytes.max(LEAST_BYTES)),
-            timeout: timeout.map_or(self.timeout, |timeout| timeout.max(LEAST_TIMEOUT)),
+            bytes: bytes.map_or(self.bytes, |bytes| bytes.max(MIN_BYTES)),
+            timeout: timeout.map_or(self.timeout, |timeout| timeout.max(MIN_TIMEOUT)),
         }
     }
 }
 
 fn bytes(text: &str) -> Result<usize, Error> {
     let megabytes = text.trim().parse::<f64>().ok().filter(|number| (1.0..=1e6).contains(number));
-    megabytes.map(|number| (number * 1e6) as usize).map(|bytes| bytes.max(LEAST_BYTES)).ok_or_else(|| {
+    megabytes.map(|number| (number * 1e6) as usize).map(|bytes| bytes.max(MIN_BYTES)).ok_or_else(|| {
         Error::Environment {
             variable: "RUNNEL_RECEIVE_BUDGET",
             why: format!("{text:?} is not a number of megabytes from 1 to 1000000"),
@@ -219,8 +219,7 @@ impl FrameClaim {
     /// image in transfer, whichever message is longer. A link that is reopened whenever it was closed costs more than
     /// one that delivers images.
     fn cost(&self, now: Instant) -> u128 {
-        self.bytes as u128 * now.since(self.since).as_nanos()
-            / u128::from(self.delivered.max(LEAST_DELIVERED))
+        self.bytes as u128 * now.since(self.since).as_nanos() / u128::from(self.delivered.max(MIN_DELIVERED))
     }
 }
 
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn link_that_delivers_images_outlasts_links_opened_again() {
+    fn image_link_outlasts_reopened_links() {
         let budget = budget(100);
         let mut camera = claim(&budget, 1, 12_000_000, 0);
         let image = IncompleteFrame { number: 5, delivered: 60_000_000, ..frame(0, 12_000_000).unwrap() };
@@ -334,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn every_message_of_a_stream_has_an_age_of_its_own() {
+    fn age_is_counted_per_message() {
         let budget = budget(100);
         let mut stream = claim(&budget, 1, 50, 0);
         stream.update(frame(7, 50), || at(5000));
@@ -365,15 +364,15 @@ mod tests {
     }
 
     #[test]
-    fn programs_cannot_set_less_than_the_least() {
+    fn limits_have_lower_bounds() {
         let set = budget(100).limits().with(Some(0), Some(Duration::ZERO));
-        assert_eq!(set, ReceiveLimits { bytes: LEAST_BYTES, timeout: LEAST_TIMEOUT });
+        assert_eq!(set, ReceiveLimits { bytes: MIN_BYTES, timeout: MIN_TIMEOUT });
     }
 
     #[test]
     fn settings_outside_their_range_are_refused() {
         assert_eq!(bytes(" 64 ").unwrap(), 64_000_000);
-        assert_eq!(bytes("1").unwrap(), LEAST_BYTES);
+        assert_eq!(bytes("1").unwrap(), MIN_BYTES);
         assert!(["0", "-1", "nan", "inf", "64M", ""].iter().all(|text| bytes(text).is_err()));
         assert_eq!(timeout("0.5").unwrap(), Duration::from_millis(500));
         assert!(["0", "-1", "nan", "inf", "never"].iter().all(|text| timeout(text).is_err()));

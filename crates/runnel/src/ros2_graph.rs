@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gid_reads_as_ros2_prints_it_and_names_its_participant() {
+    fn gid_is_printed_as_in_ros2() {
         let gid = Gid([1, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xab, 0, 0, 18, 3]);
         assert_eq!(gid.to_string(), "01.0f.00.00.00.00.00.00.00.00.00.ab.00.00.12.03");
         assert_eq!(gid.participant().to_string(), "01.0f.00.00.00.00.00.00.00.00.00.ab.00.00.01.c1");

@@ -19,7 +19,7 @@ pub(crate) const CLOCK: &str = "/clock";
 pub(crate) struct RosClock {
     simulated: AtomicBool,
     /// The last time from `/clock` in nanoseconds; 0 before.
-    told: AtomicI64,
+    last_time: AtomicI64,
     /// Threads that sleep in ROS time.
     sleepers: AtomicUsize,
 }
@@ -28,7 +28,7 @@ impl RosClock {
     /// The current time. Simulated time is 0 before the first message on `/clock`.
     pub(crate) fn now(&self) -> Time {
         if self.is_simulated() {
-            Time::from_nanos(self.told.load(Ordering::Acquire))
+            Time::from_nanos(self.last_time.load(Ordering::Acquire))
         } else {
             clock::realtime()
         }
@@ -43,14 +43,14 @@ impl RosClock {
     pub(crate) fn set_simulated(&self, simulated: bool) -> bool {
         let is_new = self.simulated.swap(simulated, Ordering::AcqRel) != simulated;
         if is_new {
-            self.told.store(0, Ordering::Release);
+            self.last_time.store(0, Ordering::Release);
         }
         is_new
     }
 
     /// Sets the simulated time.
     pub(crate) fn set(&self, now: Time) {
-        self.told.store(now.as_nanos(), Ordering::SeqCst);
+        self.last_time.store(now.as_nanos(), Ordering::SeqCst);
     }
 
     /// True if threads sleep in ROS time.

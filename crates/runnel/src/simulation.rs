@@ -41,7 +41,7 @@ impl Simulation {
         }
     }
 
-    fn tell(&self, now: Time) {
+    fn set_time(&self, now: Time) {
         self.clock.set(now);
         self.timers.tell(now);
         self.wake_sleepers();
@@ -58,10 +58,13 @@ impl Simulation {
                 Delivery::Bytes { bytes, from, .. } => {
                     let mut told = Clock::default();
                     from.read_into(&mut told, bytes.bytes())?;
-                    simulation.tell(told.clock);
+                    simulation.set_time(told.clock);
                 }
                 Delivery::Shared { message, .. } => {
-                    message.downcast_ref().into_iter().for_each(|told: &Clock| simulation.tell(told.clock));
+                    message
+                        .downcast_ref()
+                        .into_iter()
+                        .for_each(|told: &Clock| simulation.set_time(told.clock));
                 }
             }
             Ok(())

@@ -105,7 +105,7 @@ impl Subscription {
     }
 
     /// Whether a node of this name is among the publishers.
-    pub(crate) fn hears(&self, node: &str) -> bool {
+    pub(crate) fn has_publisher(&self, node: &str) -> bool {
         let output = self.node.driver().nodes.output_of(node, &self.topic);
         output.is_some_and(|output| output.has_local(&self.core)) || self.inputs.ros1.has_publisher(node)
     }
@@ -121,10 +121,10 @@ impl Subscription {
 
     /// Takes the waiting messages in place of the callback, and calls `handle` with the name of the publisher. A
     /// message that it cannot read counts as malformed.
-    pub(crate) fn take_each(&self, hear: impl Fn(&str, Bytes<'_>) -> Result<(), DecodeError>) {
+    pub(crate) fn take_each(&self, handle: impl Fn(&str, Bytes<'_>) -> Result<(), DecodeError>) {
         for message in std::iter::from_fn(|| self.core.take()).take(MOST_AT_ONCE) {
             if let Taken::Bytes(message) = message
-                && let Err(error) = hear(&message.from().publisher, message.bytes())
+                && let Err(error) = handle(&message.from().publisher, message.bytes())
             {
                 self.core.refuse(&message, error);
             }

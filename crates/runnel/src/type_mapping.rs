@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_text_is_in_ros_1_alone_and_the_field_is_named() {
+    fn wstring_exists_only_in_ros1() {
         for generation in Generation::ALL {
             let mapping = TypeMapping::of(&schema(generation, "int8 x\nWide[] wide"));
             assert!(mapping.in_generation(Generation::Ros1).is_ok());
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_either_form_is_had_in_each_encoding() {
+    fn message_of_either_generation_is_encoded_everywhere() {
         for generation in Generation::ALL {
             let mapping = TypeMapping::of(&schema(generation, "time At\nint8[<=3] small\nfloat64 x 1.5"));
             assert!(mapping.is_same_layout);

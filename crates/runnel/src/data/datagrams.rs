@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subscriber_is_gone_after_several_refusals_over_some_time() {
+    fn repeated_refusals_over_time_remove_subscriber() {
         assert_eq!(
             refused_at(&mut Refusals::default(), &[5, 6, 7, 1004, 1005]),
             [false, false, false, false, true]
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_with_many_messages_and_much_time_between_them_are_not_in_a_row() {
+    fn refusals_with_messages_and_time_between_are_separate() {
         for (messages, pause, gone) in [(10, 10_000, false), (9, 10_000, true), (1000, 9_999, true)] {
             let mut refusals = Refusals::default();
             refused_at(&mut refusals, &[0, 1000]);

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn each_period_without_it_counts_once_and_none_before_the_first_time() {
+    fn missed_period_counts_once_after_first_occurrence() {
         let monitor = DeadlineMonitor::new(Some(Duration::from_millis(100)));
         assert_eq!(monitor.check(at(0)), Some((0, at(100))));
         assert_eq!(monitor.check(at(500)), Some((0, at(600))));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_keep_is_looked_at_each_millisecond_and_counted_all_the_same() {
+    fn tiny_period_is_checked_once_per_millisecond() {
         let monitor = DeadlineMonitor::new(Some(Duration::from_nanos(1)));
         monitor.record(at(0));
         assert_eq!(monitor.check(at(1)), Some((1_000_000, at(2))));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_asked_is_not_looked_at() {
+    fn monitor_without_period_is_never_checked() {
         assert_eq!(DeadlineMonitor::new(None).check(at(5)), None);
         assert_eq!(DeadlineMonitor::new(Some(Duration::ZERO)).check(at(5)), None);
         assert!(DeadlineMonitor::new(Some(Duration::MAX)).is_enabled());

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_goes_for_newer_when_there_are_many_or_they_are_long() {
+    fn oldest_events_are_dropped_beyond_count_or_bytes() {
         assert_eq!(heard(&[1; 102]), (vec![1; 100], 2));
         assert_eq!(heard(&[500, 500]), (vec![500, 500], 0));
         assert_eq!(heard(&[3, 500, 500]), (vec![500, 500], 1));
@@ -231,14 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn the_last_one_has_room_and_ends_the_hearing() {
+    fn last_event_is_never_dropped_and_ends_callback() {
         let all = [vec![1; 100], vec![0]].concat();
         assert_eq!(heard(&all), (all.clone(), 0));
         assert_eq!(heard(&[1, 0, 1]), (vec![1, 0], 0));
     }
 
     #[test]
-    fn a_callback_that_panics_hears_of_the_next_event_in_its_turn() {
+    fn panicking_callback_gets_next_event() {
         let (ready, (heard, told)) = (queue(), channel());
         let events = Events::new(LIMIT, When::Spun(Arc::clone(&ready)), move |event: usize| {
             assert_ne!(event, 1, "as it is to");
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_is_not_heard() {
+    fn forgotten_events_reach_no_callback() {
         let (ready, (heard, told)) = (queue(), channel());
         let events =
             Events::new(LIMIT, When::Spun(Arc::clone(&ready)), move |event| heard.send(event).unwrap());
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_due_again_once_those_before_were_taken() {
+    fn event_is_due_after_earlier_ones_were_taken() {
         let ready = queue();
         let events = Events::new(LIMIT, When::Spun(Arc::clone(&ready)), |_: usize| panic!("it was taken"));
         for event in [5, 6] {

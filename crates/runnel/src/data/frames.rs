@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_frame_is_the_same_for_all_pools_of_a_thread() {
+    fn short_frame_is_shared_by_pools_of_thread() {
         let (mut one, mut other) = (FramePool::default(), FramePool::default());
         let first = one.filled(true, |bytes| bytes.push(1));
         let place = first.as_ptr();
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_nobody_holds_is_used_again() {
+    fn frame_without_owner_is_reused() {
         let mut pool = FramePool::default();
         let first = pool.taken(false, |bytes| bytes.extend_from_slice(&[1; 2 * SHORT]));
         let place = first.as_ptr();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_waits_is_left_alone() {
+    fn waiting_frame_is_not_overwritten() {
         let mut pool = FramePool::default();
         let first = pool.filled(false, |bytes| bytes.push(1));
         pool.recycle(Arc::clone(&first));

@@ -46,7 +46,7 @@ mod tests {
     use runnel_core::wire::Encoding;
 
     #[test]
-    fn a_publisher_of_both_graphs_counts_once() {
+    fn publisher_in_both_graphs_counts_once() {
         let link = |origin, encoding| LinkInfo { origin, encoding, ..LinkInfo::default() };
         let [ros1, ros2] = [Encoding::Ros1, Encoding::Xcdr1].map(|encoding| link(Some(7), encoding));
         let mut publishers = MatchedPublishers::default();

@@ -243,7 +243,7 @@ mod tests {
     use std::sync::mpsc::channel;
 
     #[test]
-    fn a_callback_is_told_once_of_all_that_has_happened_meanwhile() {
+    fn callback_reports_all_events_in_one_call() {
         let reactor = runnel_io::Reactor::new().unwrap();
         let ready = Arc::new(ReadyQueue::new(reactor.waker().clone()));
         let (tell, told) = channel();

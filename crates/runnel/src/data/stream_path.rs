@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_whose_header_is_on_its_way_goes_over_behind_it() {
+    fn link_switches_after_its_header_is_sent() {
         let listener = Listener::bind(([127, 0, 0, 1], 0).into()).unwrap();
         let stream = Arc::new(Stream::connect(listener.address()).unwrap());
         let (reactor, (doorbell, own_doorbell)) = (Reactor::new().unwrap(), Doorbell::pair().unwrap());

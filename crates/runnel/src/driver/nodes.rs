@@ -202,7 +202,7 @@ impl NodeSlot {
     pub(super) fn say(&self, level: log::Level, line: fmt::Arguments<'_>) {
         match &self.log {
             Some(log) => log.say(level, line),
-            None => console::say(level, line),
+            None => console::log_line(level, line),
         }
     }
 
@@ -211,7 +211,7 @@ impl NodeSlot {
         let Self { throttle, log, .. } = self;
         throttle.warn(clock::monotonic(), line, |line| match log {
             Some(log) => log.say(log::Level::Warn, line),
-            None => console::say(log::Level::Warn, line),
+            None => console::log_line(log::Level::Warn, line),
         });
     }
 

@@ -20,11 +20,11 @@ const UNICAST: u32 = 10;
 const PORTS_PER_PARTICIPANT: u32 = 2;
 
 /// Participants of a named host to which announcements are sent: as many as other implementations try.
-const CALLED: u16 = 10;
+const PARTICIPANTS_PER_PEER: u16 = 10;
 
 /// Participants of this host without multicast to which announcements are sent: as many as Fast DDS tries in LOCALHOST
 /// range, in which it takes the first free number.
-const CALLED_HERE: u16 = 32;
+const LOCAL_PARTICIPANTS: u16 = 32;
 
 /// Range of automatic discovery in the ROS 2 graph, as set by `ROS_AUTOMATIC_DISCOVERY_RANGE` or `ROS_LOCALHOST_ONLY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum Range {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ipv6 {
     /// For peers that only IPv6 reaches.
-    Usual,
+    WhenNeeded,
     /// For all peers that it reaches.
     Preferred,
     /// Never.
@@ -70,12 +70,12 @@ impl Ros2Settings {
             variable("ROS_SECURITY_STRATEGY").as_deref(),
         )?;
         let (rmw, server) = (variable("RMW_IMPLEMENTATION"), variable("ROS_DISCOVERY_SERVER"));
-        for line in other_discoveries(rmw.as_deref(), server.as_deref()) {
+        for line in unsupported_discovery(rmw.as_deref(), server.as_deref()) {
             console::warning!("{line}");
         }
         let domain = variable("ROS_DOMAIN_ID").map_or(Ok(0), |text| domain(&text))?;
-        let ipv6 = variable("ROS_IPV6").map_or(Ok(Ipv6::Usual), |text| ipv6(&text))?;
-        let (range, list) = whom_to_find(
+        let ipv6 = variable("ROS_IPV6").map_or(Ok(Ipv6::WhenNeeded), |text| ipv6(&text))?;
+        let (range, list) = discovery_range(
             variable("ROS_LOCALHOST_ONLY").as_deref(),
             variable("ROS_AUTOMATIC_DISCOVERY_RANGE").as_deref(),
             variable("ROS_STATIC_PEERS"),
@@ -102,8 +102,8 @@ impl Ros2Settings {
     }
 
     /// The addresses of announcements to named hosts.
-    pub(crate) fn calls(&self) -> Vec<SocketAddr> {
-        let ports = || (0..CALLED).map(|participant| self.unicast_port(participant));
+    pub(crate) fn announcement_addresses(&self) -> Vec<SocketAddr> {
+        let ports = || (0..PARTICIPANTS_PER_PEER).map(|participant| self.unicast_port(participant));
         let at = |mut peer: SocketAddr, port| {
             peer.set_port(port);
             peer
@@ -113,35 +113,35 @@ impl Ros2Settings {
 
     /// The addresses of announcements to participants of this host without multicast: the flags of loopback seldom
     /// include multicast, and participants in LOCALHOST range do not use it. The own port is left out.
-    pub(crate) fn local_calls(&self, own: u16) -> Vec<SocketAddr> {
+    pub(crate) fn local_announcement_addresses(&self, own: u16) -> Vec<SocketAddr> {
         if self.range == Range::Off {
             return Vec::new();
         }
-        let ports = (0..CALLED_HERE).map(|participant| self.unicast_port(participant));
+        let ports = (0..LOCAL_PARTICIPANTS).map(|participant| self.unicast_port(participant));
         ports.filter(|port| *port != own).map(|port| (Ipv4Addr::LOCALHOST, port).into()).collect()
     }
 
     /// True if there may be participants on other hosts.
-    pub(crate) fn goes_beyond_host(&self) -> bool {
+    pub(crate) fn leaves_host(&self) -> bool {
         self.range != Range::Localhost || self.peers.iter().any(|peer| !peer.ip().is_loopback())
     }
 
     /// True if IPv6 is preferred, or a named peer has an IPv6 address.
-    pub(crate) fn names_ipv6(&self) -> bool {
+    pub(crate) fn requests_ipv6(&self) -> bool {
         self.ipv6 == Ipv6::Preferred || self.peers.iter().any(SocketAddr::is_ipv6)
     }
 
     /// True if IPv6 sockets are needed. Within the host, IPv4 reaches all peers.
     pub(crate) fn uses_ipv6(&self) -> bool {
-        self.ipv6 != Ipv6::Unused && (self.range == Range::Subnet || self.names_ipv6())
+        self.ipv6 != Ipv6::Unused && (self.range == Range::Subnet || self.requests_ipv6())
     }
 }
 
 /// The range of discovery, and the named hosts. The older variable has priority, and ignored ones are logged, as in
 /// rcl.
-fn whom_to_find(
+fn discovery_range(
     localhost_only: Option<&str>,
-    stated: Option<&str>,
+    configured: Option<&str>,
     peers: Option<String>,
 ) -> Result<(Range, Option<String>), Error> {
     let ignored = |why: &str, variables: &[(&str, bool)]| {
@@ -151,11 +151,11 @@ fn whom_to_find(
     };
     if localhost_only == Some("1") {
         let others =
-            [("ROS_AUTOMATIC_DISCOVERY_RANGE", stated.is_some()), ("ROS_STATIC_PEERS", peers.is_some())];
+            [("ROS_AUTOMATIC_DISCOVERY_RANGE", configured.is_some()), ("ROS_STATIC_PEERS", peers.is_some())];
         ignored("ROS_LOCALHOST_ONLY is 1", &others);
         return Ok((Range::Localhost, None));
     }
-    let range = stated.map_or(Ok(Range::Subnet), range)?;
+    let range = configured.map_or(Ok(Range::Subnet), range)?;
     if range == Range::Off {
         ignored("ROS_AUTOMATIC_DISCOVERY_RANGE is OFF", &[("ROS_STATIC_PEERS", peers.is_some())]);
         return Ok((range, None));
@@ -177,7 +177,7 @@ fn check_security(enable: Option<&str>, strategy: Option<&str>) -> Result<(), Er
 }
 
 /// Warnings about discovery settings that Runnel does not support.
-fn other_discoveries(rmw: Option<&str>, server: Option<&str>) -> Vec<String> {
+fn unsupported_discovery(rmw: Option<&str>, server: Option<&str>) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(rmw) = rmw.filter(|rmw| rmw.contains("zenoh")) {
         lines.push(format!(
@@ -271,31 +271,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_of_discoveries_that_are_not_here_are_told_of() {
-        assert!(other_discoveries(None, None).is_empty());
-        assert!(other_discoveries(Some("rmw_cyclonedds_cpp"), None).is_empty());
-        let lines = other_discoveries(Some("rmw_zenoh_cpp"), Some("10.0.0.1:11811"));
+    fn unsupported_discovery_settings_are_reported() {
+        assert!(unsupported_discovery(None, None).is_empty());
+        assert!(unsupported_discovery(Some("rmw_cyclonedds_cpp"), None).is_empty());
+        let lines = unsupported_discovery(Some("rmw_zenoh_cpp"), Some("10.0.0.1:11811"));
         assert!(lines[0].starts_with("RMW_IMPLEMENTATION is rmw_zenoh_cpp: "), "{lines:?}");
         assert!(lines[1].starts_with("ROS_DISCOVERY_SERVER is ignored: "), "{lines:?}");
     }
 
     #[test]
-    fn ports_are_those_of_the_specification() {
+    fn ports_follow_rtps_specification() {
         let peers = vec!["10.0.0.1:0".parse().unwrap()];
         let settings = Ros2Settings {
             domain: 3,
             range: Range::Subnet,
             peers,
-            ipv6: Ipv6::Usual,
+            ipv6: Ipv6::WhenNeeded,
             enclave: "/".into(),
             rate: None,
         };
         assert_eq!((settings.group_port(), settings.unicast_port(2)), (8150, 8164));
-        assert_eq!((settings.calls().len(), settings.calls()[1].port()), (10, 8162));
+        assert_eq!(
+            (settings.announcement_addresses().len(), settings.announcement_addresses()[1].port()),
+            (10, 8162)
+        );
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_settings_are_refused() {
         assert_eq!(domain("232").unwrap(), 232);
         assert!(domain("233").is_err() && domain("-1").is_err() && domain("x").is_err());
         assert_eq!(range("localhost").unwrap(), Range::Localhost);
@@ -305,9 +308,10 @@ mod tests {
     }
 
     #[test]
-    fn the_older_variable_wins_and_off_calls_nobody() {
-        let found =
-            |only, range, peers: Option<&str>| whom_to_find(only, range, peers.map(str::to_owned)).unwrap();
+    fn older_variable_has_priority() {
+        let found = |only, range, peers: Option<&str>| {
+            discovery_range(only, range, peers.map(str::to_owned)).unwrap()
+        };
         let named = Some("10.0.0.2".to_owned());
         assert_eq!(found(None, None, Some("10.0.0.2")), (Range::Subnet, named.clone()));
         assert_eq!(found(Some("0"), Some("LOCALHOST"), Some("10.0.0.2")), (Range::Localhost, named));
@@ -316,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn who_insists_on_security_is_refused() {
+    fn enforced_security_is_refused() {
         assert!(check_security(Some("false"), Some("Enforce")).is_ok());
         assert!(check_security(Some("true"), Some("Permissive")).is_ok());
         let refused = check_security(Some("true"), Some("Enforce")).unwrap_err().to_string();
@@ -324,20 +328,20 @@ mod tests {
     }
 
     #[test]
-    fn hosts_are_parted_by_semicolons() {
-        let found = peers("127.0.0.1; 10.0.0.2;;[::1]; fe80::1%3 ;fd00::1", Ipv6::Usual);
+    fn peers_are_separated_by_semicolons() {
+        let found = peers("127.0.0.1; 10.0.0.2;;[::1]; fe80::1%3 ;fd00::1", Ipv6::WhenNeeded);
         let expected = ["127.0.0.1:0", "10.0.0.2:0", "[::1]:0", "[fe80::1%3]:0", "[fd00::1]:0"];
         assert_eq!(found, expected.map(|address| address.parse::<SocketAddr>().unwrap()));
         assert!(peers("fd00::1", Ipv6::Unused).is_empty());
         // By the name of an interface, of which every host has at least one.
         let loopback = interfaces().unwrap().into_iter().find(|interface| interface.loopback).unwrap();
-        let named = peers(&format!("fe80::1%{}", loopback.name), Ipv6::Usual);
+        let named = peers(&format!("fe80::1%{}", loopback.name), Ipv6::WhenNeeded);
         let expected = SocketAddrV6::new("fe80::1".parse().unwrap(), 0, 0, loopback.index);
         assert_eq!(named, [SocketAddr::from(expected)]);
     }
 
     #[test]
-    fn ipv6_is_used_beyond_the_host_or_when_it_is_asked_for() {
+    fn ipv6_is_used_beyond_host_or_on_request() {
         let settings = |range, ipv6, peers: &str| Ros2Settings {
             domain: 0,
             range,
@@ -346,10 +350,10 @@ mod tests {
             enclave: "/".into(),
             rate: None,
         };
-        assert!(settings(Range::Subnet, Ipv6::Usual, "").uses_ipv6());
+        assert!(settings(Range::Subnet, Ipv6::WhenNeeded, "").uses_ipv6());
         assert!(!settings(Range::Subnet, Ipv6::Unused, "").uses_ipv6());
-        assert!(!settings(Range::Localhost, Ipv6::Usual, "127.0.0.1").uses_ipv6());
-        assert!(settings(Range::Localhost, Ipv6::Usual, "::1").uses_ipv6());
+        assert!(!settings(Range::Localhost, Ipv6::WhenNeeded, "127.0.0.1").uses_ipv6());
+        assert!(settings(Range::Localhost, Ipv6::WhenNeeded, "::1").uses_ipv6());
         assert!(settings(Range::Off, Ipv6::Preferred, "").uses_ipv6());
         assert!(ipv6("yes").is_err());
     }

@@ -96,7 +96,7 @@ mod tests {
     const UUID_TEXT: &str = "01234567-89ab-cdef-0001-0203040506ff";
 
     #[test]
-    fn uuid_is_written_as_rfc_9562_has_it() {
+    fn uuid_is_written_as_in_rfc_9562() {
         assert_eq!(GoalId::from(UUID).to_string(), UUID_TEXT);
         assert_eq!(format!("{:?}", GoalId::from(UUID)), format!("GoalId({UUID_TEXT})"));
     }

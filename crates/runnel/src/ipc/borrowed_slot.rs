@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_lent_or_given_is_refused_by_kind() {
+    fn invalid_loans_and_segments_are_refused() {
         let segment = Segment::new(64, 1).unwrap();
         let releaser = SlotReleaser::new(Arc::new(Outbox::new().unwrap()));
         let mut segments = MappedSegments::default();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_that_its_peer_has_forgotten_counts_while_somebody_reads_it() {
+    fn withdrawn_segment_counts_while_in_use() {
         let segment = Segment::new(64, 1).unwrap();
         let releaser = SlotReleaser::new(Arc::new(Outbox::new().unwrap()));
         let mut segments = MappedSegments::default();
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_that_is_much_longer_than_its_slots_is_not_mapped() {
+    fn segment_much_longer_than_its_slots_is_refused() {
         let mut segments = MappedSegments::default();
         let long = Segment::new(1 << 20, 1).unwrap();
         assert!(matches!(map(&mut segments, 0, &long), Err(NotMapped::Full(_))));

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_lent_is_not_taken_back() {
+    fn unknown_loan_is_not_released() {
         let mut loans = Loans::default();
         let loan = loans.lend(&slot(64), 1000).unwrap();
         assert_eq!((loans.release(7), loans.release(u64::MAX)), (Err(NotBorrowed), Err(NotBorrowed)));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_gets_no_more_than_its_quota_at_a_time() {
+    fn peer_borrows_within_its_quota() {
         let (mut loans, slot) = (Loans::default(), slot(100));
         let first = loans.lend(&slot, 200).unwrap();
         assert!(loans.lend(&slot, 200).is_some() && loans.lend(&slot, 299).is_none());
@@ -105,13 +105,13 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_gets_no_more_slots_than_it_can_give_back() {
+    fn loans_are_limited_by_return_ring() {
         let (mut loans, slot) = (Loans::default(), slot(1));
         assert_eq!((0..LOANS + 5).filter_map(|_| loans.lend(&slot, usize::MAX)).count(), LOANS);
     }
 
     #[test]
-    fn what_a_peer_had_at_its_end_is_not_written_again() {
+    fn slots_of_ended_peer_are_not_reused() {
         let segment = Segment::new(64, 2).unwrap();
         let mut loans = Loans::default();
         loans.lend(&segment.take().unwrap().freeze(10), 1000).unwrap();

@@ -294,7 +294,7 @@ mod tests {
 
     /// `SESSION_SEEDS=10000` tries that many inputs, and `SESSION_FIRST=102` begins with that one.
     #[test]
-    fn honest_session_delivers_beside_an_attacker() {
+    fn honest_connection_delivers_beside_attacker() {
         let number = |name, default| std::env::var(name).map_or(default, |text| text.parse().expect(name));
         let first: u64 = number("SESSION_FIRST", 1);
         for seed in first..first + number("SESSION_SEEDS", 20) {

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_is_little_longer_than_its_message() {
+    fn slot_is_little_longer_than_message() {
         for bytes in [1, 4096, 4097, 5000, 65_536, 65_537, 100_000, 2 << 20, (2 << 20) + 28] {
             let slot = class(bytes).unwrap();
             assert!(slot >= bytes && slot <= bytes.max(SHORTEST) * 5 / 4, "{bytes}: {slot}");
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_used_again() {
+    fn slot_is_reused() {
         let pool = Pool::new(64 << 20, 0);
         let first = pool.take(5000).unwrap();
         let place = first.as_ptr();
@@ -217,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_for_which_there_never_is_memory_keeps_it_from_no_other() {
+    fn too_long_message_does_not_block_others() {
         let pool = Pool::new(10 << 20, 0);
         assert!(pool.take(6 << 20).is_none());
         assert!(pool.take(1 << 20).is_some());
     }
 
     #[test]
-    fn what_is_reserved_comes_on_top_of_the_limits_while_it_is() {
+    fn preallocation_extends_limits_while_it_exists() {
         let pool = Arc::new(Pool::new(10 << 20, 1 << 20));
         let mut reserved = pool.preallocate(100, 1 << 20).unwrap();
         let segments: Vec<_> = reserved.segments().iter().map(Arc::downgrade).collect();
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reserved_and_not_used_stays() {
+    fn unused_preallocation_stays() {
         let pool = Arc::new(Pool::new(10 << 20, 0));
         let mut reserved = pool.preallocate(3, 1 << 20).unwrap();
         pool.trim();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_there_is_cannot_be_reserved() {
+    fn preallocation_beyond_memory_is_refused() {
         let pool = Arc::new(Pool::new(10 << 20, 0));
         for (messages, bytes) in [(usize::MAX, 5000), (1, usize::MAX), (1 << 30, 1 << 30)] {
             assert!(pool.preallocate(messages, bytes).is_err(), "{messages} of {bytes}");
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_limit_and_what_serves_nobody_gives_way() {
+    fn unused_segments_are_freed_at_limit() {
         let pool = Pool::new(10 << 20, 0);
         let held = pool.take(1 << 20).unwrap();
         drop(pool.take(SHORTEST).unwrap());

@@ -67,11 +67,11 @@ impl LogFile {
             // files.
             return Ok(Self(Arc::new(Mutex::new(Class::LogFile, opened))));
         }
-        let sought = identity(&found);
+        let searched = identity(&found);
         let mut all = lock(&OPEN);
         all.retain(|other| other.strong_count() > 0);
         let is_it =
-            |other: &Arc<Mutex<Open>>| lock(other).file.metadata().is_ok_and(|it| identity(&it) == sought);
+            |other: &Arc<Mutex<Open>>| lock(other).file.metadata().is_ok_and(|it| identity(&it) == searched);
         if let Some(same) = all.iter().filter_map(Weak::upgrade).find(is_it) {
             return Ok(Self(same));
         }
@@ -112,7 +112,7 @@ impl Open {
     }
 
     fn line(&mut self, line: &str) -> io::Result<()> {
-        if self.bytes >= LONGEST && self.begin_anew().is_err() {
+        if self.bytes >= LONGEST && self.rotate().is_err() {
             // A long file is better than none. The next attempt is after another 50 MiB.
             self.bytes = 0;
         }
@@ -125,7 +125,7 @@ impl Open {
         written
     }
 
-    fn begin_anew(&mut self) -> io::Result<()> {
+    fn rotate(&mut self) -> io::Result<()> {
         let ours = self.file.metadata()?;
         if !ours.is_file() {
             return Err(io::Error::other("it is not a regular file"));
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_named_after_node_and_process() {
+    fn file_is_named_after_node_and_process() {
         let path = path_in("/var/log".as_ref(), "/robot/camera", 4711);
         assert_eq!(path, Path::new("/var/log/robot_camera-4711.log"));
     }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_is_put_aside() {
+    fn long_file_is_rotated() {
         let folder = Folder::new("long");
         let file = folder.open("deep/node.log");
         file.line("first").expect("written");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_log_to_one_file_share_it() {
+    fn nodes_share_log_file() {
         let folder = Folder::new("shared");
         let [one, other] = ["/a/b", "/a_b"].map(|node| path_in(&folder.0, node, 1));
         let one = LogFile::open(one).expect("opened");
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symbolic_link_stays_and_what_it_names_is_put_aside() {
+    fn target_of_symbolic_link_is_rotated() {
         let folder = Folder::new("linked");
         std::os::unix::fs::symlink("node.log", folder.0.join("link")).expect("a link");
         let file = folder.open("link");
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_process_has_put_aside_is_not_put_aside_again() {
+    fn file_rotated_by_other_process_is_not_rotated_again() {
         let folder = Folder::new("others");
         let file = folder.open("node.log");
         file.line("old").expect("written");
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regular_file_is_never_put_aside() {
+    fn special_file_is_never_rotated() {
         let folder = Folder::new("pipe");
         let pipe = folder.0.join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("run").success());
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_put_aside_is_gone_on_with() {
+    fn file_that_cannot_be_rotated_continues() {
         let folder = Folder::new("stuck");
         let file = folder.open("node.log");
         // A folder, which a file cannot replace.

@@ -6,7 +6,7 @@ use runnel_core::time::Time;
 use super::{Level, Place};
 
 /// The default template.
-pub(crate) const USUAL: &str = "[${severity}] [${time}] [${node}]: ${message}";
+pub(crate) const DEFAULT_TEMPLATE: &str = "[${severity}] [${time}] [${node}]: ${message}";
 
 /// One line of a node's log.
 pub(crate) struct Line<'a> {
@@ -79,9 +79,9 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_template_stand_for_what_they_say() {
-        let usual = line("low battery").render(USUAL);
-        assert_eq!(usual, "[WARN] [1700000000.000000042] [/talker]: low battery");
+    fn placeholders_of_template_are_replaced() {
+        let default = line("low battery").render(DEFAULT_TEMPLATE);
+        assert_eq!(default, "[WARN] [1700000000.000000042] [/talker]: low battery");
         let told = Line { simulated: Some(Time::from_nanos(7)), ..line("x") };
         assert_eq!(
             told.render("${time}|${walltime}"),
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn message_cannot_steer_terminal_or_forge_line() {
-        let forged = line("a\x1b[2J\u{202e}\n[ERROR] [1.0] [/other]: b").render(USUAL);
+        let forged = line("a\x1b[2J\u{202e}\n[ERROR] [1.0] [/other]: b").render(DEFAULT_TEMPLATE);
         let shown =
             "[WARN] [1700000000.000000042] [/talker]: a\\x1b[2J\\u{202e}\n    [ERROR] [1.0] [/other]: b";
         assert_eq!(forged, shown);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_word_of_a_template_stays_as_it_is() {
+    fn unknown_placeholders_stay_unchanged() {
         for template in ["", "$", "${", "a ${message", "${what}", "100 %"] {
             assert_eq!(line("x").render(template), template);
         }

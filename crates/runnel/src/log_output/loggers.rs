@@ -54,7 +54,7 @@ impl Loggers {
     /// The level that handles of a logger read. Beyond the limit of names, that of an ancestor.
     pub(crate) fn handle(&self, name: &str) -> Arc<AtomicU8> {
         let mut by_name = lock(&self.by_name);
-        if refused(&by_name, name).is_some() {
+        if refusal(&by_name, name).is_some() {
             let above = upwards(name).find_map(|above| by_name.get(above));
             return above.map_or_else(Arc::default, |entry| Arc::clone(&entry.effective));
         }
@@ -64,8 +64,8 @@ impl Loggers {
     /// Sets a logger's own level.
     pub(crate) fn set(&self, name: &str, level: Level) -> Result<(), Refused> {
         let mut by_name = lock(&self.by_name);
-        if let Some(refused) = refused(&by_name, name) {
-            return Err(refused);
+        if let Some(refusal) = refusal(&by_name, name) {
+            return Err(refusal);
         }
         entry(&mut by_name, name).own = Some(level);
         for (name, entry) in by_name.iter() {
@@ -81,7 +81,7 @@ impl Loggers {
     }
 }
 
-fn refused(by_name: &LiteMap<Arc<str>, Entry>, name: &str) -> Option<Refused> {
+fn refusal(by_name: &LiteMap<Arc<str>, Entry>, name: &str) -> Option<Refused> {
     match name.len() {
         ..=LONGEST if by_name.len() < MOST || by_name.get(name).is_some() => None,
         ..=LONGEST => Some(Refused::TooMany),
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_logger_has_the_level_of_the_next_one_above_until_it_has_its_own() {
+    fn logger_inherits_level_until_set() {
         let loggers = Loggers::new(Level::Info);
         let read = |handle: &AtomicU8| Level::from_number(handle.load(Ordering::Relaxed));
         let (deep, other) = (loggers.handle("ros.a.b"), loggers.handle("elsewhere"));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_a_bound_and_what_is_beyond_it_has_the_level_above() {
+    fn logger_beyond_limit_inherits_level() {
         let loggers = Loggers::new(Level::Warn);
         (1..MOST).for_each(|number| loggers.set(&format!("ros.{number}"), Level::Info).expect("room"));
         assert_eq!(loggers.set("ros.more", Level::Info), Err(Refused::TooMany));

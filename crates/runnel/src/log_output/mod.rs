@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_read_and_written_as_the_originals_do() {
+    fn levels_match_original_names_and_numbers() {
         for level in Level::ALL {
             assert_eq!(level.name().to_lowercase().parse(), Ok(level));
             assert_eq!(Level::from_number(level as u8), level);

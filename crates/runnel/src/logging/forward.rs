@@ -30,7 +30,7 @@ impl Log for Forward {
     fn log(&self, record: &Record<'_>) {
         // The library's lines about a node are already published on /rosout.
         if is_ours(record.target()) {
-            return console::show(record.level(), *record.args());
+            return console::write_own_line(record.level(), *record.args());
         }
         let place = Place {
             file: record.file().unwrap_or_default(),

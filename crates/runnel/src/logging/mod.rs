@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_throttled_line_passes_at_first_and_again_when_its_time_is_over() {
+    fn throttled_line_passes_once_per_period() {
         let often = Throttled::new();
         assert!(often.passes(Duration::ZERO) && often.passes(Duration::ZERO));
         let once = Throttled::new();

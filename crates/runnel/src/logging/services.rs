@@ -39,19 +39,20 @@ impl NodeLog {
     fn services(self: &Arc<Self>) -> [(&'static str, MakeService); 2] {
         let (get, set) = (Arc::clone(self), Arc::clone(self));
         let get: MakeService =
-            Box::new(move |name| service::<GetLoggers, Infallible>(name, move |_| Ok(get.tell_loggers())));
-        let set: MakeService =
-            Box::new(move |name| service::<SetLoggerLevel, String>(name, move |request| set.follow(request)));
+            Box::new(move |name| service::<GetLoggers, Infallible>(name, move |_| Ok(get.list_loggers())));
+        let set: MakeService = Box::new(move |name| {
+            service::<SetLoggerLevel, String>(name, move |request| set.set_logger_level(request))
+        });
         [(SERVICES[0], get), (SERVICES[1], set)]
     }
 
-    fn tell_loggers(&self) -> GetLoggersResponse {
+    fn list_loggers(&self) -> GetLoggersResponse {
         let row =
             |(name, level): (String, Level)| roscpp::msg::Logger { name, level: level.name().to_lowercase() };
         GetLoggersResponse { loggers: self.loggers.all().into_iter().map(row).collect() }
     }
 
-    fn follow(&self, request: &SetLoggerLevelRequest) -> Result<SetLoggerLevelResponse, String> {
+    fn set_logger_level(&self, request: &SetLoggerLevelRequest) -> Result<SetLoggerLevelResponse, String> {
         let level = request.level.parse().map_err(|error: UnknownLevel| error.to_string())?;
         // roscpp uses an empty name for the root logger.
         let logger = if request.logger.is_empty() { ROOT } else { &request.logger };

@@ -121,13 +121,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_logger_has_the_name_that_it_would_have_in_ros2() {
+    fn logger_name_follows_ros2() {
         assert_eq!(name_in_ros2("/talker", "ros"), "talker");
         assert_eq!(name_in_ros2("/robot/camera", "ros.driver.usb"), "robot.camera.driver.usb");
     }
 
     #[test]
-    fn levels_have_the_numbers_of_ros2() {
+    fn level_numbers_follow_ros2() {
         assert_eq!(Level::ALL.map(number_in_ros2), [10, 20, 30, 40, 50]);
     }
 }

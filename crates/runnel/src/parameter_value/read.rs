@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integer_is_read_where_it_fits() {
+    fn integer_is_read_if_it_fits() {
         let read = ParameterValue::from(300);
         assert_eq!(u8::from_parameter(&read), None);
         assert_eq!(u16::from_parameter(&read), Some(300));

@@ -27,7 +27,7 @@ impl From<Value> for ParameterValue {
     fn from(value: Value) -> Self {
         match value {
             Value::Int(number) => Self::Integer(number.into()),
-            Value::Bool(truth) => Self::Bool(truth),
+            Value::Bool(value) => Self::Bool(value),
             Value::String(text) => Self::String(text),
             Value::Double(number) => Self::Double(number),
             Value::DateTime(text) => Self::DateTime(text),
@@ -44,13 +44,13 @@ impl ParameterValue {
     /// The value as the ROS 1 parameter server holds it.
     pub(crate) fn into_ros1(self) -> Result<Value, OutOfRange> {
         Ok(match self {
-            Self::Bool(truth) => Value::Bool(truth),
+            Self::Bool(value) => Value::Bool(value),
             Self::Integer(number) => Value::Int(number.try_into().map_err(|_| OutOfRange::new(number))?),
             Self::Double(number) => Value::Double(number),
             Self::String(text) => Value::String(text),
             Self::DateTime(text) => Value::DateTime(text),
             Self::ByteArray(bytes) => Value::Binary(bytes),
-            Self::BoolArray(truths) => array(truths)?,
+            Self::BoolArray(values) => array(values)?,
             Self::IntegerArray(numbers) => array(numbers)?,
             Self::DoubleArray(numbers) => array(numbers)?,
             Self::StringArray(texts) => array(texts)?,

@@ -75,7 +75,7 @@ fn warnings(master: &mut PersistentMaster) -> Vec<String> {
 }
 
 #[test]
-fn what_was_kept_is_there_again() {
+fn parameters_are_restored() {
     let folder = Folder::new("again");
     let mut master = start(&folder);
     let text = "<a> & \"b\"\n17\n";
@@ -96,7 +96,7 @@ fn what_was_kept_is_there_again() {
 }
 
 #[test]
-fn a_change_that_was_cut_off_is_passed_over_and_what_was_before_it_counts() {
+fn truncated_change_is_ignored() {
     let folder = Folder::new("torn");
     let mut master = start(&folder);
     assert_eq!(ask(&mut master, &set("/whole", 1)).0, 1);
@@ -118,7 +118,7 @@ fn a_change_that_was_cut_off_is_passed_over_and_what_was_before_it_counts() {
 }
 
 #[test]
-fn what_is_not_restored_is_kept_aside_and_never_in_place_of_an_older_one_unsaid() {
+fn damaged_journals_are_kept() {
     let folder = Folder::new("aside");
     let damaged = |ending: &str| folder.0.join(format!("params.damaged{ending}"));
     let mut last = String::new();
@@ -127,9 +127,9 @@ fn what_is_not_restored_is_kept_aside_and_never_in_place_of_an_older_one_unsaid(
         // The root can only be a struct.
         text.extend(record("/", Some(&(number as i32).into())).expect("a record"));
         fs::write(folder.file(), text).expect("written");
-        let told = warnings(&mut start(&folder));
-        assert!(told[0].starts_with("parameter / is not restored: "), "{told:?}");
-        last = told[1].clone();
+        let warned = warnings(&mut start(&folder));
+        assert!(warned[0].starts_with("parameter / is not restored: "), "{warned:?}");
+        last = warned[1].clone();
         assert_eq!(last.contains("in place of an older one"), number > DAMAGED, "{last}");
     }
     let read = |path: PathBuf| fs::read_to_string(path).expect("readable");
@@ -139,7 +139,7 @@ fn what_is_not_restored_is_kept_aside_and_never_in_place_of_an_older_one_unsaid(
 }
 
 #[test]
-fn a_symbolic_link_stays_and_permissions_too() {
+fn symbolic_link_and_permissions_stay() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new("link");
     let target = folder.0.join("target");
@@ -156,7 +156,7 @@ fn a_symbolic_link_stays_and_permissions_too() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_left_alone() {
+fn special_file_is_refused() {
     let folder = Folder::new("pipe");
     let made = Command::new("mkfifo").arg(folder.file()).status().expect("run");
     assert!(made.success());
@@ -168,7 +168,7 @@ fn what_is_no_regular_file_is_left_alone() {
 
 /// Runs a test again in a process whose files are limited to a few kilobytes: a write beyond that stops in the middle,
 /// as on a full disk. True in that process.
-fn with_little_room(test: &str) -> bool {
+fn with_small_file_limit(test: &str) -> bool {
     if std::env::var_os("RUNNEL_LITTLE_ROOM").is_some() {
         return true;
     }
@@ -184,7 +184,7 @@ fn with_little_room(test: &str) -> bool {
 
 #[test]
 fn change_that_is_not_stored_is_refused() {
-    if !with_little_room("change_that_is_not_stored_is_refused") {
+    if !with_small_file_limit("change_that_is_not_stored_is_refused") {
         return;
     }
     let folder = Folder::new("refused");
@@ -195,10 +195,10 @@ fn change_that_is_not_stored_is_refused() {
         let (status, text) = ask(&mut master, &set("/big", "x".repeat(10_000)));
         assert_eq!(status, 0, "{text}");
         assert!(text.contains("/big is not changed") && text.contains("File too large"), "{text}");
-        let told = warnings(&mut master);
-        let [told] = &told[..] else { panic!("{told:?}") };
+        let warned = warnings(&mut master);
+        let [warned] = &warned[..] else { panic!("{warned:?}") };
         assert!(
-            told.contains("/big is not changed for /node") && told.contains(&format!("({count} refused"))
+            warned.contains("/big is not changed for /node") && warned.contains(&format!("({count} refused"))
         );
         // The answer of the master, its state and the file agree.
         assert_eq!((value(&master, "big"), master.master.unstored_params()), (None, count));
@@ -214,7 +214,7 @@ fn change_that_is_not_stored_is_refused() {
 
 #[test]
 fn deletion_that_is_not_stored_is_refused() {
-    if !with_little_room("deletion_that_is_not_stored_is_refused") {
+    if !with_small_file_limit("deletion_that_is_not_stored_is_refused") {
         return;
     }
     let folder = Folder::new("deletion");
@@ -238,7 +238,7 @@ fn deletion_that_is_not_stored_is_refused() {
 
 #[test]
 fn full_journal_gives_way_to_present_values() {
-    if !with_little_room("full_journal_gives_way_to_present_values") {
+    if !with_small_file_limit("full_journal_gives_way_to_present_values") {
         return;
     }
     let folder = Folder::new("full");
@@ -285,8 +285,8 @@ fn master_starts_from_torn_journal_on_full_disk() {
     let before = fs::read(&path).expect("readable");
     let mut master = PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &path).expect("a master");
     assert_eq!(value(&master, "whole"), Some("x".repeat(9000).into()));
-    let told = warnings(&mut master);
-    assert!(told[0].contains("is ignored") && told[1].contains("cannot be compacted"), "{told:?}");
+    let warned = warnings(&mut master);
+    assert!(warned[0].contains("is ignored") && warned[1].contains("cannot be compacted"), "{warned:?}");
     let (status, text) = ask(&mut master, &set("/next", 1));
     assert!(status == 0 && text.contains("/next is not changed"), "{text}");
     assert_eq!(fs::read(&path).expect("readable"), before);
@@ -294,7 +294,7 @@ fn master_starts_from_torn_journal_on_full_disk() {
 }
 
 #[test]
-fn a_journal_of_one_parameter_that_changes_all_the_time_stays_short() {
+fn journal_of_changing_parameter_stays_short() {
     let folder = Folder::new("short");
     let mut master = start(&folder);
     let long = "x".repeat(10_000);
@@ -317,7 +317,7 @@ fn two_masters_do_not_share_a_file() {
 }
 
 #[test]
-fn what_is_no_journal_is_left_alone() {
+fn file_without_title_is_refused() {
     let folder = Folder::new("other");
     fs::write(folder.file(), "speed: 3\n").expect("written");
     let master = PersistentMaster::new(MasterConfig::new("http://h:1/", 1), &folder.file());

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_hash_is_found_among_what_else_is_told() {
+    fn type_hash_is_found_in_user_data() {
         for (data, hash) in [
             ("typehash=RIHS01_ab;", "RIHS01_ab"),
             ("runnelorigin=1:/a;typehash=RIHS01_cd;x=y;", "RIHS01_cd"),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_spelt_as_ros_2_does() {
+    fn dds_types_convert_to_ros2_names() {
         assert_eq!(ros2_name("std_msgs::msg::dds_::String_"), "std_msgs/msg/String");
         assert_eq!(ros2_name("std_srvs::srv::dds_::SetBool_Request_"), "std_srvs/srv/SetBool_Request");
         assert_eq!(ros2_name("Square"), "Square");

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_origin_is_read_among_other_words_and_nothing_else_is_taken_for_one() {
+    fn dual_node_id_is_found_in_user_data() {
         let origin = 0x0123_4567_89ab_cdef;
         for (user_data, expected) in [
             (format!("typehash=RIHS01_0;{};", user_data_entry(origin)), Some(origin)),

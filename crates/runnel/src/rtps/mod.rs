@@ -104,8 +104,8 @@ impl Rtps {
         config.named_only = settings.range == Range::Off;
         config.prefers_ipv6 = sockets.prefers_ipv6();
         config.multicast = sockets.groups();
-        config.peers = settings.calls();
-        config.local_ports = settings.local_calls(sockets.port());
+        config.peers = settings.announcement_addresses();
+        config.local_ports = settings.local_announcement_addresses(sockets.port());
         config.user_data = format!("enclave={};", settings.enclave).into_bytes();
         config.other_host.rate = settings.rate.map_or(config.other_host.rate, Rate::steady);
         let participant = Participant::new(clock::monotonic(), config);

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn thread_that_has_sent_for_long_is_relieved_by_the_next() {
+    fn next_thread_relieves_long_sender() {
         let outbox = Outbox::<CdrFrame>::new();
         put(&outbox);
         let mut batch = outbox.take_turn().unwrap();

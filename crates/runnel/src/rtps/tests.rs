@@ -26,7 +26,7 @@ pub(crate) fn waker() -> Waker {
 
 pub(crate) fn settings(domain: u16, peers: &str) -> Ros2Settings {
     let peers = peers.split_whitespace().map(|peer| peer.parse().unwrap()).collect();
-    Ros2Settings { domain, range: Range::Off, peers, ipv6: Ipv6::Usual, enclave: "/".into(), rate: None }
+    Ros2Settings { domain, range: Range::Off, peers, ipv6: Ipv6::WhenNeeded, enclave: "/".into(), rate: None }
 }
 
 pub(crate) fn chatter(qos: QoS) -> EndpointOptions {
@@ -88,7 +88,7 @@ fn publish_until_received(from: &Rtps, writer: &Writer, to: &Rtps) -> SocketAddr
 }
 
 #[test]
-fn those_who_name_loopback_by_its_ipv6_address_meet_by_that() {
+fn participants_with_ipv6_loopback_peers_match_over_it() {
     require_private_network();
     let open = |peers| Rtps::open(&settings(61, peers), waker()).unwrap();
     let (a, b) = (open("[::1]:0"), open("[::1]:0"));
@@ -96,7 +96,7 @@ fn those_who_name_loopback_by_its_ipv6_address_meet_by_that() {
 }
 
 #[test]
-fn who_has_no_ipv6_sockets_meets_by_ipv4() {
+fn participant_without_ipv6_matches_over_ipv4() {
     require_private_network();
     let settings = Ros2Settings { ipv6: Ipv6::Unused, ..settings(62, "127.0.0.1:0") };
     let (a, b) = (Rtps::open(&settings, waker()).unwrap(), Rtps::open(&settings, waker()).unwrap());
@@ -120,7 +120,7 @@ fn subnet(domain: u16, peers: &str) -> Ros2Settings {
 }
 
 #[test]
-fn who_is_named_is_met_by_an_interface_without_multicast() {
+fn named_peer_is_matched_without_multicast() {
     let [near, far] = hosts_without_multicast();
     let a = near.run(|| Rtps::open(&subnet(63, "10.1.0.2:0"), waker())).unwrap();
     let b = far.run(|| Rtps::open(&subnet(63, ""), waker())).unwrap();
@@ -129,7 +129,7 @@ fn who_is_named_is_met_by_an_interface_without_multicast() {
 }
 
 #[test]
-fn a_process_whose_only_address_changes_stays_known_and_is_heard_from_the_new_one() {
+fn participant_stays_matched_when_its_address_changes() {
     let [near, far] = [Host::new(), Host::new()];
     near.join(&far, "cable");
     near.address("cable", "10.1.0.1/24");
@@ -206,7 +206,7 @@ fn quiet_local_peer_that_started_first_is_found_on_stock_loopback() {
 }
 
 #[test]
-fn participants_in_localhost_range_meet_on_stock_loopback() {
+fn participants_in_localhost_range_match_on_stock_loopback() {
     let settings = Ros2Settings { range: Range::Localhost, ..settings(66, "") };
     stock_loopback().run(|| {
         let (a, b) = (Rtps::open(&settings, waker()).unwrap(), Rtps::open(&settings, waker()).unwrap());
@@ -215,14 +215,14 @@ fn participants_in_localhost_range_meet_on_stock_loopback() {
 }
 
 #[test]
-fn local_ports_are_called_twice_and_never_the_own_one() {
+fn local_ports_get_two_announcements() {
     let settings = Ros2Settings { range: Range::Subnet, ..settings(67, "") };
     let own = settings.unicast_port(1);
-    let called = settings.local_calls(own);
-    assert_eq!((called.len(), called.iter().filter(|to| to.port() == own).count()), (31, 0));
-    assert!(Ros2Settings { range: Range::Off, ..settings }.local_calls(own).is_empty());
+    let announced = settings.local_announcement_addresses(own);
+    assert_eq!((announced.len(), announced.iter().filter(|to| to.port() == own).count()), (31, 0));
+    assert!(Ros2Settings { range: Range::Off, ..settings }.local_announcement_addresses(own).is_empty());
     let mut config = Config::new(GuidPrefix([1; 12]), 67);
-    config.local_ports = called;
+    config.local_ports = announced;
     let mut participant: Participant = Participant::new(Instant(0), config);
     let mut sent = 0;
     for second in 0..60 {

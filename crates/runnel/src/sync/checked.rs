@@ -22,12 +22,12 @@ thread_local! {
 
 /// The class of a mutex.
 #[derive(Clone, Copy)]
-pub(super) struct Place(Class);
+pub(super) struct LockClass(Class);
 
 /// A class that this thread has locked, until dropped.
 pub(super) struct Held(Class);
 
-impl Place {
+impl LockClass {
     pub(super) const fn of(class: Class) -> Self {
         Self(class)
     }
@@ -55,11 +55,11 @@ impl Held {
     /// # Panics
     /// If the caller holds other locks.
     #[track_caller]
-    pub(super) fn assert_alone(&self) {
+    pub(super) fn assert_no_other_locks(&self) {
         self.assert_may_wait_for(Class::ALL[0]);
     }
 
-    /// Like [`Held::assert_alone`], for a wait for a thread that locks `outermost` and inner classes.
+    /// Like [`Held::assert_no_other_locks`], for a wait for a thread that locks `outermost` and inner classes.
     ///
     /// # Panics
     /// If the caller holds other locks of these classes.

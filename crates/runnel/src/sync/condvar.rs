@@ -28,7 +28,7 @@ impl Condvar {
     #[cfg_attr(debug_assertions, track_caller)]
     pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         let MutexGuard { inner, held } = guard;
-        held.assert_alone();
+        held.assert_no_other_locks();
         let inner = self.0.wait(inner).unwrap_or_else(PoisonError::into_inner);
         MutexGuard { inner, held }
     }
@@ -51,7 +51,7 @@ impl Condvar {
         timeout: Duration,
     ) -> (MutexGuard<'a, T>, bool) {
         let MutexGuard { inner, held } = guard;
-        held.assert_alone();
+        held.assert_no_other_locks();
         let (inner, result) = self.0.wait_timeout(inner, timeout).unwrap_or_else(PoisonError::into_inner);
         (MutexGuard { inner, held }, result.timed_out())
     }
@@ -65,7 +65,7 @@ impl Condvar {
         condition: impl FnMut(&mut T) -> bool,
     ) -> MutexGuard<'a, T> {
         let MutexGuard { inner, held } = guard;
-        held.assert_alone();
+        held.assert_no_other_locks();
         let waited = self.0.wait_timeout_while(inner, timeout, condition);
         MutexGuard { inner: waited.unwrap_or_else(PoisonError::into_inner).0, held }
     }

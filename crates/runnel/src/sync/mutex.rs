@@ -5,12 +5,12 @@ use std::ops::{Deref, DerefMut};
 use std::sync;
 use std::sync::{PoisonError, TryLockError};
 
-use super::check::{Held, Place};
+use super::check::{Held, LockClass};
 use super::order::Class;
 
 /// A mutex of one class, which determines when it may be locked.
 pub(crate) struct Mutex<T: ?Sized> {
-    place: Place,
+    lock_class: LockClass,
     inner: sync::Mutex<T>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct MutexGuard<'a, T: ?Sized> {
 
 impl<T> Mutex<T> {
     pub(crate) const fn new(class: Class, value: T) -> Self {
-        Self { place: Place::of(class), inner: sync::Mutex::new(value) }
+        Self { lock_class: LockClass::of(class), inner: sync::Mutex::new(value) }
     }
 
     /// The protected value of a mutex that no other thread can lock.
@@ -36,18 +36,18 @@ impl<T> Mutex<T> {
 #[cfg_attr(debug_assertions, track_caller)]
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Checked before a wait that may never end.
-    let held = mutex.place.enter();
+    let held = mutex.lock_class.enter();
     MutexGuard { inner: mutex.inner.lock().unwrap_or_else(PoisonError::into_inner), held }
 }
 
 /// Like [`lock`]; `None` if it is locked.
 #[cfg_attr(debug_assertions, track_caller)]
 pub(crate) fn try_lock<T: ?Sized>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    let inner = unless_locked(&mutex.inner)?;
-    Some(MutexGuard { inner, held: mutex.place.enter() })
+    let inner = try_lock_inner(&mutex.inner)?;
+    Some(MutexGuard { inner, held: mutex.lock_class.enter() })
 }
 
-fn unless_locked<T: ?Sized>(mutex: &sync::Mutex<T>) -> Option<sync::MutexGuard<'_, T>> {
+fn try_lock_inner<T: ?Sized>(mutex: &sync::Mutex<T>) -> Option<sync::MutexGuard<'_, T>> {
     match mutex.try_lock() {
         Ok(guard) => Some(guard),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -89,6 +89,6 @@ impl<T> TryMutex<T> {
 
     /// Locks it; `None` if it is locked: by another thread, or by the caller further up the stack.
     pub(crate) fn try_lock(&self) -> Option<TryMutexGuard<'_, T>> {
-        unless_locked(&self.0)
+        try_lock_inner(&self.0)
     }
 }

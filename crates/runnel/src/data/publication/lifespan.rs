@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_worth_delivering_for_its_lifespan() {
+    fn message_is_valid_for_its_lifespan() {
         let at = |millis| Instant(0) + Duration::from_millis(millis);
         let mut lifespan = Lifespan::new(Duration::from_millis(10));
         (1..=4).for_each(|number| lifespan.record_write(number, at(number * 4), 0));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_times_are_kept_than_messages_may_be_there() {
+    fn write_times_are_bounded_by_messages() {
         let mut lifespan = Lifespan::new(Duration::from_secs(1));
         (0..MAX_IN_RING as u64 + 20).for_each(|number| lifespan.record_write(number, Instant(0), 5));
         assert_eq!((lifespan.write_times.len(), lifespan.drop_expired(Instant(0))), (MAX_IN_RING + 5, 15));

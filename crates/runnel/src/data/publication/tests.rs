@@ -92,7 +92,7 @@ impl Outgoing for Ending {
 }
 
 #[test]
-fn a_message_ends_without_the_lock() {
+fn message_is_dropped_without_lock() {
     let (publication, subscription) = (publication(), subscription("1"));
     publication.join_local(Arc::clone(&subscription));
     // An ended subscription takes nothing, like one that the user drops at the same time.
@@ -138,7 +138,7 @@ fn unlocked_at_lines(publication: &Arc<Publication>, logs: impl FnOnce()) -> Vec
 }
 
 #[test]
-fn a_type_that_differs_is_told_without_the_lock() {
+fn type_mismatch_is_logged_without_lock() {
     let publication = publication();
     let unlocked = unlocked_at_lines(&publication, || publication.join_local(subscription("2")));
     assert_eq!((unlocked, publication.subscriber_count(&WriterGroup::default())), (vec![true], 0));
@@ -146,7 +146,7 @@ fn a_type_that_differs_is_told_without_the_lock() {
 
 /// The library's own subscriptions run inline. The program's logger may publish the line, which locks the publication.
 #[test]
-fn malformed_message_of_this_process_is_logged_without_the_lock() {
+fn malformed_local_message_is_logged_without_lock() {
     let publication = publication();
     publication.apply_options(&PublicationOptions { bound: BOUND, latching: true, has_header: false });
     let malformed = || subscription_with("1", |_| Ok(decode_into(&mut 0_u64, &[])?));
@@ -179,14 +179,14 @@ fn join_datagrams(publication: &Publication, origin: Option<u64>) -> Datagrams {
 }
 
 #[test]
-fn a_subscriber_that_gets_datagrams_is_known_by_its_name() {
+fn udpros_subscriber_is_found_by_name() {
     let publication = publication();
     let _far = join_datagrams(&publication, None);
     assert!(publication.has_subscriber("/listener") && !publication.has_subscriber("/other"));
 }
 
 #[test]
-fn a_subscriber_in_both_graphs_counts_once() {
+fn subscriber_in_both_graphs_counts_once() {
     let publication = publication();
     let group = publication.writer_group(QoS::default(), &Arc::default());
     let reader = Guid { prefix: GuidPrefix([1; 12]), entity: EntityId::user_reader(1) };
@@ -226,7 +226,7 @@ impl Outgoing for Byte {
 }
 
 #[test]
-fn messages_take_turns_in_the_same_memory_also_if_the_last_one_is_kept() {
+fn messages_reuse_memory_of_frames() {
     for (latching, frames) in [(false, 1), (true, 2)] {
         let publication = publication();
         lock(&publication.state).options.latching = latching;
@@ -246,7 +246,7 @@ fn messages_take_turns_in_the_same_memory_also_if_the_last_one_is_kept() {
 }
 
 #[test]
-fn a_subscription_met_in_both_graphs_gets_each_message_once_until_it_is_gone_from_both() {
+fn subscription_matched_in_both_graphs_gets_messages_once() {
     for ros1_first in [true, false] {
         let (publication, subscription) = (publication(), subscription("1"));
         let join = || publication.join_local(Arc::clone(&subscription));
@@ -267,7 +267,7 @@ fn a_subscription_met_in_both_graphs_gets_each_message_once_until_it_is_gone_fro
 }
 
 #[test]
-fn messages_before_the_last_are_kept_as_many_as_may_wait_and_their_memory_is_used_again() {
+fn kept_messages_are_bounded_and_reuse_memory() {
     let publication = publication();
     publication.keep_earlier();
     let options = PublicationOptions {
@@ -288,7 +288,7 @@ fn messages_before_the_last_are_kept_as_many_as_may_wait_and_their_memory_is_use
 }
 
 #[test]
-fn publication_is_free_while_datagrams_of_rtps_are_sent() {
+fn publication_is_unlocked_while_rtps_sends() {
     require_private_network();
     let (rtps, _reader, writer) = pair(73, QoS::keep_last(10).best_effort());
     let publication = publication();

@@ -18,7 +18,7 @@ fn client(persistent: bool) -> (ClientLink, Listener) {
 }
 
 #[test]
-fn further_requests_of_a_connection_for_one_call_are_ignored() {
+fn second_request_of_nonpersistent_client_is_ignored() {
     let (client, _listener) = client(false);
     assert_eq!(client.admit(10), Admission::Accepted { number: 0 });
     assert_eq!(client.admit(10), Admission::Ignored);
@@ -27,7 +27,7 @@ fn further_requests_of_a_connection_for_one_call_are_ignored() {
 }
 
 #[test]
-fn a_client_that_takes_no_answers_may_ask_no_more() {
+fn client_that_reads_no_responses_is_refused() {
     let (client, _listener) = client(true);
     let answer = vec![0; 1 << 20];
     let asked = (0..1000).take_while(|_| {
@@ -40,7 +40,7 @@ fn a_client_that_takes_no_answers_may_ask_no_more() {
 }
 
 #[test]
-fn answers_of_a_connection_go_in_the_order_of_its_requests() {
+fn responses_are_sent_in_order_of_requests() {
     let (client, listener) = client(true);
     let numbers = [(); 3].map(|()| match client.admit(10) {
         Admission::Accepted { number } => number,
@@ -63,7 +63,7 @@ fn answers_of_a_connection_go_in_the_order_of_its_requests() {
 }
 
 #[test]
-fn service_is_due_again_once_its_requests_were_taken() {
+fn service_is_due_after_earlier_requests_were_taken() {
     let (client, _listener) = client(true);
     let (client, ready) =
         (Arc::new(client), Arc::new(ReadyQueue::new(Reactor::new().unwrap().waker().clone())));

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_short_buffer_is_the_same_for_all_subscriptions_of_a_thread() {
+    fn short_buffer_is_shared_by_subscriptions_of_thread() {
         let (mut one, mut other) = (BufferPool::default(), BufferPool::default());
         let buffer = Vec::with_capacity(SHORT);
         let place = buffer.as_ptr();
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_takes_no_short_buffer() {
+    fn long_message_takes_no_short_buffer() {
         let mut spares = BufferPool::default();
         spares.keep(Vec::with_capacity(SHORT));
         assert_eq!(spares.take_for(SHORT + 1).capacity(), 0);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_so_many_buffers() {
+    fn pool_keeps_limited_buffers() {
         let mut spares = BufferPool::default();
         (0..2 * KEPT).for_each(|_| spares.keep(Vec::with_capacity(SHORT + 1)));
         assert_eq!(spares.long.len(), KEPT);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_that_messages_have_become_too_short_for_is_given_back() {
+    fn oversized_buffer_is_freed_after_short_messages() {
         let mut spares = BufferPool::default();
         spares.keep(vec![0; 4 * LONG]);
         let use_for = |spares: &mut BufferPool, length: usize| {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_buffer_takes_none_away() {
+    fn empty_buffer_does_not_displace_thread_buffer() {
         let (mut one, mut other) = (BufferPool::default(), BufferPool::default());
         let buffer = Vec::with_capacity(SHORT);
         let place = buffer.as_ptr();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn short_buffers_leave_room_for_long_ones() {
+    fn short_buffers_do_not_displace_long_ones() {
         let mut spares = BufferPool::default();
         (0..SHORT_KEPT).for_each(|_| spares.keep(Vec::with_capacity(SHORT)));
         spares.keep(Vec::with_capacity(SHORT + 1));

@@ -93,7 +93,7 @@ mod tests {
     use runnel_io::Reactor;
 
     #[test]
-    fn what_waits_may_be_many_messages_or_long_ones() {
+    fn capacity_is_limited_by_count_and_bytes() {
         let (topic, type_name, md5) = ("/data".into(), "a/B".into(), "1".into());
         let bound = QueueBound { messages: 10, bytes: 1000 };
         let core = SubscriptionCore::new(

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn callback_gets_what_was_not_taken() {
+    fn callback_gets_messages_that_were_not_taken() {
         let scene = Scene::new();
         [1, 2].into_iter().for_each(|byte| scene.push(byte));
         assert_eq!(scene.take(), Some(vec![1]));
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_due_once_all_was_taken_and_what_comes_later_is() {
+    fn subscription_is_due_after_earlier_messages_were_taken() {
         let scene = Scene::new();
         scene.push(1);
         assert_eq!(scene.take(), Some(vec![1]));
@@ -277,7 +277,7 @@ mod tests {
     /// The callback is about to run on another thread, which waits for its group. A thread that waits to take a
     /// message in its place is notified of the next message nevertheless.
     #[test]
-    fn first_message_wakes_waiters_also_if_the_callback_has_its_turn() {
+    fn first_message_wakes_waiters_of_scheduled_subscription() {
         let (scene, woken) = (Scene::new(), Arc::new(Woken::default()));
         scene.push(1);
         let callback = scene.ready.pop().unwrap();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn taken_message_that_cannot_be_read_counts_as_malformed() {
+    fn unreadable_taken_message_counts_as_malformed() {
         let scene = Scene::new();
         scene.push(1);
         let Some(Taken::Bytes(message)) = scene.core.take() else { panic!("none waits") };
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn callback_waits_while_another_of_its_group_runs_or_takes() {
+    fn callback_waits_for_others_of_its_group() {
         let (scene, called) = (Scene::new(), Arc::new(AtomicUsize::new(0)));
         let spec = SubscriptionSpec {
             bound: QueueBound { messages: 10, bytes: 1000 },

@@ -106,7 +106,7 @@ fn next(reader: &mut RingReader, cells: &[AtomicU64]) -> Option<Message> {
 }
 
 #[test]
-fn what_is_written_is_read_whole_once_and_in_order() {
+fn records_are_read_whole_once_and_in_order() {
     for seed in 0..CASES {
         let mut pair = Pair::new(seed);
         for _ in 0..100 {
@@ -118,7 +118,7 @@ fn what_is_written_is_read_whole_once_and_in_order() {
 }
 
 #[test]
-fn a_record_fills_the_ring_to_the_last_word_but_one_and_no_further() {
+fn longest_record_fills_ring_except_one_word() {
     let (cells, mut writer) = (zeros(8), RingWriter::new(8));
     assert_eq!(longest(8), 48);
     assert_eq!(writer.push(&*cells, (1, 2), &[&[7; 49]], || unreachable!()), Ok(false));
@@ -131,7 +131,7 @@ fn a_record_fills_the_ring_to_the_last_word_but_one_and_no_further() {
 }
 
 #[test]
-fn the_readers_position_is_asked_for_only_when_there_seems_to_be_no_room() {
+fn position_is_read_only_when_ring_seems_full() {
     let (cells, mut writer) = (zeros(16), RingWriter::new(16));
     for _ in 0..7 {
         assert_eq!(writer.push(&*cells, (1, 0), &[&[0; 8]], || unreachable!()), Ok(true));
@@ -140,7 +140,7 @@ fn the_readers_position_is_asked_for_only_when_there_seems_to_be_no_room() {
 }
 
 #[test]
-fn words_are_read_when_they_are_all_that_a_record_holds() {
+fn words_are_read_only_at_exact_length() {
     let (cells, mut writer, mut reader) = (zeros(8), RingWriter::new(8), RingReader::new(8));
     for turn in 0..20_u64 {
         let (first, second) = (turn.to_le_bytes(), (turn << 40).to_le_bytes());
@@ -156,7 +156,7 @@ fn words_are_read_when_they_are_all_that_a_record_holds() {
 }
 
 #[test]
-fn slots_come_back_in_the_order_in_which_they_were_given_back() {
+fn slots_return_in_order_of_release() {
     for seed in 0..CASES {
         let mut random = Random(seed);
         let capacity = 1 << random.below(4);

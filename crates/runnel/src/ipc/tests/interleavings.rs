@@ -122,7 +122,7 @@ fn put(writer: &mut RingWriter, words: &Words, number: u8, read: impl FnOnce() -
 }
 
 #[test]
-fn a_ring_that_wraps_tears_loses_doubles_and_reorders_nothing() {
+fn wrapping_ring_delivers_each_record_once_in_order() {
     static WRITTEN_BEHIND_THE_READER: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
         let (words, reported) = (Words::new(CAPACITY), Words::new(1));
@@ -182,7 +182,7 @@ impl Bell {
 }
 
 #[test]
-fn no_record_is_left_to_a_reader_that_sleeps() {
+fn sleeping_reader_is_woken_for_every_record() {
     static SLEEPS: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
         let words = Words::new(CAPACITY);
@@ -221,7 +221,7 @@ fn no_record_is_left_to_a_reader_that_sleeps() {
 }
 
 #[test]
-fn no_writer_is_left_asleep_that_waits_for_room() {
+fn writer_waiting_for_space_is_woken() {
     static SLEEPS: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
         let (words, writers, readers) = (Words::new(CAPACITY), Page::new(WORDS), Page::new(WORDS));
@@ -261,7 +261,7 @@ fn no_writer_is_left_asleep_that_waits_for_room() {
 }
 
 #[test]
-fn what_a_reader_left_at_the_end_is_all_that_it_did_not_read_and_no_more() {
+fn final_position_separates_read_from_unread() {
     static LEFT: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
         let (words, reported) = (Words::new(CAPACITY), Page::new(WORDS));
@@ -316,7 +316,7 @@ fn borrow(slots: &Slots, words: &Words, reported: &Words, back: &Words) {
 }
 
 #[test]
-fn slots_go_to_and_fro_with_one_side_at_a_time() {
+fn slot_is_used_by_one_side_at_a_time() {
     static LENT_AGAIN: AtomicUsize = AtomicUsize::new(0);
     explore(|| {
         let slots: Slots = Arc::new([UnsafeCell::new(()), UnsafeCell::new(())]);

@@ -20,7 +20,7 @@ pub(super) fn used<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: bool
     // so loopback is only for users who name it.
     let carries = |interface: &Interface| match ipv6 {
         false => interface.multicast || outside.is_empty() || settings.range == Range::Localhost,
-        true => settings.names_ipv6(),
+        true => settings.requests_ipv6(),
     };
     let inside = with_address().filter(|interface| interface.loopback && carries(interface));
     inside.chain(outside.iter().copied()).collect()
@@ -31,7 +31,7 @@ pub(super) fn used<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: bool
 pub(super) fn reached<'a>(all: &'a [Interface], settings: &Ros2Settings, ipv6: bool) -> Vec<&'a Interface> {
     let carries_unicast = |interface: &&Interface| {
         let is_plain = !interface.loopback && !interface.multicast;
-        is_plain && settings.goes_beyond_host() && of_family(interface, ipv6).next().is_some()
+        is_plain && settings.leaves_host() && of_family(interface, ipv6).next().is_some()
     };
     used(all, settings, ipv6).into_iter().chain(all.iter().filter(carries_unicast)).collect()
 }
@@ -46,7 +46,7 @@ pub(super) fn announced(reached: &[&Interface], settings: &Ros2Settings, ipv6: b
         let is_such = move |ip: &IpAddr| is_link_local(*ip) == link_local;
         reached
             .iter()
-            .filter(move |interface| !link_local || settings.names_ipv6() || is_lone(interface))
+            .filter(move |interface| !link_local || settings.requests_ipv6() || is_lone(interface))
             .filter_map(move |interface| of_family(interface, true).find(is_such))
     };
     first(false).chain(first(true)).take(MOST_V6).collect()
@@ -99,25 +99,25 @@ mod tests {
             interface(3, true, &["fd00::1"]),
             interface(4, false, &["10.9.0.1", "fd09::1"]),
         ];
-        let usual = settings(Range::Subnet, Ipv6::Usual);
-        assert_eq!((indices(&all, &usual, false), indices(&all, &usual, true)), (vec![2], vec![2, 3]));
+        let default = settings(Range::Subnet, Ipv6::WhenNeeded);
+        assert_eq!((indices(&all, &default, false), indices(&all, &default, true)), (vec![2], vec![2, 3]));
         // A cable with IPv6 addresses only leaves IPv4 on loopback.
-        assert_eq!(indices(&[all[0].clone(), all[2].clone()], &usual, false), [1]);
+        assert_eq!(indices(&[all[0].clone(), all[2].clone()], &default, false), [1]);
         let preferred = settings(Range::Subnet, Ipv6::Preferred);
         assert_eq!(indices(&all, &preferred, true), [1, 2, 3]);
     }
 
     #[test]
-    fn loopback_alone_is_used_with_ipv6_by_those_who_name_it() {
+    fn named_ipv6_loopback_is_used() {
         let all = [interface(1, true, &["127.0.0.1", "::1"])];
-        let mut usual = settings(Range::Subnet, Ipv6::Usual);
-        assert!(indices(&all, &usual, true).is_empty());
-        usual.peers = vec!["[::1]:0".parse().unwrap()];
-        assert_eq!(indices(&all, &usual, true), [1]);
+        let mut default = settings(Range::Subnet, Ipv6::WhenNeeded);
+        assert!(indices(&all, &default, true).is_empty());
+        default.peers = vec!["[::1]:0".parse().unwrap()];
+        assert_eq!(indices(&all, &default, true), [1]);
     }
 
     #[test]
-    fn an_interface_without_multicast_is_reached_all_the_same() {
+    fn interface_without_multicast_is_announced() {
         let all = [
             interface(1, false, &["127.0.0.1", "::1"]),
             interface(2, false, &["10.9.0.1", "fd09::1"]),
@@ -127,31 +127,31 @@ mod tests {
             let all = announced(&reached(&all, settings, ipv6), settings, ipv6);
             all.iter().map(IpAddr::to_string).collect::<Vec<_>>()
         };
-        let usual = settings(Range::Subnet, Ipv6::Usual);
-        assert_eq!(told(&usual, false), ["10.0.0.1", "10.9.0.1"]);
-        assert_eq!(told(&usual, true), ["fd09::1"]);
-        let mut localhost = settings(Range::Localhost, Ipv6::Usual);
+        let default = settings(Range::Subnet, Ipv6::WhenNeeded);
+        assert_eq!(told(&default, false), ["10.0.0.1", "10.9.0.1"]);
+        assert_eq!(told(&default, true), ["fd09::1"]);
+        let mut localhost = settings(Range::Localhost, Ipv6::WhenNeeded);
         assert_eq!(told(&localhost, false), ["127.0.0.1", "10.0.0.1"]);
         localhost.peers = vec!["10.9.0.2:0".parse().unwrap()];
         assert_eq!(told(&localhost, false), ["127.0.0.1", "10.0.0.1", "10.9.0.1"]);
     }
 
     #[test]
-    fn of_many_addresses_one_beyond_the_link_is_told_and_one_of_the_link_where_nothing_else_leads() {
-        let usual = settings(Range::Subnet, Ipv6::Usual);
+    fn announced_addresses_are_limited_per_interface() {
+        let default = settings(Range::Subnet, Ipv6::WhenNeeded);
         let told = |addresses: &[&str], settings: &Ros2Settings, ipv6| {
             let all = [interface(2, true, addresses)];
             let told = announced(&[&all[0]], settings, ipv6);
             told.iter().map(IpAddr::to_string).collect::<Vec<_>>()
         };
         let both = ["10.0.0.1", "10.0.0.2", "fe80::1", "fd00::1", "fd00::2"];
-        assert_eq!(told(&both, &usual, false), ["10.0.0.1", "10.0.0.2"]);
-        assert_eq!(told(&both, &usual, true), ["fd00::1"]);
-        assert_eq!(told(&["fe80::1", "fe80::2"], &usual, true), ["fe80::1"]);
-        assert!(told(&["10.0.0.1", "fe80::1"], &usual, true).is_empty());
+        assert_eq!(told(&both, &default, false), ["10.0.0.1", "10.0.0.2"]);
+        assert_eq!(told(&both, &default, true), ["fd00::1"]);
+        assert_eq!(told(&["fe80::1", "fe80::2"], &default, true), ["fe80::1"]);
+        assert!(told(&["10.0.0.1", "fe80::1"], &default, true).is_empty());
         let preferred = settings(Range::Subnet, Ipv6::Preferred);
         assert_eq!(told(&both, &preferred, true), ["fd00::1", "fe80::1"]);
         let many: Vec<Interface> = (2..40).map(|index| interface(index, true, &["fe80::1"])).collect();
-        assert_eq!(announced(&many.iter().collect::<Vec<_>>(), &usual, true).len(), MOST_V6);
+        assert_eq!(announced(&many.iter().collect::<Vec<_>>(), &default, true).len(), MOST_V6);
     }
 }

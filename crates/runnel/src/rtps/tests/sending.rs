@@ -83,7 +83,7 @@ fn participant_is_free_while_datagrams_are_sent() {
 }
 
 #[test]
-fn publisher_is_not_held_up_by_a_thread_that_sends() {
+fn publisher_does_not_wait_for_sending_thread() {
     require_private_network();
     let (a, b, writer) = pair(69, QoS::keep_last(10).best_effort());
     let (inside, let_go) = hold_first_sender(&a);
@@ -107,7 +107,7 @@ fn publisher_is_not_held_up_by_a_thread_that_sends() {
 }
 
 #[test]
-fn samples_that_find_no_room_are_not_overwritten() {
+fn samples_beyond_outbox_are_not_overwritten() {
     require_private_network();
     let (a, b, writer) = pair(70, QoS::keep_last(1).best_effort());
     let (inside, let_go) = hold_first_sender(&a);
@@ -155,7 +155,7 @@ fn publisher_does_not_wait_for_the_participant() {
 }
 
 #[test]
-fn writer_sends_while_another_is_within_its_system_call() {
+fn writer_sends_during_system_call_of_another() {
     require_private_network();
     let (a, b, writer) = pair(72, QoS::keep_last(10).best_effort());
     let other = a.create_writer(chatter(QoS::keep_last(10).best_effort()));

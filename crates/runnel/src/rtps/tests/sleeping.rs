@@ -61,12 +61,12 @@ fn race(domain: u16, give: impl Fn(&Rtps, u32) + Sync, done: impl Fn(&Rtps)) {
 }
 
 #[test]
-fn who_sleeps_is_woken_when_there_is_room_again() {
+fn sleeper_is_woken_by_freed_capacity() {
     race(65, |rtps, _| rtps.request_more(), |rtps| assert!(rtps.wants_more() && !rtps.wants_more()));
 }
 
 #[test]
-fn who_sleeps_is_woken_when_something_is_due_earlier() {
+fn sleeper_is_woken_by_earlier_timeout() {
     // A shorter lease than before must be announced at once.
     let lease = |round| Some(Duration::from_secs(3600) - Duration::from_secs(round));
     let give = |rtps: &Rtps, round: u32| {
@@ -77,7 +77,7 @@ fn who_sleeps_is_woken_when_something_is_due_earlier() {
 }
 
 #[test]
-fn sleeper_is_woken_when_a_writer_has_something_to_do_earlier() {
+fn sleeper_is_woken_by_earlier_writer_timeout() {
     let lease = Some(Duration::from_millis(5));
     let qos = QoS::default().liveliness(Liveliness::ManualByTopic, lease);
     let writer = OnceLock::new();
@@ -89,7 +89,7 @@ fn sleeper_is_woken_when_a_writer_has_something_to_do_earlier() {
 }
 
 #[test]
-fn who_sleeps_is_left_alone_by_what_is_due_later() {
+fn sleeper_is_not_woken_by_later_timeout() {
     require_private_network();
     let reactor = Reactor::new().unwrap();
     let rtps = Rtps::open(&settings(67, ""), reactor.waker().clone()).unwrap();

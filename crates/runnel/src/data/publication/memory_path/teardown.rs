@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn statement_stays_behind_a_message_that_was_read_in_part() {
+    fn statement_stays_behind_partly_read_message() {
         let mut scene = Scene::new();
         scene.publish(1, LONG);
         let statement = scene.state(2);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn statement_stays_before_a_message_that_the_session_refused() {
+    fn statement_stays_before_refused_message() {
         let mut scene = Scene::new();
         scene.there.receiver.report_final_position();
         let (_, mut unread) = scene.here.sender.finish();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn statement_stays_before_a_message_that_is_unread() {
+    fn statement_stays_before_unread_message() {
         let mut scene = Scene::new();
         let statement = scene.state(1);
         scene.publish(1, LONG);

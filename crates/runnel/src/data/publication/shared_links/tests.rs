@@ -212,7 +212,7 @@ const RELIABLE: QoS = QoS::keep_last(100);
 
 /// The subscriber reconnects before the old connection has ended.
 #[test]
-fn pair_that_leaves_an_older_link_leaves_the_newer_one() {
+fn pair_leaving_older_link_leaves_newer_one() {
     let mut scene = Scene::new(140, RELIABLE);
     let old = scene.link(1, HERE);
     let reader = scene.reader();
@@ -231,7 +231,7 @@ fn pair_that_leaves_an_older_link_leaves_the_newer_one() {
 }
 
 #[test]
-fn pair_whose_link_ends_while_it_leaves_takes_another_link() {
+fn pair_takes_another_link_when_its_link_ends() {
     let mut scene = Scene::new(141, RELIABLE);
     let old = scene.link(1, HERE);
     let reader = scene.reader();
@@ -246,7 +246,7 @@ fn pair_whose_link_ends_while_it_leaves_takes_another_link() {
 }
 
 #[test]
-fn other_links_of_a_node_learn_what_rtps_carries() {
+fn other_links_of_node_get_statements_of_handover() {
     let scene = Scene::new(142, RELIABLE);
     let (mut one, mut other) = (scene.link(1, HERE), scene.link(2, HERE));
     let reader = scene.reader();
@@ -261,7 +261,7 @@ fn other_links_of_a_node_learn_what_rtps_carries() {
 }
 
 #[test]
-fn rtps_does_not_repeat_what_an_ended_link_has_carried() {
+fn rtps_does_not_repeat_messages_of_ended_link() {
     for carries in [false, true] {
         let mut scene = Scene::new(if carries { 143 } else { 144 }, QoS::keep_last(10).transient_local());
         (0..3).for_each(|_| scene.publish());
@@ -281,7 +281,7 @@ fn rtps_does_not_repeat_what_an_ended_link_has_carried() {
 }
 
 #[test]
-fn reader_that_was_matched_again_is_not_taken_for_the_one_that_left() {
+fn rematched_reader_differs_from_lost_one() {
     let mut scene = Scene::new(145, RELIABLE);
     let mut link = scene.link(1, HERE);
     let guid = scene.reader();
@@ -308,7 +308,7 @@ fn reader_that_was_matched_again_is_not_taken_for_the_one_that_left() {
 }
 
 #[test]
-fn writer_that_is_not_known_is_answered_for() {
+fn statements_of_unknown_writer_are_answered() {
     let scene = Scene::new(146, RELIABLE);
     let mut link = scene.link(1, HERE);
     let unknown = PairId { writer: 77, reader: 8 };
@@ -321,7 +321,7 @@ fn writer_that_is_not_known_is_answered_for() {
 
 /// The participant already knows the reader when the writer is created.
 #[test]
-fn further_writer_holds_readers_that_it_has_matched_already() {
+fn new_writer_holds_readers_matched_before() {
     let scene = Scene::new(151, RELIABLE);
     let _link = scene.link(1, HERE);
     let reader = scene.reader();
@@ -334,7 +334,7 @@ fn further_writer_holds_readers_that_it_has_matched_already() {
 }
 
 #[test]
-fn messages_that_wait_end_with_their_writer() {
+fn waiting_messages_end_with_their_writer() {
     let mut scene = Scene::new(147, RELIABLE);
     let link = scene.link(1, HERE);
     let reader = scene.reader();
@@ -350,7 +350,7 @@ fn messages_that_wait_end_with_their_writer() {
 
 /// A peer at another address that claims the id of a node takes nothing from it.
 #[test]
-fn link_from_elsewhere_does_not_take_a_reader_off_rtps() {
+fn link_from_other_address_leaves_reader_on_rtps() {
     let mut scene = Scene::new(148, RELIABLE);
     let mut forged = scene.link(1, ELSEWHERE);
     let reader = scene.reader();
@@ -375,7 +375,7 @@ fn link_from_elsewhere_does_not_take_a_reader_off_rtps() {
 
 /// A UDPROS link cannot say which of a node's subscriptions need it.
 #[test]
-fn datagrams_serve_a_node_of_which_rtps_serves_a_part() {
+fn udpros_serves_node_that_rtps_serves_in_part() {
     for has_other in [false, true] {
         let mut scene = Scene::new(if has_other { 149 } else { 150 }, QoS::keep_last(100).best_effort());
         let reader = scene.reader();

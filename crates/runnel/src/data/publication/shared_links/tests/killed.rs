@@ -4,7 +4,7 @@ use super::*;
 
 /// The link has carried what RTPS had not delivered. The writer does not keep that for the reader's return.
 #[test]
-fn reader_that_comes_back_once_the_link_has_ended_does_not_go_on_where_it_was() {
+fn returning_reader_does_not_get_messages_of_ended_link() {
     let mut scene = Scene::new(153, RELIABLE);
     let mut link = scene.link(1, HERE);
     let reader = scene.reader();
