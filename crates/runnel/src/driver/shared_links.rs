@@ -119,9 +119,9 @@ impl Driver {
             ));
         }
         position.pass(before);
-        let mut brought = ReceivedBatch::default();
-        rtps.note_received(pair, (1, before), &mut brought);
-        self.dispatch_rtps(brought, &[]);
+        let mut received_batch = ReceivedBatch::default();
+        rtps.note_received(pair, (1, before), &mut received_batch);
+        self.dispatch_rtps(received_batch, &[]);
         Ok(())
     }
 
@@ -179,14 +179,14 @@ impl Driver {
             && from.position.set_paused(false)
             && let Some(rtps) = self.ros2.rtps.clone()
         {
-            let brought = rtps.set_paused((reader, writer), false);
-            self.dispatch_rtps(brought, &[]);
+            let received_batch = rtps.set_paused((reader, writer), false);
+            self.dispatch_rtps(received_batch, &[]);
         }
     }
 
     /// Handles a match of a node's reader with a writer, whose node may have a link.
     pub(super) fn reader_matched(&mut self, reader: EntityId, writer: Guid) {
-        let Some((origin, core)) = self.ros2.shared_by(reader, writer) else { return };
+        let Some((origin, core)) = self.ros2.dual_publisher_of(reader, writer) else { return };
         let pair = pair_id(writer.entity, reader);
         self.change_shares(
             |input| input.from.origin == Some(origin) && input.topic.any(|of| Arc::ptr_eq(of, &core)),
@@ -200,7 +200,7 @@ impl Driver {
 
     /// Handles the end of such a match.
     pub(super) fn reader_unmatched(&mut self, reader: EntityId, writer: Guid) {
-        let Some((origin, _)) = self.ros2.shared_by(reader, writer) else { return };
+        let Some((origin, _)) = self.ros2.dual_publisher_of(reader, writer) else { return };
         let pair = pair_id(writer.entity, reader);
         self.change_shares(
             |input| input.from.origin == Some(origin),

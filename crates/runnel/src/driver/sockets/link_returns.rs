@@ -60,8 +60,8 @@ impl LinkReturns {
 
     /// The pair that returns with a statement, if RTPS may still deliver some of it.
     fn unsettled(&self, statement: &Statement) -> Option<PairId> {
-        let comes_back = matches!(statement, Statement::Resent { .. } | Statement::Begin { .. });
-        let pair = PairId::from_statement(statement).filter(|_| comes_back)?;
+        let returns = matches!(statement, Statement::Resent { .. } | Statement::Begin { .. });
+        let pair = PairId::from_statement(statement).filter(|_| returns)?;
         let position = self.position(pair)?;
         (!position.is_served_by_link() || self.late.has(pair)).then_some(pair)
     }
