@@ -11,17 +11,17 @@ const REPRESENTATION: &str = "the subscription does not read the data representa
 /// Such as `reliability is best effort at the publisher and reliable at the subscription (set reliable at the
 /// publisher, or best effort at the subscription)`. It has words instead of identifiers, since users of the command
 /// line read it too.
-pub(super) fn explain_incompatible(policies: &[Policy], offered: &QoS, asked: &QoS) -> String {
-    let each: Vec<String> = policies.iter().map(|policy| explain(*policy, offered, asked)).collect();
+pub(super) fn explain_incompatible(policies: &[Policy], offered: &QoS, requested: &QoS) -> String {
+    let each: Vec<String> = policies.iter().map(|policy| explain(*policy, offered, requested)).collect();
     each.join("; ")
 }
 
-fn explain(policy: Policy, offered: &QoS, asked: &QoS) -> String {
+fn explain(policy: Policy, offered: &QoS, requested: &QoS) -> String {
     if policy == Policy::DataRepresentation {
         return REPRESENTATION.to_owned();
     }
-    let [has, wants] = [offered, asked].map(|qos| value(policy, qos));
-    let [more, less] = [asked, offered].map(|qos| setting(policy, qos));
+    let [has, wants] = [offered, requested].map(|qos| value(policy, qos));
+    let [more, less] = [requested, offered].map(|qos| setting(policy, qos));
     format!(
         "{policy} is {has} at the publisher and {wants} at the subscription \
          (set {more} at the publisher, or {less} at the subscription)"
@@ -63,8 +63,8 @@ mod tests {
 
     #[test]
     fn explanation_names_both_values_and_settings() {
-        let (offered, asked) = (QoS::sensor_data(), QoS::latched().deadline(Duration::from_millis(100)));
-        let why = explain_incompatible(&asked.incompatible_with(&offered), &offered, &asked);
+        let (offered, requested) = (QoS::sensor_data(), QoS::latched().deadline(Duration::from_millis(100)));
+        let why = explain_incompatible(&requested.incompatible_with(&offered), &offered, &requested);
         let parts: Vec<&str> = why.split("; ").collect();
         assert_eq!(
             parts,

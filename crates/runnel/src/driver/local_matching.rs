@@ -63,9 +63,9 @@ impl Endpoints {
         let left = publication.groups();
         let (Some(of), Some(qos)) = (of, left.iter().map(|offer| offer.qos).reduce(widest)) else { return };
         of.qos = qos;
-        let parted =
+        let unmatched =
             |request: &&Endpoint<_>| !of.is_compatible(request) && publication.unmatch_local(&request.end);
-        effects.extend(requests.iter().filter(parted).filter_map(|request| refuse(of, request, &left)));
+        effects.extend(requests.iter().filter(unmatched).filter_map(|request| refuse(of, request, &left)));
     }
 
     /// Adds a subscription, and matches it.
@@ -116,13 +116,13 @@ impl Endpoints {
 impl Endpoint<Publication> {
     /// QoS that a subscription requests of this publication. An untyped subscription requests no more than is offered,
     /// unless its QoS is strict.
-    fn asked_by(&self, request: &Endpoint<SubscriptionCore>) -> QoS {
-        let asked = request.qos.settled_for_subscription(&[self.qos]);
-        if request.accepts_less { limited_to_offer(asked, &self.qos) } else { asked }
+    fn requested_by(&self, request: &Endpoint<SubscriptionCore>) -> QoS {
+        let requested = request.qos.settled_for_subscription(&[self.qos]);
+        if request.accepts_less { limited_to_offer(requested, &self.qos) } else { requested }
     }
 
     fn is_compatible(&self, request: &Endpoint<SubscriptionCore>) -> bool {
-        self.topic == request.topic && self.asked_by(request).incompatible_with(&self.qos).is_empty()
+        self.topic == request.topic && self.requested_by(request).incompatible_with(&self.qos).is_empty()
     }
 }
 
@@ -137,20 +137,20 @@ fn refuse(
     if of.topic != request.topic {
         return None;
     }
-    let asked = of.asked_by(request);
-    let policies = asked.incompatible_with(&of.qos);
+    let requested = of.requested_by(request);
+    let policies = requested.incompatible_with(&of.qos);
     if policies.is_empty() {
-        of.end.match_local(Arc::clone(&request.end), asked.is_latching());
+        of.end.match_local(Arc::clone(&request.end), requested.is_latching());
         return None;
     }
-    let told = |offer: &Arc<WriterGroup>| offer.incompatible(&asked.incompatible_with(&offer.qos));
-    let publishers_notified = offers.iter().fold(true, |all, offer| told(offer) & all);
+    let notify = |offer: &Arc<WriterGroup>| offer.incompatible(&requested.incompatible_with(&offer.qos));
+    let publishers_notified = offers.iter().fold(true, |all, offer| notify(offer) & all);
     let node = match request.end.events().incompatible(&policies) {
         false => request.node,
         true if publishers_notified => return None,
         true => of.node,
     };
-    let why = explain_incompatible(&policies, &of.qos, &asked);
+    let why = explain_incompatible(&policies, &of.qos, &requested);
     let line =
         format!("topic {}: a publisher and a subscription of this process do not match: {why}", of.topic);
     Some(Effect::NodeWarning { node, line })

@@ -66,7 +66,7 @@ pub(crate) struct Ros2 {
     requested_links: Option<links::RequestedLinks>,
     /// The first event that may end pairs, and all events behind it, until the event loop handles them. No datagram is
     /// taken before.
-    pub(super) ends: VecDeque<Event>,
+    pub(super) pending_events: VecDeque<Event>,
     /// Samples of pairs that a ROS 1 link serves, until the event loop has read that link.
     refused: Refused,
     /// Reused buffer for the output of RTPS.
@@ -134,7 +134,7 @@ impl Ros2 {
             diagnostics: Diagnostics::default(),
             local_peers: LocalPeers::default(),
             requested_links: None,
-            ends: VecDeque::new(),
+            pending_events: VecDeque::new(),
             refused: Refused::default(),
             received_batch,
             inbox: Inbox::default(),

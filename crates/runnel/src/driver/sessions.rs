@@ -198,7 +198,7 @@ impl Session {
         process: u128,
         sockets: [Key; 2],
         packets: Arc<Packets>,
-        bell: Doorbell,
+        doorbell: Doorbell,
         receiver: Receiver,
         sender: Arc<Sender>,
     ) -> Self {
@@ -206,7 +206,7 @@ impl Session {
             process,
             sockets,
             packets,
-            _doorbell: bell,
+            _doorbell: doorbell,
             receiver,
             sender,
             channels: Vec::new(),

@@ -89,7 +89,7 @@ impl Driver {
         let Some(publisher_end) = input.publisher_end() else { return };
         let Some(share) = input.share() else { return };
         share.is_settled = false;
-        let left = std::mem::take(&mut share.left);
+        let left = std::mem::take(&mut share.departed_pairs);
         self.update_served_pairs(key);
         for left in left {
             if let Err(why) = self.pair_left_link(publisher_end, left) {

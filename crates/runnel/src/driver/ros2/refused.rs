@@ -69,7 +69,7 @@ impl Ros2 {
 
     /// Whether no datagram is taken until the loop has done what those before call for.
     pub(in crate::driver) fn waits_for_loop(&self) -> bool {
-        !self.ends.is_empty() || self.has_refused()
+        !self.pending_events.is_empty() || self.has_refused()
     }
 
     /// Whether samples wait for the loop.

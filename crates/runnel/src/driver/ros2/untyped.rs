@@ -56,17 +56,17 @@ impl UntypedSubscription {
         publisher.topic.strip_prefix("rt").is_some_and(|topic| topic == self.topic)
     }
 
-    fn has_reader_for(&self, publisher: &DiscoveredPublisher, asked: QoS) -> bool {
+    fn has_reader_for(&self, publisher: &DiscoveredPublisher, requested: QoS) -> bool {
         let fits = |typed: &TypedReader| {
-            typed.qos == asked || typed.qos.incompatible_with(&publisher.qos).is_empty()
+            typed.qos == requested || typed.qos.incompatible_with(&publisher.qos).is_empty()
         };
         self.readers.iter().any(|typed| typed.dds_type == publisher.dds_type && fits(typed))
     }
 
     /// QoS to request of a publisher.
     fn requested_qos(&self, publisher: &DiscoveredPublisher) -> QoS {
-        let asked = self.qos.settled_for_subscription(&[publisher.qos]);
-        if self.accepts_less { limited_to_offer(asked, &publisher.qos) } else { asked }
+        let requested = self.qos.settled_for_subscription(&[publisher.qos]);
+        if self.accepts_less { limited_to_offer(requested, &publisher.qos) } else { requested }
     }
 
     /// The new reader for a publisher's messages; `None` if a reader for them exists.
@@ -221,15 +221,15 @@ pub(super) fn reader_share(capacity: usize) -> usize {
 }
 
 /// The requested QoS, limited to what is offered.
-pub(in crate::driver) fn limited_to_offer(asked: QoS, offered: &QoS) -> QoS {
-    let within = |asked: Option<Duration>, offered: Option<Duration>| Some(asked?.max(offered?));
+pub(in crate::driver) fn limited_to_offer(requested: QoS, offered: &QoS) -> QoS {
+    let within = |requested: Option<Duration>, offered: Option<Duration>| Some(requested?.max(offered?));
     QoS {
-        reliability: asked.reliability.min(offered.reliability),
-        durability: asked.durability.min(offered.durability),
-        deadline: within(asked.deadline, offered.deadline),
-        liveliness: asked.liveliness.min(offered.liveliness),
-        liveliness_lease: within(asked.liveliness_lease, offered.liveliness_lease),
-        ..asked
+        reliability: requested.reliability.min(offered.reliability),
+        durability: requested.durability.min(offered.durability),
+        deadline: within(requested.deadline, offered.deadline),
+        liveliness: requested.liveliness.min(offered.liveliness),
+        liveliness_lease: within(requested.liveliness_lease, offered.liveliness_lease),
+        ..requested
     }
 }
 
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn requested_qos_does_not_exceed_offer() {
         let second = Duration::from_secs(1);
-        let asked = QoS::keep_last(5)
+        let requested = QoS::keep_last(5)
             .transient_local()
             .deadline(second)
             .liveliness(Liveliness::ManualByTopic, Some(second));
@@ -249,13 +249,13 @@ mod tests {
             QoS::sensor_data(),
             QoS::keep_last(1),
             QoS::keep_last(1).deadline(second * 2).liveliness(Liveliness::Automatic, Some(second * 3)),
-            asked,
+            requested,
         ] {
-            let given = limited_to_offer(asked, &offered);
+            let given = limited_to_offer(requested, &offered);
             assert!(given.incompatible_with(&offered).is_empty(), "{given:?} of {offered:?}");
             assert_eq!(given.depth, 5);
         }
-        assert_eq!(limited_to_offer(asked, &asked), asked);
-        assert_eq!(limited_to_offer(QoS::sensor_data(), &asked), QoS::sensor_data());
+        assert_eq!(limited_to_offer(requested, &requested), requested);
+        assert_eq!(limited_to_offer(QoS::sensor_data(), &requested), QoS::sensor_data());
     }
 }

@@ -33,7 +33,7 @@ pub(in crate::driver) struct Handshake {
 /// Resources that this process gives to the peer.
 pub(super) struct LocalEnd {
     outbox: Arc<Outbox>,
-    bell: Doorbell,
+    doorbell: Doorbell,
 }
 
 /// Resources that the peer gives to this process.
@@ -41,7 +41,7 @@ struct RemoteEnd {
     process: u128,
     page: ForeignWords,
     inbox: Arc<Inbox>,
-    bell: Ringer,
+    doorbell: Ringer,
 }
 
 /// Why a handshake fails.
@@ -101,8 +101,8 @@ impl Sessions {
     pub(super) fn send_hello(&mut self, packets: &Packets, to: u128) -> io::Result<LocalEnd> {
         let Some(settings) = &self.settings else { return Err(io::ErrorKind::Unsupported.into()) };
         let from = settings.identity.process;
-        let (bell, ringer) = Doorbell::pair()?;
-        let local = LocalEnd { outbox: Arc::new(Outbox::new()?), bell };
+        let (doorbell, ringer) = Doorbell::pair()?;
+        let local = LocalEnd { outbox: Arc::new(Outbox::new()?), doorbell };
         let page = match self.page.take() {
             Some(page) => page,
             None => SharedWords::new("runnel-page", size_of::<u64>())?,
@@ -162,13 +162,13 @@ impl Sessions {
         if Some(hello.to) != me || !self.can_be_peer(key, hello.from) {
             return Err(HandshakeFault::OtherProcess);
         }
-        let Ok([page, outbox, bell]) = <[OwnedFd; 3]>::try_from(fds) else {
+        let Ok([page, outbox, doorbell]) = <[OwnedFd; 3]>::try_from(fds) else {
             return Err(HandshakeFault::LacksDescriptors);
         };
         let page = ForeignWords::map(page, size_of::<u64>(), MAX_PAGE)?;
         let memory = ForeignWords::map(outbox, Inbox::BYTES, Inbox::BYTES + MAX_PAGE)?;
-        let (inbox, bell) = (Arc::new(Inbox::new(memory)), Ringer::from_fd(bell)?);
-        Ok(RemoteEnd { process: hello.from, page, inbox, bell })
+        let (inbox, doorbell) = (Arc::new(Inbox::new(memory)), Ringer::from_fd(doorbell)?);
+        Ok(RemoteEnd { process: hello.from, page, inbox, doorbell })
     }
 
     /// Whether the process with this id may be at the other end.
@@ -184,17 +184,17 @@ impl Sessions {
 
     /// The doorbell by which threads of this process wake the driver.
     fn own_doorbell(&mut self) -> io::Result<Arc<Ringer>> {
-        if let Some(bell) = &self.own_doorbell {
-            return Ok(Arc::clone(bell));
+        if let Some(doorbell) = &self.own_doorbell {
+            return Ok(Arc::clone(doorbell));
         }
-        let (bell, ringer) = Doorbell::pair()?;
+        let (doorbell, ringer) = Doorbell::pair()?;
         let key = self.entries.insert_with(|_| Entry::Nothing);
-        if let Err(error) = self.reactor.add_edge(&bell, Token(key.to_bits())) {
+        if let Err(error) = self.reactor.add_edge(&doorbell, Token(key.to_bits())) {
             self.remove(key);
             return Err(error);
         }
         if let Some(place) = self.entries.get_mut(key) {
-            *place = Entry::OwnDoorbell { _doorbell: bell };
+            *place = Entry::OwnDoorbell { _doorbell: doorbell };
         }
         Ok(Arc::clone(self.own_doorbell.insert(Arc::new(ringer))))
     }
@@ -222,11 +222,11 @@ impl Sessions {
                 Err(error) => return Err(error.into()),
             },
         };
-        let bell = self.entries.insert_with(|_| Entry::Nothing);
-        match self.make_session([key, bell], packets, local, remote) {
+        let doorbell = self.entries.insert_with(|_| Entry::Nothing);
+        match self.make_session([key, doorbell], packets, local, remote) {
             Ok(session) => self.add_session(session, effects),
             Err(error) => {
-                self.remove(bell);
+                self.remove(doorbell);
                 return Err(error.into());
             }
         }
@@ -241,20 +241,20 @@ impl Sessions {
         local: LocalEnd,
         remote: RemoteEnd,
     ) -> io::Result<Session> {
-        let RemoteEnd { process, page, inbox, bell } = remote;
+        let RemoteEnd { process, page, inbox, doorbell } = remote;
         let same_user = packets.same_user();
         let memory = (Arc::clone(&local.outbox), Arc::clone(&inbox));
-        let (bells, pool) = ((bell, self.own_doorbell()?), Arc::clone(&self.pool));
-        let sender = Arc::new(Sender::new(memory, page, bells, Arc::clone(&packets), pool));
+        let (doorbells, pool) = ((doorbell, self.own_doorbell()?), Arc::clone(&self.pool));
+        let sender = Arc::new(Sender::new(memory, page, doorbells, Arc::clone(&packets), pool));
         let receiver = Receiver::new(local.outbox, inbox, Arc::clone(&packets), same_user);
-        self.reactor.add_edge(&local.bell, Token(sockets[1].to_bits()))?;
-        Ok(Session::new(process, sockets, packets, local.bell, receiver, sender))
+        self.reactor.add_edge(&local.doorbell, Token(sockets[1].to_bits()))?;
+        Ok(Session::new(process, sockets, packets, local.doorbell, receiver, sender))
     }
 
     fn add_session(&mut self, session: Session, effects: &mut Effects) {
-        let (process, [key, bell]) = (session.process, session.sockets);
+        let (process, [key, doorbell]) = (session.process, session.sockets);
         let session = self.open.insert_with(|_| session);
-        for (key, socket) in [(key, Entry::Session(session)), (bell, Entry::Doorbell(session))] {
+        for (key, socket) in [(key, Entry::Session(session)), (doorbell, Entry::Doorbell(session))] {
             if let Some(place) = self.entries.get_mut(key) {
                 *place = socket;
             }

@@ -93,14 +93,14 @@ impl Sessions {
         let _ = self.reactor.remove(&*open.packets);
         let teardown = open.teardown.insert(Teardown::new(clock::monotonic()));
         effects.schedule(Deadline::SessionTeardown(session), teardown.deadline());
-        let (process, socket, over) = (open.process, open.sockets[0], open.sender.is_over());
+        let (process, socket, closed) = (open.process, open.sockets[0], open.sender.is_over());
         self.established.retain(|other| *other != session);
         self.closing.push(session);
         self.remove(socket);
         why.into_iter().for_each(|why| self.warn_of_end(why));
         // A peer that violated the protocol may still report what it has read. A peer that falsified its report may
         // not.
-        if over || !self.has_links_with(process) {
+        if closed || !self.has_links_with(process) {
             self.fall_back_to_network(session, effects);
         } else {
             self.end_if_read(session, effects);
@@ -135,23 +135,23 @@ impl Sessions {
 
     /// Ends an IPC connection. Its links fall back to their own connections.
     fn fall_back_to_network(&mut self, session: Key, effects: &mut Effects) {
-        let Some(over) = self.open.remove(session) else { return };
-        over.receiver.announce_on_network();
-        let (fault, mut unread) = over.sender.finish();
+        let Some(closed) = self.open.remove(session) else { return };
+        closed.receiver.announce_on_network();
+        let (fault, mut unread) = closed.sender.finish();
         self.closing.retain(|other| *other != session);
         effects.cancel(Deadline::SessionTeardown(session));
-        self.peers.remove(&over.process);
-        self.remove(over.sockets[1]);
+        self.peers.remove(&closed.process);
+        self.remove(closed.sockets[1]);
         fault.into_iter().for_each(|why| self.warn_of_end(why));
-        self.fall_back_to_rtps(&over, &mut unread);
-        effects.push_back(Effect::SessionClosed { sender: Arc::clone(&over.sender), unread });
-        self.schedule_reconnect(over.process, over.since, effects);
+        self.fall_back_to_rtps(&closed, &mut unread);
+        effects.push_back(Effect::SessionClosed { sender: Arc::clone(&closed.sender), unread });
+        self.schedule_reconnect(closed.process, closed.since, effects);
     }
 
-    fn fall_back_to_rtps(&mut self, over: &Session, unread: &mut Unread) {
+    fn fall_back_to_rtps(&mut self, closed: &Session, unread: &mut Unread) {
         for key in self.entries.keys() {
             if let Some(Entry::SampleOutput(output)) = self.entries.get(key) {
-                output.publication.fall_back_to_rtps(output.pair(), &over.sender, unread);
+                output.publication.fall_back_to_rtps(output.pair(), &closed.sender, unread);
             }
         }
     }

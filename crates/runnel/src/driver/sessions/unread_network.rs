@@ -106,7 +106,7 @@ fn beginning_pair_does_not_delay_other_pairs() {
     scene.publishers[0].publish(UInt32 { data: 7 }).unwrap();
     let Some(Entry::SampleInput(input)) = driver.sessions.entries.get(first) else { panic!("a pair") };
     let (local, remote) = input.pair();
-    driver.ros2.ends.push_back(Event::Unmatched { local, remote });
+    driver.ros2.pending_events.push_back(Event::Unmatched { local, remote });
     driver.drain_session_of(first);
     assert_eq!(scene.received(), [before[0] + 1, before[1]]);
     driver.end_pairs();

@@ -109,11 +109,11 @@ impl LinkShare {
         if let Some(pair) = PairId::from_statement(statement) {
             self.receiver.note_position(pair, self.returns.next(pair));
         }
-        self.left.extend(self.receiver.statement(statement).map_err(LinkFault::Share)?);
+        self.departed_pairs.extend(self.receiver.statement(statement).map_err(LinkFault::Share)?);
         if let (Statement::Begin { from, .. }, Some(pair)) = (statement, PairId::from_statement(statement)) {
             // Samples of it from shared memory have been resent, and so have RTPS's samples before that number.
             drop(self.returns.late.take(pair));
-            self.left.push(LeftLink { pair, before: *from });
+            self.departed_pairs.push(LeftLink { pair, before: *from });
         }
         Ok(())
     }

@@ -34,7 +34,7 @@ pub(in crate::driver) struct LinkShare {
     /// Statements, each with the number of the message behind it.
     waiting: VecDeque<(u64, Statement)>,
     /// Pairs that have left the link, until RTPS is informed.
-    pub(in crate::driver) left: Vec<LeftLink>,
+    pub(in crate::driver) departed_pairs: Vec<LeftLink>,
     /// The first message of the link has shown which pairs it serves.
     pub(in crate::driver) is_settled: bool,
     pub(in crate::driver) returns: LinkReturns,
@@ -76,7 +76,7 @@ impl Input {
         let share = self.pair.as_ref().and_then(|pair| pair.share.as_ref());
         share.is_some_and(|share| {
             share.is_settled
-                || !share.left.is_empty()
+                || !share.departed_pairs.is_empty()
                 || share.receiver.has_statements()
                 || share.returns.is_waiting()
         })

@@ -91,7 +91,7 @@ impl Driver {
 
     /// Logs a fault of a link's peer.
     pub(super) fn log_peer_fault(&mut self, engine: Key, peer: &Peer, why: &str) {
-        let who = match peer {
+        let peer_text = match peer {
             Peer::Publisher { topic, name, address } => {
                 let by = match address {
                     Source::Address(address) => format!(" at {address}"),
@@ -105,7 +105,7 @@ impl Driver {
                 format!("service {service}: client [{}] at {address}", sanitize(name))
             }
         };
-        self.warn_of_peer(engine, format_args!("{who}: {why}"));
+        self.warn_of_peer(engine, format_args!("{peer_text}: {why}"));
     }
 
     /// Handles a change of a watched parameter.

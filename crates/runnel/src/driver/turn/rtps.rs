@@ -78,10 +78,10 @@ impl Driver {
     /// samples. They and all events behind them are left to the event loop, since IPC connections are read for them.
     pub(in crate::driver) fn dispatch_rtps(&mut self, mut received_batch: ReceivedBatch, datagram: &[u8]) {
         for event in received_batch.events.drain(..) {
-            if !self.ros2.ends.is_empty() {
-                self.ros2.ends.push_back(event);
+            if !self.ros2.pending_events.is_empty() {
+                self.ros2.pending_events.push_back(event);
             } else if may_end_pairs(&event) {
-                self.ros2.ends.push_back(event);
+                self.ros2.pending_events.push_back(event);
                 self.effects.push_back(Effect::PairsEnded);
             } else {
                 self.ros2_event(event);
@@ -104,11 +104,11 @@ impl Driver {
     /// loop calls this again after it has delivered them.
     pub(in crate::driver) fn end_pairs(&mut self) {
         while !self.ros2.has_refused()
-            && let Some(event) = self.ros2.ends.front().cloned()
+            && let Some(event) = self.ros2.pending_events.front().cloned()
         {
             self.ros2_event(event);
             // Not earlier, since no datagram may be taken before.
-            self.ros2.ends.pop_front();
+            self.ros2.pending_events.pop_front();
         }
         self.take_datagrams();
         self.drain_rtps();
