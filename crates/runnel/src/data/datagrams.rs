@@ -34,7 +34,7 @@ pub(super) struct DatagramLink {
     pub(super) topic: String,
     pub(super) subscriber: String,
     /// The id of the subscriber's node, if that is a dual node, and its address.
-    pub(super) origin: Option<u64>,
+    pub(super) dual_node_id: Option<u64>,
     pub(super) address: Option<IpAddr>,
     /// Writers that served the subscriber's node by RTPS before the link was established, and still do.
     pub(super) standby: Vec<EntityId>,

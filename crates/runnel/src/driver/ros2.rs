@@ -214,6 +214,6 @@ impl Ros2 {
     /// Dual node id of a publisher that a reader has matched, and the reader's subscription.
     pub(super) fn shared_by(&self, reader: EntityId, writer: Guid) -> Option<(u64, Arc<SubscriptionCore>)> {
         let end = self.readers.get(&reader)?;
-        Some((end.links.get(&writer)?.origin?, end.core.upgrade()?))
+        Some((end.links.get(&writer)?.dual_node_id?, end.core.upgrade()?))
     }
 }

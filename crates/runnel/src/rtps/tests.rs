@@ -34,8 +34,8 @@ pub(crate) fn chatter(qos: QoS) -> EndpointOptions {
 }
 
 /// A reader of a dual node.
-pub(crate) fn node_reader(rtps: &Rtps, qos: QoS, origin: u64) -> EntityId {
-    rtps.create_reader(endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos, Some(origin)))
+pub(crate) fn node_reader(rtps: &Rtps, qos: QoS, dual_node_id: u64) -> EntityId {
+    rtps.create_reader(endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos, Some(dual_node_id)))
 }
 
 /// Receives numbers, each the body of a message.

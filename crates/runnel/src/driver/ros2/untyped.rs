@@ -28,7 +28,7 @@ const ANY_MD5: &str = "*";
 pub(super) struct UntypedSubscription {
     node: NodeKey,
     topic: String,
-    origin: Option<u64>,
+    dual_node_id: Option<u64>,
     /// QoS that the user requests.
     qos: QoS,
     /// It requests less of publishers that offer less.
@@ -86,8 +86,13 @@ impl UntypedSubscription {
                 as_logged(&ros2_name(&told.dds_type))
             ));
         }
-        let id =
-            rtps.create_reader(endpoint_of(&self.topic, &told.dds_type, &told.type_hash, qos, self.origin));
+        let id = rtps.create_reader(endpoint_of(
+            &self.topic,
+            &told.dds_type,
+            &told.type_hash,
+            qos,
+            self.dual_node_id,
+        ));
         self.readers.push(TypedReader { id, dds_type: told.dds_type.clone(), qos });
         Ok(Some((id, self.reader_of(told))))
     }
@@ -147,7 +152,7 @@ impl Ros2 {
     /// Adds an untyped subscription. Returns its input.
     pub(super) fn add_untyped(
         &mut self,
-        (node, origin): Owner,
+        (node, dual_node_id): Owner,
         topic: &Topic,
         qos: QoS,
         core: &Arc<SubscriptionCore>,
@@ -158,7 +163,7 @@ impl Ros2 {
         self.untyped.push(UntypedSubscription {
             node,
             topic: topic.name.clone(),
-            origin,
+            dual_node_id,
             qos: topic.strict_qos.unwrap_or(qos),
             accepts_less: topic.strict_qos.is_none(),
             core: Arc::downgrade(core),

@@ -145,7 +145,7 @@ impl Scene {
             datagrams: None,
             same_host: None,
             delivery: Some(conn),
-            origin: Some(NODE),
+            dual_node_id: Some(NODE),
             stats: Arc::default(),
         };
         self.publication.join(link, (token, near, address), Vec::new());
@@ -291,7 +291,7 @@ fn rematched_reader_differs_from_lost_one() {
     let writer = RtpsWriter::new(Arc::clone(&scene.rtps), Arc::clone(&scene.writer));
     let publication = Arc::clone(&scene.publication);
     let left = |matching| {
-        let left = LostReader { guid, origin: NODE, matching, unacknowledged: Vec::new() };
+        let left = LostReader { guid, dual_node_id: NODE, matching, unacknowledged: Vec::new() };
         let from = writer.next_number();
         publication.on_readers_lost(&mut lock(&publication.state), &writer, (from, vec![left]));
     };
@@ -398,7 +398,7 @@ fn udpros_serves_node_that_rtps_serves_in_part() {
             datagrams: None,
             same_host: None,
             delivery: None,
-            origin: Some(NODE),
+            dual_node_id: Some(NODE),
             stats: Arc::default(),
         };
         let near = Arc::new(Datagrams::connect(far.address()).unwrap());
