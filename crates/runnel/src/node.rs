@@ -110,7 +110,7 @@ impl Node {
         }
         for why in missing {
             let line = format_args!("topic {name} of type {type_name} is in one graph alone: {why}");
-            self.inner.log().say(log::Level::Warn, line);
+            self.inner.log().log_library(log::Level::Warn, line);
         }
         Ok(Topic::of_mapping(name, mapping))
     }

@@ -112,8 +112,8 @@ impl Refusals {
 
     /// Counts a refusal. True if the subscriber counts as gone.
     pub(super) fn refused(&mut self, now: Instant) -> bool {
-        let over = self.sent >= UNREFUSED && now.since(self.last) >= UNREFUSED_FOR;
-        if over || self.count == 0 {
+        let is_separate = self.sent >= UNREFUSED && now.since(self.last) >= UNREFUSED_FOR;
+        if is_separate || self.count == 0 {
             (self.count, self.since) = (0, now);
         }
         self.count = self.count.saturating_add(1);

@@ -201,7 +201,7 @@ impl NodeSlot {
     /// Logs a line in the node's name.
     pub(super) fn say(&self, level: log::Level, line: fmt::Arguments<'_>) {
         match &self.log {
-            Some(log) => log.say(level, line),
+            Some(log) => log.log_library(level, line),
             None => console::log_line(level, line),
         }
     }
@@ -210,7 +210,7 @@ impl NodeSlot {
     pub(super) fn warn_of_peer(&mut self, line: fmt::Arguments<'_>) {
         let Self { throttle, log, .. } = self;
         throttle.warn(clock::monotonic(), line, |line| match log {
-            Some(log) => log.say(log::Level::Warn, line),
+            Some(log) => log.log_library(log::Level::Warn, line),
             None => console::log_line(log::Level::Warn, line),
         });
     }

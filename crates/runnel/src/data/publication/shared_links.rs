@@ -50,7 +50,7 @@ impl Publication {
         match *statement {
             Statement::Ask { .. } => self.handle_ask(state, index, (&writer, pair))?,
             Statement::Return { .. } => {
-                let lost = state.take_back(&self.reactor, index, (&writer, pair));
+                let lost = state.return_to_link(&self.reactor, index, (&writer, pair));
                 self.count_dropped(lost);
                 self.count_memory_links(state);
             }
@@ -113,17 +113,17 @@ impl Publication {
         if !reader.is_held {
             return state.served_by_rtps(&self.reactor, dual_node_id, (&writer, reader.guid));
         }
-        let mut was_asked = None;
+        let mut leaving_link = None;
         for (index, link) in state.links.iter_mut().enumerate() {
             let is_enabled = |shared: &mut SharedLinkSender| shared.matched(pair);
             if link.dual_node_id == Some(dual_node_id)
                 && link.shared.as_deref_mut().is_some_and(is_enabled)
                 && writer.is_at(reader.guid, link.address)
             {
-                was_asked = Some(index);
+                leaving_link = Some(index);
             }
         }
-        if let Some(index) = was_asked {
+        if let Some(index) = leaving_link {
             state.leave_link(&self.reactor, index, (&writer, reader));
         }
     }
@@ -170,8 +170,8 @@ impl Publication {
         for LostReader { guid, dual_node_id, matching, unacknowledged } in left {
             let of_reader = |leaving: &LeavingReader| leaving.is_of(writer.id(), guid);
             let is_leaving = state.leaving.iter().any(|of| of_reader(of) && !of.is_of_match(matching));
-            let matched_anew = writer.reader(dual_node_id, guid);
-            if matched_anew.is_some_and(|reader| !reader.is_held || is_leaving) {
+            let rematched = writer.reader(dual_node_id, guid);
+            if rematched.is_some_and(|reader| !reader.is_held || is_leaving) {
                 let lost = state.remove_leaving(|of| of_reader(of) && of.is_of_match(matching));
                 self.count_dropped(lost);
                 continue;
@@ -287,7 +287,12 @@ impl State {
 
     /// The subscriber has lost the writer of a reader, which the link serves from here on. Returns the number of lost
     /// messages.
-    fn take_back(&mut self, reactor: &Reactor, index: usize, (writer, pair): (&RtpsWriter, PairId)) -> u64 {
+    fn return_to_link(
+        &mut self,
+        reactor: &Reactor,
+        index: usize,
+        (writer, pair): (&RtpsWriter, PairId),
+    ) -> u64 {
         let (link, from) = (&mut self.links[index], writer.next_number());
         let Link { address, dual_node_id: Some(dual_node_id), .. } = *link else { return 0 };
         let reader = writer.reader_of(dual_node_id, EntityId::from_number(pair.reader), address);

@@ -250,11 +250,11 @@ fn subscription_matched_in_both_graphs_gets_messages_once() {
     for ros1_first in [true, false] {
         let (publication, subscription) = (publication(), subscription("1"));
         let join = || publication.join_local(Arc::clone(&subscription));
-        let meet = || publication.match_local(Arc::clone(&subscription), false);
+        let match_it = || publication.match_local(Arc::clone(&subscription), false);
         if ros1_first {
             join();
         }
-        meet();
+        match_it();
         join();
         assert!(publication.publish(Byte, &WriterGroup::default()).is_ok());
         assert_eq!((publication.subscriber_count(&WriterGroup::default()), subscription.received()), (1, 1));

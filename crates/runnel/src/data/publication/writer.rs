@@ -56,8 +56,8 @@ impl RtpsWriter {
     ) -> Option<NodeReader> {
         let of_node = self.writer.readers(dual_node_id).into_iter().filter(|of| of.guid.entity == reader);
         let of_node: Vec<NodeReader> = of_node.collect();
-        let there = of_node.iter().find(|of| self.is_at(of.guid, address));
-        there.or(of_node.first()).copied()
+        let at_address = of_node.iter().find(|of| self.is_at(of.guid, address));
+        at_address.or(of_node.first()).copied()
     }
 
     /// A reader of a node, if it is matched.

@@ -207,7 +207,7 @@ impl Publication {
         });
         events.matched(state.subscriber_count(&group) as i64);
         let mut publishers = lock(&group.publishers);
-        publishers.iter().take(1).for_each(|former| events.incompatible_as(former));
+        publishers.iter().take(1).for_each(|earlier| events.incompatible_as(earlier));
         publishers.push(Arc::clone(events));
         drop(publishers);
         group
