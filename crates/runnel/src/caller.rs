@@ -109,8 +109,9 @@ impl Caller {
         let request = self.framed(write)?;
         if let Some(core) = local {
             let (request, mut response) = (&request[LENGTH..], Vec::new());
-            let ask = |core: &ServiceCore| core.call(ServiceCall::Bytes { request, response: &mut response });
-            return self.call_local(core, ask, until).map(|()| response);
+            let local_call =
+                |core: &ServiceCore| core.call(ServiceCall::Bytes { request, response: &mut response });
+            return self.call_local(core, local_call, until).map(|()| response);
         }
         let pending = self.send_framed(request, until)?;
         self.wait(&pending)?;

@@ -110,7 +110,7 @@ impl Node {
         }
         for why in missing {
             let line = format_args!("topic {name} of type {type_name} is in one graph alone: {why}");
-            self.inner.log().say(log::Level::Warn, line);
+            self.inner.log().log_library(log::Level::Warn, line);
         }
         Ok(Topic::of_mapping(name, mapping))
     }
@@ -139,13 +139,13 @@ impl NodeInner {
         let log = NodeLog::new(&full_name, clock, rosout, &shared.arguments)?;
         let ros1 = shared.settings.ros1.as_ref();
         let is_in_ros2 = shared.settings.ros2.is_some();
-        let origin = (ros1.is_some() && is_in_ros2).then(random_dual_node_id).transpose()?;
-        let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name, origin)).transpose()?;
+        let dual_node_id = (ros1.is_some() && is_in_ros2).then(random_dual_node_id).transpose()?;
+        let ros1 = ros1.map(|settings| ros1::end(shared, settings, &full_name, dual_node_id)).transpose()?;
         let mut driver = shared.turning.driver();
         if ros1.is_some() && driver.nodes.has(&full_name) {
             return Err(Error::NodeExists { name: full_name });
         }
-        let key = driver.add_node(full_name.clone(), ros1, is_in_ros2, origin)?;
+        let key = driver.add_node(full_name.clone(), ros1, is_in_ros2, dual_node_id)?;
         drop(driver);
         let publishers = Mutex::new(Class::NodePublishers, Publishers::default());
         let (name, logger) = (name.to_owned(), Logger::root(&log));

@@ -106,7 +106,7 @@ impl NodeLog {
     }
 
     /// Logs a line of the library about the node. The caller has no publication or subscription locked.
-    pub(crate) fn say(&self, level: log::Level, text: fmt::Arguments<'_>) {
+    pub(crate) fn log_library(&self, level: log::Level, text: fmt::Arguments<'_>) {
         console::log_line(level, format_args!("[{}] {text}", self.node));
         let level = Level::from(level);
         if level as u8 >= self.library.load(Ordering::Relaxed) {

@@ -45,10 +45,10 @@ impl<M: Message, P: Publishable<M>> Outgoing for Typed<M, P> {
         Ok(cdr::encode_into(self.message.message(), Encoding::Xcdr1, out)?)
     }
     fn write_slice(&self, out: &mut [u8]) -> bool {
-        let room = out.len();
+        let expected = out.len();
         let mut sink = SliceSink::new(out);
         self.message.message().write(&mut sink);
-        sink.len() == room
+        sink.len() == expected
     }
     fn copy_to_share(&self) -> Result<Option<SharedMessage>, ConversionError> {
         Ok(self.message.copy_to_share()?.map(|copy| copy as SharedMessage))

@@ -53,7 +53,7 @@ impl Node {
         match self.get_param(name) {
             Err(Error::NoMaster { what, uri, .. }) => {
                 let advice = format_args!("{what}: no master answers at {uri}; using the default");
-                self.inner.log().say(log::Level::Warn, advice);
+                self.inner.log().log_library(log::Level::Warn, advice);
                 Ok(default)
             }
             value => Ok(value?.unwrap_or(default)),
@@ -209,8 +209,8 @@ impl NodeInner {
             return Ok(());
         }
         // Of two with one name the last is used.
-        let given: HashMap<String, ParameterValue> = self.argument_params().collect();
-        for (name, value) in given {
+        let params: HashMap<String, ParameterValue> = self.argument_params().collect();
+        for (name, value) in params {
             let key = names::resolve(&self.namespace, &self.name, &format!("~{name}"))?;
             let value = ros1_value(value);
             self.engine(&mut self.driver(), |node, now| node.set_parameter(now, &key, value))?;

@@ -255,8 +255,8 @@ pub(crate) fn loser<'a, K: Copy>(
         }
     }
     let (most, _) = by_address.into_iter().max_by_key(|(_, bytes)| *bytes)?;
-    let of_most = claims.filter(|(_, claim)| claim.address == most);
-    of_most.max_by_key(|(_, claim)| (claim.cost(now), claim.bytes)).map(|(key, _)| key)
+    let of_largest = claims.filter(|(_, claim)| claim.address == most);
+    of_largest.max_by_key(|(_, claim)| (claim.cost(now), claim.bytes)).map(|(key, _)| key)
 }
 
 #[cfg(test)]
@@ -356,9 +356,9 @@ mod tests {
     #[test]
     fn refused_length_names_variable_that_helps() {
         let refused = |claimed, limit| explain(FrameError::BeyondLimit(LengthBeyondLimit { claimed, limit }));
-        let said = refused(300_000_001, BYTES);
-        assert!(said.contains("300000001 bytes") && said.contains("268435456"), "{said}");
-        assert!(said.contains("RUNNEL_RECEIVE_BUDGET=301 "), "{said}");
+        let text = refused(300_000_001, BYTES);
+        assert!(text.contains("300000001 bytes") && text.contains("268435456"), "{text}");
+        assert!(text.contains("RUNNEL_RECEIVE_BUDGET=301 "), "{text}");
         // No budget allows a message beyond the general limit.
         assert!(!refused(MAX_MESSAGE + 1, MAX_MESSAGE).contains("RUNNEL_RECEIVE_BUDGET"));
     }

@@ -56,15 +56,15 @@ impl Simulation {
         let core = SubscriptionCore::new(options, When::AtOnce, QosEvents::default(), move |delivery| {
             match delivery {
                 Delivery::Bytes { bytes, from, .. } => {
-                    let mut told = Clock::default();
-                    from.read_into(&mut told, bytes.bytes())?;
-                    simulation.set_time(told.clock);
+                    let mut message = Clock::default();
+                    from.read_into(&mut message, bytes.bytes())?;
+                    simulation.set_time(message.clock);
                 }
                 Delivery::Shared { message, .. } => {
                     message
                         .downcast_ref()
                         .into_iter()
-                        .for_each(|told: &Clock| simulation.set_time(told.clock));
+                        .for_each(|message: &Clock| simulation.set_time(message.clock));
                 }
             }
             Ok(())

@@ -34,7 +34,7 @@ pub(super) struct DatagramLink {
     pub(super) topic: String,
     pub(super) subscriber: String,
     /// The id of the subscriber's node, if that is a dual node, and its address.
-    pub(super) origin: Option<u64>,
+    pub(super) dual_node_id: Option<u64>,
     pub(super) address: Option<IpAddr>,
     /// Writers that served the subscriber's node by RTPS before the link was established, and still do.
     pub(super) standby: Vec<EntityId>,
@@ -112,8 +112,8 @@ impl Refusals {
 
     /// Counts a refusal. True if the subscriber counts as gone.
     pub(super) fn refused(&mut self, now: Instant) -> bool {
-        let over = self.sent >= UNREFUSED && now.since(self.last) >= UNREFUSED_FOR;
-        if over || self.count == 0 {
+        let is_separate = self.sent >= UNREFUSED && now.since(self.last) >= UNREFUSED_FOR;
+        if is_separate || self.count == 0 {
             (self.count, self.since) = (0, now);
         }
         self.count = self.count.saturating_add(1);

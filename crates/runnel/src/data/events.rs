@@ -212,56 +212,56 @@ mod tests {
     }
 
     /// Handles events of these lengths. Returns those that the callback got, and how many were dropped.
-    fn heard(lengths: &[usize]) -> (Vec<usize>, u64) {
-        let (heard, told) = channel();
-        let events = Events::new(LIMIT, When::Spun(queue()), move |event| heard.send(event).unwrap());
+    fn received(lengths: &[usize]) -> (Vec<usize>, u64) {
+        let (sender, received) = channel();
+        let events = Events::new(LIMIT, When::Spun(queue()), move |event| sender.send(event).unwrap());
         lengths.iter().for_each(|length| events.push(*length));
         events.run_due();
-        (told.try_iter().collect(), events.dropped())
+        (received.try_iter().collect(), events.dropped())
     }
 
     #[test]
     fn oldest_events_are_dropped_beyond_count_or_bytes() {
-        assert_eq!(heard(&[1; 102]), (vec![1; 100], 2));
-        assert_eq!(heard(&[500, 500]), (vec![500, 500], 0));
-        assert_eq!(heard(&[3, 500, 500]), (vec![500, 500], 1));
-        assert_eq!(heard(&[500, 500, 1, 1000]), (vec![1000], 3));
-        assert_eq!(heard(&[1, 1001]), (vec![1001], 1), "one always has room");
-        assert_eq!(heard(&[1001, 1]), (vec![1], 1));
+        assert_eq!(received(&[1; 102]), (vec![1; 100], 2));
+        assert_eq!(received(&[500, 500]), (vec![500, 500], 0));
+        assert_eq!(received(&[3, 500, 500]), (vec![500, 500], 1));
+        assert_eq!(received(&[500, 500, 1, 1000]), (vec![1000], 3));
+        assert_eq!(received(&[1, 1001]), (vec![1001], 1), "one always has room");
+        assert_eq!(received(&[1001, 1]), (vec![1], 1));
     }
 
     #[test]
     fn last_event_is_never_dropped_and_ends_callback() {
         let all = [vec![1; 100], vec![0]].concat();
-        assert_eq!(heard(&all), (all.clone(), 0));
-        assert_eq!(heard(&[1, 0, 1]), (vec![1, 0], 0));
+        assert_eq!(received(&all), (all.clone(), 0));
+        assert_eq!(received(&[1, 0, 1]), (vec![1, 0], 0));
     }
 
     #[test]
     fn panicking_callback_gets_next_event() {
-        let (ready, (heard, told)) = (queue(), channel());
+        let (ready, (sender, received)) = (queue(), channel());
         let events = Events::new(LIMIT, When::Spun(Arc::clone(&ready)), move |event: usize| {
-            assert_ne!(event, 1, "as it is to");
-            heard.send(event).unwrap();
+            assert_ne!(event, 1, "the panic of this test");
+            sender.send(event).unwrap();
         });
         [1, 2].into_iter().for_each(|event| events.push(event));
         let due = ready.pop().unwrap();
         catch_unwind(AssertUnwindSafe(|| due.run())).unwrap_err();
         ready.pop().unwrap().run();
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), [2]);
+        assert_eq!(received.try_iter().collect::<Vec<_>>(), [2]);
     }
 
     #[test]
     fn forgotten_events_reach_no_callback() {
-        let (ready, (heard, told)) = (queue(), channel());
+        let (ready, (sender, received)) = (queue(), channel());
         let events =
-            Events::new(LIMIT, When::Spun(Arc::clone(&ready)), move |event| heard.send(event).unwrap());
+            Events::new(LIMIT, When::Spun(Arc::clone(&ready)), move |event| sender.send(event).unwrap());
         events.push(5);
         events.forget();
         assert!(ready.pop().is_none());
         events.push(6);
         events.run_due();
-        assert_eq!(told.try_iter().collect::<Vec<usize>>(), [6]);
+        assert_eq!(received.try_iter().collect::<Vec<usize>>(), [6]);
     }
 
     #[test]

@@ -54,9 +54,9 @@ impl FramePool {
     /// Puts a frame back. Its memory is reused once it has no other owner.
     pub(super) fn recycle(&mut self, frame: Arc<Vec<u8>>) {
         let thread_frame = frame.capacity() <= SHORT && Arc::strong_count(&frame) == 1;
-        let over = if thread_frame { set_thread_frame(frame) } else { Some(frame) };
+        let rest = if thread_frame { set_thread_frame(frame) } else { Some(frame) };
         if self.frames.len() < KEPT {
-            self.frames.extend(over);
+            self.frames.extend(rest);
         }
     }
 }

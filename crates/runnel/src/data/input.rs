@@ -55,7 +55,8 @@ impl TopicInput {
         for link in links.iter() {
             subscription.events().linked(&link.from, 1);
             if subscription.reads(&link.from) {
-                let is_last = link.from.origin.is_none_or(|origin| !served_by_ros2.contains(&origin));
+                let is_last =
+                    link.from.dual_node_id.is_none_or(|dual_node_id| !served_by_ros2.contains(&dual_node_id));
                 let latched = link.latched.iter().filter(|_| is_last);
                 latched.for_each(|latched| {
                     subscription.push_copy(latched.into(), &link.from, SampleInfo::default());
@@ -115,8 +116,9 @@ impl TopicInput {
 
     /// Connected publishers that `other`, the input of the other graph, does not have as well.
     pub(crate) fn link_count_without(&self, other: &Self) -> usize {
-        let others: Vec<u64> = lock(&other.links).iter().filter_map(|link| link.from.origin).collect();
-        let is_other = |link: &&Link| link.from.origin.is_some_and(|origin| others.contains(&origin));
+        let others: Vec<u64> = lock(&other.links).iter().filter_map(|link| link.from.dual_node_id).collect();
+        let is_other =
+            |link: &&Link| link.from.dual_node_id.is_some_and(|dual_node_id| others.contains(&dual_node_id));
         lock(&self.links).iter().filter(|link| !is_other(link)).count()
     }
 

@@ -8,7 +8,7 @@ pub(super) struct MatchedPublishers(Vec<Node>);
 
 #[derive(Debug)]
 struct Node {
-    origin: u64,
+    dual_node_id: u64,
     ros1: i64,
     ros2: i64,
 }
@@ -23,9 +23,9 @@ impl Node {
 impl MatchedPublishers {
     /// Changes the number of links to a publisher. Returns the change in the number of publishers.
     pub(super) fn change(&mut self, from: &LinkInfo, by: i64) -> i64 {
-        let Some(origin) = from.origin else { return by };
-        let place = self.0.iter().position(|node| node.origin == origin).unwrap_or_else(|| {
-            self.0.push(Node { origin, ros1: 0, ros2: 0 });
+        let Some(dual_node_id) = from.dual_node_id else { return by };
+        let place = self.0.iter().position(|node| node.dual_node_id == dual_node_id).unwrap_or_else(|| {
+            self.0.push(Node { dual_node_id, ros1: 0, ros2: 0 });
             self.0.len() - 1
         });
         let node = &mut self.0[place];
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn publisher_in_both_graphs_counts_once() {
-        let link = |origin, encoding| LinkInfo { origin, encoding, ..LinkInfo::default() };
+        let link = |dual_node_id, encoding| LinkInfo { dual_node_id, encoding, ..LinkInfo::default() };
         let [ros1, ros2] = [Encoding::Ros1, Encoding::Xcdr1].map(|encoding| link(Some(7), encoding));
         let mut publishers = MatchedPublishers::default();
         for (from, by, change) in [(&ros1, 1, 1), (&ros2, 1, 0), (&ros2, 1, 1), (&ros1, -1, 0), (&ros1, 1, 0)]

@@ -176,8 +176,8 @@ impl SubscriptionCore {
 
     /// True if it can read messages with this MD5 sum.
     pub(super) fn agrees_with(&self, md5: &str) -> bool {
-        let mine = self.options.md5.as_str();
-        mine == md5 || mine == "*" || md5 == "*"
+        let own = self.options.md5.as_str();
+        own == md5 || own == "*" || md5 == "*"
     }
 
     /// True if it accepts messages of all types.
@@ -256,9 +256,9 @@ impl SubscriptionCore {
 
     /// Ends the subscription when the user has dropped it, with the messages in its queue.
     pub(crate) fn end(&self) {
-        let unheard = lock(&self.queue).end();
+        let dropped = lock(&self.queue).end();
         // A shared message can own anything of the user's, which must not be dropped under that lock.
-        drop(unheard);
+        drop(dropped);
     }
 
     /// A buffer for the next message, with unspecified content.

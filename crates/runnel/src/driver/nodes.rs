@@ -33,7 +33,7 @@ pub(crate) struct NodeSlot {
     /// Whether it is in the ROS 2 graph.
     pub(super) ros2: bool,
     /// Dual node id, if it is in both graphs.
-    pub(super) origin: Option<u64>,
+    pub(super) dual_node_id: Option<u64>,
     pub(crate) inputs: HashMap<String, Arc<TopicInput>>,
     pub(crate) outputs: HashMap<String, Arc<Publication>>,
     pub(crate) services: HashMap<String, Arc<ServiceCore>>,
@@ -65,8 +65,8 @@ pub(crate) struct NodeSlot {
 pub(crate) struct Nodes(Table<NodeSlot>);
 
 impl Nodes {
-    pub(super) fn add(&mut self, name: String, ros2: bool, origin: Option<u64>) -> NodeKey {
-        NodeKey(self.0.insert_with(|_| NodeSlot::new(name, ros2, origin)))
+    pub(super) fn add(&mut self, name: String, ros2: bool, dual_node_id: Option<u64>) -> NodeKey {
+        NodeKey(self.0.insert_with(|_| NodeSlot::new(name, ros2, dual_node_id)))
     }
 
     pub(super) fn remove(&mut self, key: NodeKey) -> Option<NodeSlot> {
@@ -100,8 +100,8 @@ impl Nodes {
     }
 
     /// Dual node id of a node, if it is in both graphs.
-    pub(super) fn origin(&self, key: NodeKey) -> Option<u64> {
-        self.get(key)?.origin
+    pub(super) fn dual_node_id(&self, key: NodeKey) -> Option<u64> {
+        self.get(key)?.dual_node_id
     }
 
     /// URIs of the nodes in the ROS 1 graph.
@@ -153,13 +153,13 @@ impl Nodes {
 }
 
 impl NodeSlot {
-    fn new(name: String, ros2: bool, origin: Option<u64>) -> Self {
+    fn new(name: String, ros2: bool, dual_node_id: Option<u64>) -> Self {
         Self {
             name,
             ros1: None,
             uri: None,
             ros2,
-            origin,
+            dual_node_id,
             inputs: HashMap::new(),
             outputs: HashMap::new(),
             services: HashMap::new(),
@@ -201,7 +201,7 @@ impl NodeSlot {
     /// Logs a line in the node's name.
     pub(super) fn say(&self, level: log::Level, line: fmt::Arguments<'_>) {
         match &self.log {
-            Some(log) => log.say(level, line),
+            Some(log) => log.log_library(level, line),
             None => console::log_line(level, line),
         }
     }
@@ -210,7 +210,7 @@ impl NodeSlot {
     pub(super) fn warn_of_peer(&mut self, line: fmt::Arguments<'_>) {
         let Self { throttle, log, .. } = self;
         throttle.warn(clock::monotonic(), line, |line| match log {
-            Some(log) => log.say(log::Level::Warn, line),
+            Some(log) => log.log_library(log::Level::Warn, line),
             None => console::log_line(log::Level::Warn, line),
         });
     }

@@ -218,6 +218,6 @@ impl Ros2 {
         writer: Guid,
     ) -> Option<(u64, Arc<SubscriptionCore>)> {
         let end = self.readers.get(&reader)?;
-        Some((end.links.get(&writer)?.origin?, end.core.upgrade()?))
+        Some((end.links.get(&writer)?.dual_node_id?, end.core.upgrade()?))
     }
 }

@@ -22,13 +22,13 @@ use crate::rtps::{ReceivedBatch, pair_id};
 /// The publisher of a link: the dual node id from its header, and its address.
 #[derive(Clone, Copy)]
 struct PublisherEnd {
-    origin: u64,
+    dual_node_id: u64,
     address: IpAddr,
 }
 
 impl Input {
     fn publisher_end(&self) -> Option<PublisherEnd> {
-        Some(PublisherEnd { origin: self.from.origin?, address: self.claim.address() })
+        Some(PublisherEnd { dual_node_id: self.from.dual_node_id?, address: self.claim.address() })
     }
 }
 
@@ -40,7 +40,7 @@ impl Ros2 {
         let (rtps, links) = (self.rtps.as_ref()?, &self.readers.get(&reader)?.links);
         let is_meant = |(writer, from): &(&Guid, &Arc<LinkInfo>)| {
             writer.entity.number() == pair.writer
-                && from.origin == Some(publisher_end.origin)
+                && from.dual_node_id == Some(publisher_end.dual_node_id)
                 && rtps.is_at(**writer, publisher_end.address)
         };
         links.iter().find(is_meant).map(|(writer, from)| (reader, *writer, from))
@@ -60,12 +60,12 @@ impl Ros2 {
     }
 
     /// Pairs of a subscription's readers with writers of a dual node.
-    fn pairs_of(&self, origin: u64, subscription: SubscriptionId) -> Vec<PairId> {
+    fn pairs_of(&self, dual_node_id: u64, subscription: SubscriptionId) -> Vec<PairId> {
         let Some(rtps) = &self.rtps else { return Vec::new() };
         let readers = self.readers.iter().filter(|(_, end)| end.core.as_ptr() as usize == subscription);
         let pairs = readers
             .flat_map(|(reader, _)| rtps.matched(*reader).into_iter().map(move |writer| (*reader, writer)));
-        let is_of_node = |(_, writer): &(EntityId, Guid)| rtps.dual_node_id_of(*writer) == Some(origin);
+        let is_of_node = |(_, writer): &(EntityId, Guid)| rtps.dual_node_id_of(*writer) == Some(dual_node_id);
         pairs.filter(is_of_node).map(|(reader, writer)| pair_id(writer.entity, reader)).collect()
     }
 }
@@ -186,10 +186,12 @@ impl Driver {
 
     /// Handles a match of a node's reader with a writer, whose node may have a link.
     pub(super) fn reader_matched(&mut self, reader: EntityId, writer: Guid) {
-        let Some((origin, core)) = self.ros2.dual_publisher_of(reader, writer) else { return };
+        let Some((dual_node_id, core)) = self.ros2.dual_publisher_of(reader, writer) else { return };
         let pair = pair_id(writer.entity, reader);
         self.change_shares(
-            |input| input.from.origin == Some(origin) && input.topic.any(|of| Arc::ptr_eq(of, &core)),
+            |input| {
+                input.from.dual_node_id == Some(dual_node_id) && input.topic.any(|of| Arc::ptr_eq(of, &core))
+            },
             |share, (ros2, publisher_end)| {
                 let position = ros2.position_of(publisher_end, pair);
                 position.into_iter().for_each(|position| share.follow(pair, position));
@@ -200,10 +202,10 @@ impl Driver {
 
     /// Handles the end of such a match.
     pub(super) fn reader_unmatched(&mut self, reader: EntityId, writer: Guid) {
-        let Some((origin, _)) = self.ros2.dual_publisher_of(reader, writer) else { return };
+        let Some((dual_node_id, _)) = self.ros2.dual_publisher_of(reader, writer) else { return };
         let pair = pair_id(writer.entity, reader);
         self.change_shares(
-            |input| input.from.origin == Some(origin),
+            |input| input.from.dual_node_id == Some(dual_node_id),
             |share, (ros2, publisher_end)| {
                 // It may be a writer of another participant with the same dual node id and entity id.
                 if ros2.pair(publisher_end, pair).is_some_and(|(_, of_link, _)| of_link != writer) {
@@ -242,12 +244,12 @@ impl Driver {
     }
 
     /// Ids of the dual nodes whose links to a topic deliver nothing at present.
-    pub(super) fn origins_on_standby(&mut self, topic: &Arc<TopicInput>) -> Vec<u64> {
+    pub(super) fn dual_nodes_on_standby(&mut self, topic: &Arc<TopicInput>) -> Vec<u64> {
         let keys = self.shared_links(|input| Arc::ptr_eq(&input.topic, topic));
         let on_standby = |key: Key| match self.sockets.get_mut(key)? {
             Socket::Input(input) => {
-                let origin = input.from.origin?;
-                input.share()?.receiver.is_on_standby().then_some(origin)
+                let dual_node_id = input.from.dual_node_id?;
+                input.share()?.receiver.is_on_standby().then_some(dual_node_id)
             }
             _ => None,
         };
@@ -255,31 +257,33 @@ impl Driver {
     }
 
     /// Handles the end of a link that served pairs of this dual node. Another link may serve them.
-    pub(super) fn shared_link_ended(&mut self, (origin, address): (u64, IpAddr), pairs: &[PairId]) {
+    pub(super) fn shared_link_ended(&mut self, (dual_node_id, address): (u64, IpAddr), pairs: &[PairId]) {
         for pair in pairs {
-            if let Some((.., from)) = self.ros2.pair(PublisherEnd { origin, address }, *pair) {
+            if let Some((.., from)) = self.ros2.pair(PublisherEnd { dual_node_id, address }, *pair) {
                 from.set_served_by_link(false);
             }
         }
-        for key in self.shared_links(|input| input.from.origin == Some(origin)) {
+        for key in self.shared_links(|input| input.from.dual_node_id == Some(dual_node_id)) {
             self.update_served_pairs(key);
         }
-        pairs.iter().for_each(|pair| self.resume_pair(PublisherEnd { origin, address }, *pair));
+        pairs.iter().for_each(|pair| self.resume_pair(PublisherEnd { dual_node_id, address }, *pair));
     }
 
     /// Whether a link serves a pair that RTPS loses.
-    pub(super) fn has_link_for(&self, origin: u64, pair: (EntityId, Guid)) -> bool {
-        !self.links_for(origin, pair).is_empty()
+    pub(super) fn has_link_for(&self, dual_node_id: u64, pair: (EntityId, Guid)) -> bool {
+        !self.links_for(dual_node_id, pair).is_empty()
     }
 
-    pub(super) fn links_for(&self, origin: u64, (reader, writer): (EntityId, Guid)) -> Vec<Key> {
+    pub(super) fn links_for(&self, dual_node_id: u64, (reader, writer): (EntityId, Guid)) -> Vec<Key> {
         let pair = pair_id(writer.entity, reader);
-        self.shared_links(|input| input.from.origin == Some(origin) && input.follows(pair))
+        self.shared_links(|input| input.from.dual_node_id == Some(dual_node_id) && input.follows(pair))
     }
 
     /// Remembers a pair that RTPS has lost, by its key in `Sessions`.
     pub(super) fn orphan_pair(&mut self, key: Key, (reader, writer): (EntityId, Guid), from: Arc<LinkInfo>) {
-        let link = from.origin.and_then(|origin| self.links_for(origin, (reader, writer)).first().copied());
+        let link = from
+            .dual_node_id
+            .and_then(|dual_node_id| self.links_for(dual_node_id, (reader, writer)).first().copied());
         if let Some(link) = link
             && let Some(memory) = self.sessions.memory_input(key)
         {
@@ -308,7 +312,7 @@ impl Driver {
 
     fn shared_links(&self, is_meant: impl Fn(&Input) -> bool) -> Vec<Key> {
         let is_shared = |key: &Key| match self.sockets.get(*key) {
-            Some(Socket::Input(input)) => input.from.origin.is_some() && is_meant(input),
+            Some(Socket::Input(input)) => input.from.dual_node_id.is_some() && is_meant(input),
             _ => false,
         };
         self.sockets.keys().into_iter().filter(is_shared).collect()
@@ -320,7 +324,7 @@ fn add_readers(share: &mut LinkShare, ros2: &Ros2, (publisher_end, name): (Publi
     let of_subscription = ros2.readers.iter().filter(|(_, end)| end.core.as_ptr() as usize == name);
     for (reader, end) in of_subscription {
         share.receiver.add_reader(reader.number(), name);
-        for (writer, position) in end.unmatched_writers.of_node(publisher_end.origin) {
+        for (writer, position) in end.unmatched_writers.of_node(publisher_end.dual_node_id) {
             share.receiver.add_lost_pair(pair_id(writer, *reader), position.next());
         }
     }
@@ -328,7 +332,7 @@ fn add_readers(share: &mut LinkShare, ros2: &Ros2, (publisher_end, name): (Publi
 
 /// Adds the matched pairs of a subscription.
 fn add_matched(share: &mut LinkShare, ros2: &Ros2, (publisher_end, name): (PublisherEnd, SubscriptionId)) {
-    for pair in ros2.pairs_of(publisher_end.origin, name) {
+    for pair in ros2.pairs_of(publisher_end.dual_node_id, name) {
         let position = ros2.position_of(publisher_end, pair);
         position.into_iter().for_each(|position| share.follow(pair, position));
         share.receiver.matched(pair, name);

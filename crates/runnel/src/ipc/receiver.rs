@@ -292,8 +292,8 @@ impl Receiver {
     /// Reports the position to the peer. True if the peer waits for free space.
     pub(crate) fn report_position(&mut self) -> bool {
         self.reported = self.ring.position();
-        let asked = self.outbox.report_position(&self.ring, &self.inbox);
-        self.answered.should_ring(asked)
+        let requested = self.outbox.report_position(&self.ring, &self.inbox);
+        self.answered.should_ring(requested)
     }
 
     /// Reports the position to the peer as the last one.

@@ -82,9 +82,9 @@ mod tests {
     fn placeholders_of_template_are_replaced() {
         let default = line("low battery").render(DEFAULT_TEMPLATE);
         assert_eq!(default, "[WARN] [1700000000.000000042] [/talker]: low battery");
-        let told = Line { simulated: Some(Time::from_nanos(7)), ..line("x") };
+        let simulated = Line { simulated: Some(Time::from_nanos(7)), ..line("x") };
         assert_eq!(
-            told.render("${time}|${walltime}"),
+            simulated.render("${time}|${walltime}"),
             "1700000000.000000042, 0.000000007|1700000000.000000042"
         );
         let all = line("x").render("${file}:${line} ${function} ${logger}|${message}");

@@ -48,8 +48,8 @@ impl Throttled {
         // 0 stands for no line yet.
         let now = clock::monotonic().0.max(1);
         let last = self.0.load(Ordering::Relaxed);
-        let over = last == 0 || u128::from(now - last.min(now)) >= period.as_nanos();
-        over && self.0.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        let is_due = last == 0 || u128::from(now - last.min(now)) >= period.as_nanos();
+        is_due && self.0.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }
 

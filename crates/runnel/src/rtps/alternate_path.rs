@@ -55,9 +55,9 @@ impl Rtps {
     pub(crate) fn set_paused(&self, pair: (EntityId, Guid), is_paused: bool) -> ReceivedBatch {
         self.work(|participant, now| {
             participant.set_paused(now, pair, is_paused);
-            let mut brought = ReceivedBatch::default();
-            brought.take(participant);
-            brought
+            let mut batch = ReceivedBatch::default();
+            batch.take(participant);
+            batch
         })
     }
 

@@ -24,8 +24,8 @@ pub(crate) fn random() -> io::Result<u64> {
 }
 
 /// The entry with the node's id in an endpoint's user data.
-pub(super) fn user_data_entry(origin: u64) -> String {
-    format!("{KEY}{origin:016x}")
+pub(super) fn user_data_entry(dual_node_id: u64) -> String {
+    format!("{KEY}{dual_node_id:016x}")
 }
 
 /// The node's id in an endpoint's user data.
@@ -44,9 +44,9 @@ impl Rtps {
     }
 
     /// The readers of a dual node on a ROS topic.
-    pub(crate) fn readers_on(&self, topic: &str, origin: u64) -> Vec<Guid> {
+    pub(crate) fn readers_on(&self, topic: &str, dual_node_id: u64) -> Vec<Guid> {
         let of_node = |endpoint: &Endpoint| {
-            endpoint.role() == Role::Reader && dual_node_id_in(&endpoint.user_data) == Some(origin)
+            endpoint.role() == Role::Reader && dual_node_id_in(&endpoint.user_data) == Some(dual_node_id)
         };
         self.endpoints_on(topic).into_iter().filter(of_node).map(|endpoint| endpoint.guid).collect()
     }
@@ -54,10 +54,10 @@ impl Rtps {
     /// Whether discovery may yet deliver readers of this dual node at an address: its participant has not announced all
     /// endpoints that it is known to have, or is read again since an endpoint of it has ended. A participant without a
     /// proved address may be invented and does not count.
-    pub(crate) fn awaits_readers_of(&self, origin: u64, address: IpAddr) -> bool {
+    pub(crate) fn awaits_readers_of(&self, dual_node_id: u64, address: IpAddr) -> bool {
         let core = lock(&self.core);
         let participant = &core.participant;
-        let is_of_node = |endpoint: &Endpoint| dual_node_id_in(&endpoint.user_data) == Some(origin);
+        let is_of_node = |endpoint: &Endpoint| dual_node_id_in(&endpoint.user_data) == Some(dual_node_id);
         participant.peers().any(|peer| {
             let prefix = peer.data.prefix;
             peer.is_proved()
@@ -86,11 +86,11 @@ mod tests {
 
     #[test]
     fn dual_node_id_is_found_in_user_data() {
-        let origin = 0x0123_4567_89ab_cdef;
+        let dual_node_id = 0x0123_4567_89ab_cdef;
         for (user_data, expected) in [
-            (format!("typehash=RIHS01_0;{};", user_data_entry(origin)), Some(origin)),
-            (user_data_entry(origin), Some(origin)),
-            (format!("x{}", user_data_entry(origin)), None),
+            (format!("typehash=RIHS01_0;{};", user_data_entry(dual_node_id)), Some(dual_node_id)),
+            (user_data_entry(dual_node_id), Some(dual_node_id)),
+            (format!("x{}", user_data_entry(dual_node_id)), None),
             ("runnelorigin=123;".to_owned(), None),
             (String::new(), None),
         ] {

@@ -326,15 +326,16 @@ impl Rtps {
     }
 }
 
-/// The DDS options of an endpoint of a ROS topic. `origin` is the id of its node, if that is a dual node.
+/// The DDS options of an endpoint of a ROS topic. `dual_node_id` is the id of its node, if that is a dual node.
 pub(crate) fn endpoint_of(
     topic: &str,
     dds_type: &str,
     rihs01: &str,
     qos: QoS,
-    origin: Option<u64>,
+    dual_node_id: Option<u64>,
 ) -> EndpointOptions {
-    let mut user_data = origin.map(|origin| user_data_entry(origin) + ";").unwrap_or_default();
+    let mut user_data =
+        dual_node_id.map(|dual_node_id| user_data_entry(dual_node_id) + ";").unwrap_or_default();
     if !rihs01.is_empty() {
         user_data = format!("typehash={rihs01};{user_data}");
     }

@@ -60,12 +60,12 @@ impl Rtps {
         self.resume(writer, reader, from, waiting);
     }
 
-    /// Unregisters a ROS 1 link to the dual node `origin` at `address`. Readers that were held for it, and not for
+    /// Unregisters a ROS 1 link to the dual node `dual_node_id` at `address`. Readers that were held for it, and not for
     /// another link, get all messages that the link has not carried. Returns these readers.
-    pub(crate) fn unlink(&self, writer: &Writer, origin: u64, address: Option<IpAddr>) -> Vec<Guid> {
-        let (from, others) = lock(&writer.state).unlink(origin, address);
+    pub(crate) fn unlink(&self, writer: &Writer, dual_node_id: u64, address: Option<IpAddr>) -> Vec<Guid> {
+        let (from, others) = lock(&writer.state).unlink(dual_node_id, address);
         let is_linked = |reader: Guid| others.iter().flatten().any(|address| self.is_at(reader, *address));
-        let held = writer.readers(origin).into_iter().filter(|reader| reader.is_held);
+        let held = writer.readers(dual_node_id).into_iter().filter(|reader| reader.is_held);
         let released: Vec<Guid> =
             held.map(|reader| reader.guid).filter(|reader| !is_linked(*reader)).collect();
         released.iter().for_each(|reader| self.release(writer, *reader, from, Vec::new()));

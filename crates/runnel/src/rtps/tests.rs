@@ -34,8 +34,8 @@ pub(crate) fn chatter(qos: QoS) -> EndpointOptions {
 }
 
 /// A reader of a dual node.
-pub(crate) fn node_reader(rtps: &Rtps, qos: QoS, origin: u64) -> EntityId {
-    rtps.create_reader(endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos, Some(origin)))
+pub(crate) fn node_reader(rtps: &Rtps, qos: QoS, dual_node_id: u64) -> EntityId {
+    rtps.create_reader(endpoint_of("/chatter", "std_msgs::msg::dds_::String_", "", qos, Some(dual_node_id)))
 }
 
 /// Receives numbers, each the body of a message.
@@ -192,10 +192,10 @@ fn quiet_local_peer_that_started_first_is_found_on_stock_loopback() {
             let mut quiet = Quiet::new(&settings);
             let rtps = Rtps::open(&settings, waker()).unwrap();
             let until = StdInstant::now() + LONG;
-            let has_met = |quiet: &Quiet| {
+            let has_matched = |quiet: &Quiet| {
                 rtps.read(|ours| ours.peers().count() == 1) && quiet.participant.peers().count() == 1
             };
-            while !has_met(&quiet) {
+            while !has_matched(&quiet) {
                 assert!(StdInstant::now() < until, "in range {range:?}");
                 quiet.poll_once();
                 poll_once(&rtps);

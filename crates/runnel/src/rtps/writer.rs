@@ -28,7 +28,7 @@ pub(crate) struct Writer {
 pub(super) struct State {
     pub(super) writer: UserWriter<CdrFrame>,
     /// Its matched readers that belong to dual nodes.
-    origins: BTreeMap<Guid, Matched>,
+    dual_node_ids: BTreeMap<Guid, Matched>,
     /// Counts their matches.
     matchings: u64,
     /// ROS 1 links to dual nodes, by id. A reader of such a node is held when it is matched.
@@ -44,7 +44,7 @@ pub(super) struct State {
 /// A matched reader of a dual node.
 #[derive(Clone, Copy)]
 struct Matched {
-    origin: u64,
+    dual_node_id: u64,
     matching: u64,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct NodeReader {
 /// A reader of a dual node that was unmatched.
 pub(crate) struct LostReader {
     pub(crate) guid: Guid,
-    pub(crate) origin: u64,
+    pub(crate) dual_node_id: u64,
     /// The match that has ended: the reader may have been matched again since.
     pub(crate) matching: u64,
     /// The messages that it may lack, with their numbers.
@@ -80,7 +80,7 @@ impl Writer {
         let id = writer.id();
         let state = State {
             writer,
-            origins: BTreeMap::new(),
+            dual_node_ids: BTreeMap::new(),
             matchings: 0,
             linked: BTreeMap::new(),
             held: BTreeSet::new(),
@@ -118,19 +118,19 @@ impl Writer {
         Some(Suspended { first_unacknowledged, next: number(suspended.next) })
     }
 
-    /// Registers a ROS 1 link to the dual node `origin`: readers of that node that are matched from now on are held,
+    /// Registers a ROS 1 link to the dual node `dual_node_id`: readers of that node that are matched from now on are held,
     /// if their participants are at `address`. Returns the readers that RTPS already serves.
-    pub(crate) fn link(&self, origin: u64, address: Option<IpAddr>) -> Vec<Guid> {
+    pub(crate) fn link(&self, dual_node_id: u64, address: Option<IpAddr>) -> Vec<Guid> {
         let state = &mut *lock(&self.state);
         let since = state.next_number();
-        let linked = state.linked.entry(origin).or_insert(Linked { addresses: Vec::new(), since });
+        let linked = state.linked.entry(dual_node_id).or_insert(Linked { addresses: Vec::new(), since });
         linked.addresses.push(address);
-        state.readers(origin).filter(|reader| !reader.is_held).map(|reader| reader.guid).collect()
+        state.readers(dual_node_id).filter(|reader| !reader.is_held).map(|reader| reader.guid).collect()
     }
 
     /// The matched readers of a dual node.
-    pub(crate) fn readers(&self, origin: u64) -> Vec<NodeReader> {
-        lock(&self.state).readers(origin).collect()
+    pub(crate) fn readers(&self, dual_node_id: u64) -> Vec<NodeReader> {
+        lock(&self.state).readers(dual_node_id).collect()
     }
 
     /// Takes the readers of nodes with ROS 1 links that were unmatched.
@@ -141,7 +141,7 @@ impl Writer {
     /// Whether a reader is reliable and its node may have a ROS 1 link, now or later.
     pub(crate) fn may_be_linked(&self, reader: Guid) -> bool {
         let state = &*lock(&self.state);
-        state.writer.is_reliable(reader) && state.origins.contains_key(&reader)
+        state.writer.is_reliable(reader) && state.dual_node_ids.contains_key(&reader)
     }
 
     /// Whether a reader is held.
@@ -168,8 +168,9 @@ impl State {
         self.writer.last_number().map_or(0, number) + 1
     }
 
-    fn readers(&self, origin: u64) -> impl Iterator<Item = NodeReader> {
-        let of_node = self.origins.iter().filter(move |(_, matched)| matched.origin == origin);
+    fn readers(&self, dual_node_id: u64) -> impl Iterator<Item = NodeReader> {
+        let of_node =
+            self.dual_node_ids.iter().filter(move |(_, matched)| matched.dual_node_id == dual_node_id);
         of_node.map(|(guid, Matched { matching, .. })| NodeReader {
             guid: *guid,
             is_held: self.held.contains(guid),
@@ -184,9 +185,13 @@ impl State {
 
     /// Unregisters a ROS 1 link to a dual node. Returns the number from which RTPS serves its readers if no other link
     /// does, and the addresses of the other links.
-    pub(super) fn unlink(&mut self, origin: u64, address: Option<IpAddr>) -> (u64, Vec<Option<IpAddr>>) {
+    pub(super) fn unlink(
+        &mut self,
+        dual_node_id: u64,
+        address: Option<IpAddr>,
+    ) -> (u64, Vec<Option<IpAddr>>) {
         let next = self.next_number();
-        let Some(linked) = self.linked.get_mut(&origin) else { return (next, Vec::new()) };
+        let Some(linked) = self.linked.get_mut(&dual_node_id) else { return (next, Vec::new()) };
         if let Some(place) = linked.addresses.iter().position(|of| *of == address) {
             linked.addresses.swap_remove(place);
         }
@@ -194,14 +199,14 @@ impl State {
         let from = if next > linked.since { next } else { 1 };
         let others = linked.addresses.clone();
         if others.is_empty() {
-            self.linked.remove(&origin);
+            self.linked.remove(&dual_node_id);
         }
         (from, others)
     }
 
     /// Whether a ROS 1 link to the dual node leads to the participant of the reader.
-    fn is_linked(&self, participant: &Participant, origin: u64, reader: Guid) -> bool {
-        let Some(linked) = self.linked.get(&origin) else { return false };
+    fn is_linked(&self, participant: &Participant, dual_node_id: u64, reader: Guid) -> bool {
+        let Some(linked) = self.linked.get(&dual_node_id) else { return false };
         linked.addresses.iter().flatten().any(|address| participant.is_at(reader.prefix, *address))
     }
 
@@ -214,26 +219,28 @@ impl State {
     pub(super) fn update(&mut self, participant: &mut Participant, now: Instant, update: WriterUpdate) {
         let (mut held, mut lost) = (None, None);
         if let Some(reader) = update.matched() {
-            let origin =
+            let dual_node_id =
                 participant.endpoint(reader).and_then(|endpoint| dual_node_id_in(&endpoint.user_data));
-            let known = self.origins.remove(&reader);
-            if let Some(origin) = origin {
+            let known = self.dual_node_ids.remove(&reader);
+            if let Some(dual_node_id) = dual_node_id {
                 self.matchings += u64::from(known.is_none());
                 let matching = known.map_or(self.matchings, |known| known.matching);
-                self.origins.insert(reader, Matched { origin, matching });
+                self.dual_node_ids.insert(reader, Matched { dual_node_id, matching });
             }
-            if known.is_none() && origin.is_some_and(|origin| self.is_linked(participant, origin, reader)) {
+            if known.is_none()
+                && dual_node_id.is_some_and(|dual_node_id| self.is_linked(participant, dual_node_id, reader))
+            {
                 // The link has delivered what the reader missed here.
                 self.writer.forget_unmatched(reader);
                 held = Some(reader);
             }
         }
         if let Some(reader) = update.unmatched() {
-            let matched = self.origins.remove(&reader);
-            let linked = matched.filter(|matched| self.linked.contains_key(&matched.origin));
-            let left = linked.map(|Matched { origin, matching }| {
+            let matched = self.dual_node_ids.remove(&reader);
+            let linked = matched.filter(|matched| self.linked.contains_key(&matched.dual_node_id));
+            let left = linked.map(|Matched { dual_node_id, matching }| {
                 let unacknowledged = self.unacknowledged_of(reader);
-                LostReader { guid: reader, origin, matching, unacknowledged }
+                LostReader { guid: reader, dual_node_id, matching, unacknowledged }
             });
             lost = left.is_some().then_some(reader);
             self.left.extend(left);

@@ -99,7 +99,7 @@ fn architecture_page_has_the_order() {
     let page = include_str!("../../../../ARCHITECTURE.md");
     let (_, section) = page.split_once("\n## Lock order\n").expect("its section");
     let section = section.split("\n## ").next().unwrap_or_default();
-    let told: Vec<_> = section.lines().filter(|line| line.starts_with("| `")).collect();
+    let shown: Vec<_> = section.lines().filter(|line| line.starts_with("| `")).collect();
     assert_eq!(rows().len(), Class::ALL.len());
-    assert!(told == rows(), "ARCHITECTURE.md is to have this:\n{}", rows().join("\n"));
+    assert!(shown == rows(), "ARCHITECTURE.md is to have this:\n{}", rows().join("\n"));
 }

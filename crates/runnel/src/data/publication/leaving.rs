@@ -98,28 +98,30 @@ impl State {
         for leaving in left {
             self.release(writer, leaving, from);
             // Other links of the node do not carry the pair either.
-            let origin = self.links.iter().find(|link| link.conn == conn).and_then(|link| link.origin);
-            let others = self.links.iter_mut().filter(|link| link.origin == origin && link.conn != conn);
+            let dual_node_id =
+                self.links.iter().find(|link| link.conn == conn).and_then(|link| link.dual_node_id);
+            let others =
+                self.links.iter_mut().filter(|link| link.dual_node_id == dual_node_id && link.conn != conn);
             others.for_each(|link| link.declare_on_rtps(reactor, pair));
         }
     }
 
     /// A link has ended: its leaving readers leave another link of their node, or RTPS serves them at once. Returns
     /// the number of lost messages.
-    pub(super) fn end_link(&mut self, reactor: &Reactor, conn: ConnId, origin: Option<u64>) -> u64 {
+    pub(super) fn end_link(&mut self, reactor: &Reactor, conn: ConnId, dual_node_id: Option<u64>) -> u64 {
         let gone: Vec<LeavingReader> = self.leaving.extract_if(.., |leaving| leaving.conn == conn).collect();
         let mut lost = 0;
         for leaving in gone {
             let Some(writer) = self.writer_of(leaving.writer) else { continue };
-            let reader = origin.and_then(|origin| writer.reader(origin, leaving.reader));
+            let reader = dual_node_id.and_then(|dual_node_id| writer.reader(dual_node_id, leaving.reader));
             let Some(reader) = reader.filter(|reader| reader.matching == leaving.matching) else { continue };
-            let of_node = |of: Option<u64>, address| of == origin && writer.is_at(reader.guid, address);
-            let is_other = |link: &super::Link| of_node(link.origin, link.address);
+            let of_node = |of: Option<u64>, address| of == dual_node_id && writer.is_at(reader.guid, address);
+            let is_other = |link: &super::Link| of_node(link.dual_node_id, link.address);
             if let Some(index) = self.links.iter().position(|link| link.has_statements() && is_other(link)) {
                 self.leaving.push(leaving);
                 self.leave_link(reactor, index, (&writer, reader));
             } else if self.links.iter().any(is_other)
-                || self.datagram_links.iter().any(|link| of_node(link.origin, link.address))
+                || self.datagram_links.iter().any(|link| of_node(link.dual_node_id, link.address))
             {
                 // This link has no statements, and serves the reader.
                 lost += leaving.waiting.queue_len() as u64;

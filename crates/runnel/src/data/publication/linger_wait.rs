@@ -84,7 +84,7 @@ impl State {
 
     /// A wait that ended more than [`GRACE`] ago does not count: a late joiner may lack the kept messages now.
     fn wait_for(&self, published: u64, now: Instant) -> Option<Instant> {
-        let is_so = |wait: &&Wait| wait.published == published && now < wait.until + GRACE;
-        self.wait.as_ref().filter(is_so).map(|wait| wait.until)
+        let is_active = |wait: &&Wait| wait.published == published && now < wait.until + GRACE;
+        self.wait.as_ref().filter(is_active).map(|wait| wait.until)
     }
 }

@@ -54,7 +54,7 @@ pub(super) struct Link {
     shm_copies: u64,
     pub(super) subscriber: String,
     /// The id of the subscriber's node, if that is a dual node, and its address.
-    pub(super) origin: Option<u64>,
+    pub(super) dual_node_id: Option<u64>,
     pub(super) address: Option<IpAddr>,
 }
 
@@ -67,14 +67,14 @@ impl Link {
         bound: QueueBound,
     ) -> Self {
         let address = Some(address.to_canonical());
-        let SubscriberLink { conn, subscriber, origin, stats, delivery, .. } = link;
+        let SubscriberLink { conn, subscriber, dual_node_id, stats, delivery, .. } = link;
         Self {
             queue: SendQueue::with_preamble(unsent, bound),
             failed: false,
             watched: false,
             memory: None,
             numbers: delivery.map(MessageNumbers::new),
-            shared: origin.map(|_| Box::default()),
+            shared: dual_node_id.map(|_| Box::default()),
             address,
             stream,
             stats,
@@ -85,7 +85,7 @@ impl Link {
             resends: false,
             shm_copies: 0,
             subscriber,
-            origin,
+            dual_node_id,
         }
     }
 

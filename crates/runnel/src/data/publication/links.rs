@@ -47,11 +47,11 @@ impl Publication {
         socket: Arc<Datagrams>,
     ) {
         let mut state = lock(&self.state);
-        let SubscriberLink { conn, topic, subscriber, origin, stats, .. } = link;
+        let SubscriberLink { conn, topic, subscriber, dual_node_id, stats, .. } = link;
         let (refused, refusals, too_long) = (false, Refusals::default(), 0);
         let before = state.counts();
         let address = socket.peer_address().map(|peer| peer.ip().to_canonical());
-        let standby = state.share_datagrams(&topic, origin, address);
+        let standby = state.share_datagrams(&topic, dual_node_id, address);
         let mut link = DatagramLink {
             conn,
             token,
@@ -60,7 +60,7 @@ impl Publication {
             stats,
             topic,
             subscriber,
-            origin,
+            dual_node_id,
             address,
             standby,
             refused,
@@ -137,9 +137,11 @@ impl Publication {
         let before = state.counts();
         let State { links, datagram_links, shm_copies, .. } = &mut *state;
         *shm_copies += links.iter().filter(|link| link.conn == conn).map(Link::shm_copies).sum::<u64>();
-        let links = links.extract_if(.., |link| link.conn == conn).map(|link| (link.origin, link.address));
-        let datagram_links =
-            datagram_links.extract_if(.., |link| link.conn == conn).map(|link| (link.origin, link.address));
+        let links =
+            links.extract_if(.., |link| link.conn == conn).map(|link| (link.dual_node_id, link.address));
+        let datagram_links = datagram_links
+            .extract_if(.., |link| link.conn == conn)
+            .map(|link| (link.dual_node_id, link.address));
         let gone: Vec<_> = links.chain(datagram_links).collect();
         for node in gone {
             self.count_dropped(state.unshare_link(&self.reactor, conn, node));

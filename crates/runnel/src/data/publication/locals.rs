@@ -66,11 +66,11 @@ impl Publication {
     /// ROS 2 has matched a subscription of this process with this publication. With `late` it gets the kept messages,
     /// as many as its queue holds. A subscription that ROS 1 has matched before has already got them.
     pub(crate) fn match_local(&self, subscription: Arc<SubscriptionCore>, late: bool) {
-        let most = if late { subscription.bound().messages } else { 0 };
-        self.add_local(subscription, MatchedIn::Ros2, most);
+        let limit = if late { subscription.bound().messages } else { 0 };
+        self.add_local(subscription, MatchedIn::Ros2, limit);
     }
 
-    fn add_local(&self, subscription: Arc<SubscriptionCore>, matched_in: MatchedIn, most: usize) {
+    fn add_local(&self, subscription: Arc<SubscriptionCore>, matched_in: MatchedIn, limit: usize) {
         let mut deferred = Deferred::default();
         let mut state = lock(&self.state);
         let is_alive = state.is_alive;
@@ -88,7 +88,7 @@ impl Publication {
         }
         let (local, now) =
             (LocalSubscription { core: subscription, matched_in: matched_in as u8 }, clock::monotonic());
-        for KeptFrame { frame, until } in state.kept(most, |kept| kept.is_for(&local, now)) {
+        for KeptFrame { frame, until } in state.kept(limit, |kept| kept.is_for(&local, now)) {
             local.core.push_kept_frame(frame, local.until(*until), &self.info, &mut deferred);
         }
         local.core.events().matched(1);
@@ -168,15 +168,15 @@ impl State {
         full.map(|local| format!("a subscription of this process to {}", local.core.topic()))
     }
 
-    /// The last `most` kept messages that satisfy a condition, oldest first.
+    /// The last `limit` kept messages that satisfy a condition, oldest first.
     pub(super) fn kept(
         &self,
-        most: usize,
-        are_such: impl Fn(&KeptFrame) -> bool,
+        limit: usize,
+        filter: impl Fn(&KeptFrame) -> bool,
     ) -> impl Iterator<Item = &KeptFrame> {
         let frames = || self.earlier.iter().flat_map(|earlier| &earlier.frames).chain(&self.latched);
-        let such = frames().filter(|kept| are_such(kept)).count();
-        frames().filter(move |kept| are_such(kept)).skip(such.saturating_sub(most))
+        let count = frames().filter(|kept| filter(kept)).count();
+        frames().filter(move |kept| filter(kept)).skip(count.saturating_sub(limit))
     }
 
     /// Keeps a message for late joiners.

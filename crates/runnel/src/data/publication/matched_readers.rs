@@ -17,18 +17,20 @@ pub(super) struct MatchedReaders {
 
 impl MatchedReaders {
     /// Readers whose nodes are not among these dual nodes.
-    fn of_others(&self, origins: &[u64]) -> impl Iterator<Item = &Guid> {
-        let is_other = |origin: &Option<u64>| origin.is_none_or(|origin| !origins.contains(&origin));
-        self.matched.iter().filter(move |(_, origin)| is_other(origin)).map(|(reader, _)| reader)
+    fn of_others(&self, dual_node_ids: &[u64]) -> impl Iterator<Item = &Guid> {
+        let is_other = |dual_node_id: &Option<u64>| {
+            dual_node_id.is_none_or(|dual_node_id| !dual_node_ids.contains(&dual_node_id))
+        };
+        self.matched.iter().filter(move |(_, dual_node_id)| is_other(dual_node_id)).map(|(reader, _)| reader)
     }
 }
 
 impl WriterGroup {
-    /// The writer has matched a reader. `origin` is the id of its node, if that is a dual node.
-    pub(crate) fn on_reader_matched(&self, reader: Guid, origin: Option<u64>) {
-        self.recounting(|readers| readers.matched.push((reader, origin)));
-        if let (Some(origin), Some(publication)) = (origin, self.publication()) {
-            publication.serve_matched_reader(self, reader, origin);
+    /// The writer has matched a reader. `dual_node_id` is the id of its node, if that is a dual node.
+    pub(crate) fn on_reader_matched(&self, reader: Guid, dual_node_id: Option<u64>) {
+        self.recounting(|readers| readers.matched.push((reader, dual_node_id)));
+        if let (Some(dual_node_id), Some(publication)) = (dual_node_id, self.publication()) {
+            publication.serve_matched_reader(self, reader, dual_node_id);
         }
     }
 
@@ -60,25 +62,25 @@ impl WriterGroup {
     }
 
     /// Matched readers, without those of these dual nodes.
-    pub(super) fn matched_of_others(&self, origins: &[u64]) -> usize {
-        if origins.is_empty() {
+    pub(super) fn matched_of_others(&self, dual_node_ids: &[u64]) -> usize {
+        if dual_node_ids.is_empty() {
             return self.matched();
         }
-        lock(&self.readers).of_others(origins).count()
+        lock(&self.readers).of_others(dual_node_ids).count()
     }
 
     /// Matched readers that have confirmed the match, without those of these dual nodes.
-    pub(super) fn known_of_others(&self, origins: &[u64]) -> usize {
+    pub(super) fn known_of_others(&self, dual_node_ids: &[u64]) -> usize {
         let unknowing = self.writer().map_or_else(Vec::new, RtpsWriter::unconfirmed_matches);
-        lock(&self.readers).of_others(origins).filter(|reader| !unknowing.contains(reader)).count()
+        lock(&self.readers).of_others(dual_node_ids).filter(|reader| !unknowing.contains(reader)).count()
     }
 }
 
 impl State {
     /// The ids of the dual nodes that have a ROS 1 link.
-    pub(super) fn linked_origins(&self) -> Vec<u64> {
-        let links = self.links.iter().map(|link| link.origin);
-        links.chain(self.datagram_links.iter().map(|link| link.origin)).flatten().collect()
+    pub(super) fn linked_dual_nodes(&self) -> Vec<u64> {
+        let links = self.links.iter().map(|link| link.dual_node_id);
+        links.chain(self.datagram_links.iter().map(|link| link.dual_node_id)).flatten().collect()
     }
 
     /// The number of subscribers of each writer group.

@@ -252,9 +252,9 @@ impl State {
     /// Whether all readers in shared memory have mapped the preallocated segments.
     pub(super) fn is_preallocation_mapped_in_memory(&mut self) -> bool {
         let Self { memory_links, reserved, .. } = self;
-        let gives = |reserved: &mut crate::ipc::Reservation| {
+        let is_mapped = |reserved: &mut crate::ipc::Reservation| {
             memory_links.iter().all(|link| link.path.session().announce(reserved.segments()))
         };
-        reserved.iter_mut().all(gives)
+        reserved.iter_mut().all(is_mapped)
     }
 }

@@ -45,17 +45,17 @@ impl State {
         returned
     }
 
-    /// The links to the dual node `origin` serve one of its readers, beginning with the message `from`. Before that
+    /// The links to the dual node `dual_node_id` serve one of its readers, beginning with the message `from`. Before that
     /// they resend the messages that it may lack. Returns the number of lost messages.
     pub(super) fn serve_by_links(
         &mut self,
         reactor: &Reactor,
-        origin: u64,
+        dual_node_id: u64,
         (writer, reader): (&RtpsWriter, Guid),
         (from, returned): (u64, Returned),
     ) -> u64 {
         let pair = pair_id(writer.id(), reader.entity);
-        let is_meant = |link: &Link| writer.is_meant(reader, origin, link);
+        let is_meant = |link: &Link| writer.is_meant(reader, dual_node_id, link);
         let takes = |link: &Link| is_meant(link) && link.has_statements();
         let (mut converted, mut lost) = (Vec::new(), 0);
         if self.links.iter().any(takes) {

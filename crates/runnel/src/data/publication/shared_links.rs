@@ -26,9 +26,9 @@ impl RtpsWriter {
     }
 
     /// Whether a link's entity id refers to this reader. Another participant may claim the id of the link's dual node.
-    pub(super) fn is_meant(&self, reader: Guid, origin: u64, link: &Link) -> bool {
-        let by_link = || self.reader_of(origin, reader.entity, link.address);
-        link.origin == Some(origin) && by_link().is_none_or(|by_link| by_link.guid == reader)
+    pub(super) fn is_meant(&self, reader: Guid, dual_node_id: u64, link: &Link) -> bool {
+        let by_link = || self.reader_of(dual_node_id, reader.entity, link.address);
+        link.dual_node_id == Some(dual_node_id) && by_link().is_none_or(|by_link| by_link.guid == reader)
     }
 }
 
@@ -50,7 +50,7 @@ impl Publication {
         match *statement {
             Statement::Ask { .. } => self.handle_ask(state, index, (&writer, pair))?,
             Statement::Return { .. } => {
-                let lost = state.take_back(&self.reactor, index, (&writer, pair));
+                let lost = state.return_to_link(&self.reactor, index, (&writer, pair));
                 self.count_dropped(lost);
                 self.count_memory_links(state);
             }
@@ -81,9 +81,9 @@ impl Publication {
         index: usize,
         (writer, pair): (&RtpsWriter, PairId),
     ) -> Result<(), String> {
-        let Link { conn, address, origin, .. } = state.links[index];
-        let Some(origin) = origin else { return Ok(()) };
-        let reader = writer.reader_of(origin, EntityId::from_number(pair.reader), address);
+        let Link { conn, address, dual_node_id, .. } = state.links[index];
+        let Some(dual_node_id) = dual_node_id else { return Ok(()) };
+        let reader = writer.reader_of(dual_node_id, EntityId::from_number(pair.reader), address);
         // A reader that leaves another link of its node leaves this one instead.
         let is_on_link = |reader: NodeReader| {
             reader.is_held
@@ -104,26 +104,26 @@ impl Publication {
     }
 
     /// A reader of a dual node has been matched.
-    pub(super) fn serve_matched_reader(&self, group: &WriterGroup, reader: Guid, origin: u64) {
+    pub(super) fn serve_matched_reader(&self, group: &WriterGroup, reader: Guid, dual_node_id: u64) {
         let state = &mut *lock(&self.state);
         let Some(writer) = group.writer().cloned() else { return };
         self.on_readers_lost(state, &writer, (writer.next_number(), writer.take_lost()));
-        let Some(reader) = writer.reader(origin, reader) else { return };
+        let Some(reader) = writer.reader(dual_node_id, reader) else { return };
         let pair = pair_id(writer.id(), reader.guid.entity);
         if !reader.is_held {
-            return state.served_by_rtps(&self.reactor, origin, (&writer, reader.guid));
+            return state.served_by_rtps(&self.reactor, dual_node_id, (&writer, reader.guid));
         }
-        let mut was_asked = None;
+        let mut leaving_link = None;
         for (index, link) in state.links.iter_mut().enumerate() {
             let is_enabled = |shared: &mut SharedLinkSender| shared.matched(pair);
-            if link.origin == Some(origin)
+            if link.dual_node_id == Some(dual_node_id)
                 && link.shared.as_deref_mut().is_some_and(is_enabled)
                 && writer.is_at(reader.guid, link.address)
             {
-                was_asked = Some(index);
+                leaving_link = Some(index);
             }
         }
-        if let Some(index) = was_asked {
+        if let Some(index) = leaving_link {
             state.leave_link(&self.reactor, index, (&writer, reader));
         }
     }
@@ -133,8 +133,8 @@ impl Publication {
     pub(super) fn share_links(&self, writer: &RtpsWriter) {
         let State { links, datagram_links, .. } = &mut *lock(&self.state);
         for link in links {
-            let Some(origin) = link.origin else { continue };
-            for reader in writer.link(origin, link.address) {
+            let Some(dual_node_id) = link.dual_node_id else { continue };
+            for reader in writer.link(dual_node_id, link.address) {
                 match writer.is_at(reader, link.address) {
                     true => drop(writer.hold(reader)),
                     false => link.declare_on_rtps(&self.reactor, pair_id(writer.id(), reader.entity)),
@@ -142,7 +142,10 @@ impl Publication {
             }
         }
         for link in datagram_links {
-            if link.origin.is_some_and(|origin| !writer.link(origin, link.address).is_empty()) {
+            if link
+                .dual_node_id
+                .is_some_and(|dual_node_id| !writer.link(dual_node_id, link.address).is_empty())
+            {
                 link.standby.push(writer.id());
             }
         }
@@ -164,20 +167,21 @@ impl Publication {
         (from, left): (u64, Vec<LostReader>),
     ) {
         let is_any = !left.is_empty();
-        for LostReader { guid, origin, matching, unacknowledged } in left {
+        for LostReader { guid, dual_node_id, matching, unacknowledged } in left {
             let of_reader = |leaving: &LeavingReader| leaving.is_of(writer.id(), guid);
             let is_leaving = state.leaving.iter().any(|of| of_reader(of) && !of.is_of_match(matching));
-            let matched_anew = writer.reader(origin, guid);
-            if matched_anew.is_some_and(|reader| !reader.is_held || is_leaving) {
+            let rematched = writer.reader(dual_node_id, guid);
+            if rematched.is_some_and(|reader| !reader.is_held || is_leaving) {
                 let lost = state.remove_leaving(|of| of_reader(of) && of.is_of_match(matching));
                 self.count_dropped(lost);
                 continue;
             }
             state.memory_requests.retain(|(reader, _)| *reader != guid);
             let returned = state.take_returned((writer.id(), guid), unacknowledged);
-            let lost = state.serve_by_links(&self.reactor, origin, (writer, guid), (from, returned));
+            let lost = state.serve_by_links(&self.reactor, dual_node_id, (writer, guid), (from, returned));
             self.count_dropped(lost);
-            let links = state.datagram_links.iter_mut().filter(|link| link.origin == Some(origin));
+            let links =
+                state.datagram_links.iter_mut().filter(|link| link.dual_node_id == Some(dual_node_id));
             links.for_each(|link| link.standby.retain(|standby| *standby != writer.id()));
         }
         if is_any {
@@ -190,9 +194,9 @@ impl Publication {
 impl State {
     /// Adds a link. RTPS continues to serve those readers of its node that it serves already, and no others.
     pub(super) fn share_link(&mut self, reactor: &Reactor, link: &mut Link) {
-        let Some(origin) = link.origin else { return };
+        let Some(dual_node_id) = link.dual_node_id else { return };
         for writer in self.groups.iter().filter_map(|group| group.writer()) {
-            for reader in writer.link(origin, link.address) {
+            for reader in writer.link(dual_node_id, link.address) {
                 link.declare_on_rtps(reactor, pair_id(writer.id(), reader.entity));
             }
         }
@@ -203,20 +207,20 @@ impl State {
     pub(super) fn share_datagrams(
         &mut self,
         topic: &str,
-        origin: Option<u64>,
+        dual_node_id: Option<u64>,
         address: Option<IpAddr>,
     ) -> Vec<EntityId> {
-        let Some(origin) = origin else { return Vec::new() };
+        let Some(dual_node_id) = dual_node_id else { return Vec::new() };
         let writers: Vec<RtpsWriter> =
             self.groups.iter().filter_map(|group| group.writer().cloned()).collect();
         let mut standby = Vec::new();
         for writer in writers {
-            let served = writer.link(origin, address);
+            let served = writer.link(dual_node_id, address);
             let is_held_back = |reader: &Guid| !served.contains(reader) && writer.is_at(*reader, address);
             if served.is_empty() {
                 continue;
             }
-            if writer.readers_on(topic, origin).iter().any(is_held_back) {
+            if writer.readers_on(topic, dual_node_id).iter().any(is_held_back) {
                 let of_node = served.iter().filter(|reader| writer.is_at(**reader, address));
                 of_node.for_each(|reader| self.hold(&writer, *reader));
             } else {
@@ -232,15 +236,15 @@ impl State {
         &mut self,
         reactor: &Reactor,
         conn: ConnId,
-        (origin, address): (Option<u64>, Option<IpAddr>),
+        (dual_node_id, address): (Option<u64>, Option<IpAddr>),
     ) -> u64 {
-        let lost = self.end_link(reactor, conn, origin);
-        if let Some(origin) = origin {
+        let lost = self.end_link(reactor, conn, dual_node_id);
+        if let Some(dual_node_id) = dual_node_id {
             let writers: Vec<RtpsWriter> =
                 self.groups.iter().filter_map(|group| group.writer()).cloned().collect();
             for writer in writers {
-                for reader in writer.unlink(origin, address) {
-                    self.served_by_rtps(reactor, origin, (&writer, reader));
+                for reader in writer.unlink(dual_node_id, address) {
+                    self.served_by_rtps(reactor, dual_node_id, (&writer, reader));
                 }
             }
             self.wake_memory_requests(None);
@@ -249,12 +253,17 @@ impl State {
     }
 
     /// RTPS serves a reader, for which the links of its node carry nothing any more.
-    fn served_by_rtps(&mut self, reactor: &Reactor, origin: u64, (writer, reader): (&RtpsWriter, Guid)) {
+    fn served_by_rtps(
+        &mut self,
+        reactor: &Reactor,
+        dual_node_id: u64,
+        (writer, reader): (&RtpsWriter, Guid),
+    ) {
         let pair = pair_id(writer.id(), reader.entity);
-        let links = self.links.iter_mut().filter(|link| writer.is_meant(reader, origin, link));
+        let links = self.links.iter_mut().filter(|link| writer.is_meant(reader, dual_node_id, link));
         links.for_each(|link| link.declare_on_rtps(reactor, pair));
         let id = writer.id();
-        let others = self.datagram_links.iter_mut().filter(|link| link.origin == Some(origin));
+        let others = self.datagram_links.iter_mut().filter(|link| link.dual_node_id == Some(dual_node_id));
         others.filter(|link| !link.standby.contains(&id)).for_each(|link| link.standby.push(id));
     }
 
@@ -278,10 +287,15 @@ impl State {
 
     /// The subscriber has lost the writer of a reader, which the link serves from here on. Returns the number of lost
     /// messages.
-    fn take_back(&mut self, reactor: &Reactor, index: usize, (writer, pair): (&RtpsWriter, PairId)) -> u64 {
+    fn return_to_link(
+        &mut self,
+        reactor: &Reactor,
+        index: usize,
+        (writer, pair): (&RtpsWriter, PairId),
+    ) -> u64 {
         let (link, from) = (&mut self.links[index], writer.next_number());
-        let Link { address, origin: Some(origin), .. } = *link else { return 0 };
-        let reader = writer.reader_of(origin, EntityId::from_number(pair.reader), address);
+        let Link { address, dual_node_id: Some(dual_node_id), .. } = *link else { return 0 };
+        let reader = writer.reader_of(dual_node_id, EntityId::from_number(pair.reader), address);
         let Some(reader) = reader.filter(|reader| writer.is_at(reader.guid, address)) else {
             // No reader at the link's address has this id: the link carries all messages, and a reader of another
             // participant stays on RTPS.
@@ -290,7 +304,7 @@ impl State {
         };
         let unacknowledged = if reader.is_held { Vec::new() } else { writer.hold(reader.guid) };
         let returned = self.take_returned((writer.id(), reader.guid), unacknowledged);
-        self.serve_by_links(reactor, origin, (writer, reader.guid), (from, returned))
+        self.serve_by_links(reactor, dual_node_id, (writer, reader.guid), (from, returned))
     }
 
     /// An IPC connection requests a held reader: its driver is woken when RTPS serves the reader.

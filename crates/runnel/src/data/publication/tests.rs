@@ -160,7 +160,7 @@ fn malformed_local_message_is_logged_without_lock() {
 }
 
 /// Joins a UDPROS subscriber, and returns its socket.
-fn join_datagrams(publication: &Publication, origin: Option<u64>) -> Datagrams {
+fn join_datagrams(publication: &Publication, dual_node_id: Option<u64>) -> Datagrams {
     let far = Datagrams::bind(SocketAddr::from(([127, 0, 0, 1], 0)).ip()).unwrap();
     let link = SubscriberLink {
         topic: "/data".into(),
@@ -170,7 +170,7 @@ fn join_datagrams(publication: &Publication, origin: Option<u64>) -> Datagrams {
         datagrams: None,
         same_host: None,
         delivery: None,
-        origin,
+        dual_node_id,
         stats: Arc::default(),
     };
     let near = Arc::new(Datagrams::connect(far.address()).unwrap());
@@ -250,11 +250,11 @@ fn subscription_matched_in_both_graphs_gets_messages_once() {
     for ros1_first in [true, false] {
         let (publication, subscription) = (publication(), subscription("1"));
         let join = || publication.join_local(Arc::clone(&subscription));
-        let meet = || publication.match_local(Arc::clone(&subscription), false);
+        let match_it = || publication.match_local(Arc::clone(&subscription), false);
         if ros1_first {
             join();
         }
-        meet();
+        match_it();
         join();
         assert!(publication.publish(Byte, &WriterGroup::default()).is_ok());
         assert_eq!((publication.subscriber_count(&WriterGroup::default()), subscription.received()), (1, 1));

@@ -34,40 +34,40 @@ impl RtpsWriter {
         self.rtps.assert_liveliness(&self.writer);
     }
 
-    /// Registers a ROS 1 link to the dual node `origin`: readers of that node that are matched from now on are held,
+    /// Registers a ROS 1 link to the dual node `dual_node_id`: readers of that node that are matched from now on are held,
     /// if their participants are at `address`. Returns the readers that RTPS already serves.
-    pub(super) fn link(&self, origin: u64, address: Option<IpAddr>) -> Vec<Guid> {
-        self.writer.link(origin, address)
+    pub(super) fn link(&self, dual_node_id: u64, address: Option<IpAddr>) -> Vec<Guid> {
+        self.writer.link(dual_node_id, address)
     }
 
     /// Unregisters such a link. Returns the readers that were held for it; they get the messages that the link has not
     /// carried.
-    pub(super) fn unlink(&self, origin: u64, address: Option<IpAddr>) -> Vec<Guid> {
-        self.rtps.unlink(&self.writer, origin, address)
+    pub(super) fn unlink(&self, dual_node_id: u64, address: Option<IpAddr>) -> Vec<Guid> {
+        self.rtps.unlink(&self.writer, dual_node_id, address)
     }
 
     /// The matched reader of a node with this entity id; preferably that of a participant at `address`, where the
     /// node's link leads.
     pub(super) fn reader_of(
         &self,
-        origin: u64,
+        dual_node_id: u64,
         reader: EntityId,
         address: Option<IpAddr>,
     ) -> Option<NodeReader> {
-        let of_node = self.writer.readers(origin).into_iter().filter(|of| of.guid.entity == reader);
+        let of_node = self.writer.readers(dual_node_id).into_iter().filter(|of| of.guid.entity == reader);
         let of_node: Vec<NodeReader> = of_node.collect();
-        let there = of_node.iter().find(|of| self.is_at(of.guid, address));
-        there.or(of_node.first()).copied()
+        let at_address = of_node.iter().find(|of| self.is_at(of.guid, address));
+        at_address.or(of_node.first()).copied()
     }
 
     /// A reader of a node, if it is matched.
-    pub(super) fn reader(&self, origin: u64, reader: Guid) -> Option<NodeReader> {
-        self.writer.readers(origin).into_iter().find(|of| of.guid == reader)
+    pub(super) fn reader(&self, dual_node_id: u64, reader: Guid) -> Option<NodeReader> {
+        self.writer.readers(dual_node_id).into_iter().find(|of| of.guid == reader)
     }
 
     /// The readers of a node on a topic, matched or not.
-    pub(super) fn readers_on(&self, topic: &str, origin: u64) -> Vec<Guid> {
-        self.rtps.readers_on(topic, origin)
+    pub(super) fn readers_on(&self, topic: &str, dual_node_id: u64) -> Vec<Guid> {
+        self.rtps.readers_on(topic, dual_node_id)
     }
 
     /// Whether a ROS 1 link to this address leads to the node of the reader. A peer can claim to be that node.

@@ -207,7 +207,7 @@ impl Publication {
         });
         events.matched(state.subscriber_count(&group) as i64);
         let mut publishers = lock(&group.publishers);
-        publishers.iter().take(1).for_each(|former| events.incompatible_as(former));
+        publishers.iter().take(1).for_each(|earlier| events.incompatible_as(earlier));
         publishers.push(Arc::clone(events));
         drop(publishers);
         group
@@ -216,7 +216,7 @@ impl Publication {
     /// Subscribers that get every message of a writer group from now on: ROS 2 subscriptions have confirmed the match.
     pub(crate) fn ready_count(&self, group: &WriterGroup) -> usize {
         let state = lock(&self.state);
-        state.linked_count() + group.known_of_others(&state.linked_origins())
+        state.linked_count() + group.known_of_others(&state.linked_dual_nodes())
     }
 
     /// True if this is the only writer group, or if it has other publishers.
@@ -247,7 +247,7 @@ impl Publication {
 impl State {
     /// Subscribers that get the messages of a writer group.
     pub(super) fn subscriber_count(&self, group: &WriterGroup) -> usize {
-        self.linked_count() + group.matched_of_others(&self.linked_origins())
+        self.linked_count() + group.matched_of_others(&self.linked_dual_nodes())
     }
 
     /// Subscribers with a ROS 1 link, and subscriptions of this process.

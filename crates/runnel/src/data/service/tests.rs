@@ -30,12 +30,12 @@ fn second_request_of_nonpersistent_client_is_ignored() {
 fn client_that_reads_no_responses_is_refused() {
     let (client, _listener) = client(true);
     let answer = vec![0; 1 << 20];
-    let asked = (0..1000).take_while(|_| {
+    let responses = (0..1000).take_while(|_| {
         let Admission::Accepted { number } = client.admit(10) else { return false };
         client.answer(number, (10, Ok(answer.clone())));
         true
     });
-    let megabytes = asked.count();
+    let megabytes = responses.count();
     assert!((MOST_BYTES >> 20..300).contains(&megabytes), "{megabytes} MB of answers were kept");
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct LinkInfo {
     pub(crate) md5: String,
     pub(crate) definition: String,
     /// The id of the publisher's node, if that is a dual node.
-    pub(crate) origin: Option<u64>,
+    pub(crate) dual_node_id: Option<u64>,
     /// Its position, if a ROS 1 link of the same node can serve the subscription instead.
     pub(crate) position: Arc<PairPosition>,
     /// Lifespan of its messages in the subscription's queue.
@@ -47,7 +47,7 @@ impl LinkInfo {
             type_name: self.type_name.clone(),
             md5: self.md5.clone(),
             definition: self.definition.clone(),
-            origin: self.origin,
+            dual_node_id: self.dual_node_id,
             position: Arc::clone(&self.position),
             lifespan: self.lifespan,
             type_hash: self.type_hash.clone(),

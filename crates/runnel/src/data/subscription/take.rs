@@ -316,7 +316,7 @@ mod tests {
             ..scene.core.options.clone()
         };
         let (when, counted) = (When::Spun(Arc::clone(&scene.ready)), Arc::clone(&called));
-        let beside = SubscriptionCore::in_group(
+        let other = SubscriptionCore::in_group(
             spec,
             (when, &scene.group),
             QosEvents::default(),
@@ -325,7 +325,7 @@ mod tests {
                 Ok(())
             },
         );
-        beside.push_bytes(Received::Own(vec![1]), &scene.from, SampleInfo::default());
+        other.push_bytes(Received::Own(vec![1]), &scene.from, SampleInfo::default());
         let entered = scene.group.try_enter().ok().unwrap();
         assert_eq!((scene.run_due(), called.load(Ordering::Relaxed)), (0, 0));
         drop(entered);

@@ -38,9 +38,9 @@ impl Driver {
         name: String,
         ros1: Option<Ros1End>,
         ros2: bool,
-        origin: Option<u64>,
+        dual_node_id: Option<u64>,
     ) -> io::Result<NodeKey> {
-        let key = self.nodes.add(name, ros2, origin);
+        let key = self.nodes.add(name, ros2, dual_node_id);
         if let Some(end) = ros1
             && let Err(error) = self.join_ros1(key, end)
         {

@@ -68,7 +68,7 @@ impl Driver {
         self.monitored_endpoints.add(group, &mut self.effects);
         if graphs.ros2 {
             self.endpoints.offer(key, &topic.name, group, publication, &mut self.effects);
-            let owner = (key, self.nodes.origin(key));
+            let owner = (key, self.nodes.dual_node_id(key));
             self.ros2.add_writer(owner, topic, group, &mut self.effects);
         }
         Ok(())
@@ -131,7 +131,7 @@ impl Driver {
         if let Some(has) = input.conflict(core) {
             return Err(type_conflict(topic, has));
         }
-        input.add(Arc::clone(core), &self.origins_on_standby(&input));
+        input.add(Arc::clone(core), &self.dual_nodes_on_standby(&input));
         self.monitored_endpoints.add(core, &mut self.effects);
         // From the kept messages of this process's publishers it gets as many as its QoS requests in ROS 2, or the last
         // one if it is not in ROS 2.
@@ -143,7 +143,7 @@ impl Driver {
         if graphs.ros2 && !requests_first {
             self.endpoints.request(key, topic, qos, core, &mut self.effects);
         }
-        let owner = (key, self.nodes.origin(key));
+        let owner = (key, self.nodes.dual_node_id(key));
         let ros2 =
             graphs.ros2.then(|| self.ros2.add_reader(owner, topic, qos, core, &mut self.effects)).flatten();
         self.subscription_added(&input, core);

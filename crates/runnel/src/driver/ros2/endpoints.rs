@@ -23,7 +23,7 @@ impl Ros2 {
     /// Creates the RTPS writer of an offer.
     pub(in crate::driver) fn add_writer(
         &mut self,
-        (node, origin): Owner,
+        (node, dual_node_id): Owner,
         topic: &Topic,
         group: &Arc<WriterGroup>,
         effects: &mut Effects,
@@ -32,8 +32,13 @@ impl Ros2 {
         if !ros2.is_known() {
             return;
         }
-        let writer =
-            rtps.create_writer(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, group.qos, origin));
+        let writer = rtps.create_writer(endpoint_of(
+            &topic.name,
+            &ros2.dds_type,
+            &ros2.rihs01,
+            group.qos,
+            dual_node_id,
+        ));
         let id = writer.id();
         let gid = Gid(rtps.prefix().with(id).to_bytes());
         group.set_writer(RtpsWriter::new(rtps, writer));
@@ -47,7 +52,7 @@ impl Ros2 {
     /// Creates the RTPS reader of a subscription. Returns its input.
     pub(in crate::driver) fn add_reader(
         &mut self,
-        (node, origin): Owner,
+        (node, dual_node_id): Owner,
         topic: &Topic,
         qos: QoS,
         core: &Arc<SubscriptionCore>,
@@ -55,14 +60,15 @@ impl Ros2 {
     ) -> Option<Arc<TopicInput>> {
         let (rtps, ros2) = (self.rtps.clone()?, topic.ros2.as_ref()?);
         if ros2.is_any() {
-            return Some(self.add_untyped((node, origin), topic, qos, core, effects));
+            return Some(self.add_untyped((node, dual_node_id), topic, qos, core, effects));
         }
         if !ros2.is_known() {
             return None;
         }
         let input = Arc::new(TopicInput::default());
         input.add(Arc::clone(core), &[]);
-        let id = rtps.create_reader(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos, origin));
+        let id =
+            rtps.create_reader(endpoint_of(&topic.name, &ros2.dds_type, &ros2.rihs01, qos, dual_node_id));
         let end = ReaderEnd {
             node,
             topic: topic.name.clone(),

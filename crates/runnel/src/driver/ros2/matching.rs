@@ -14,10 +14,10 @@ use crate::ros2_graph::Gid;
 
 impl Ros2 {
     pub(in crate::driver) fn matched(&mut self, local: EntityId, remote: Guid) {
-        let origin = self.rtps.as_ref().and_then(|rtps| rtps.dual_node_id_of(remote));
+        let dual_node_id = self.rtps.as_ref().and_then(|rtps| rtps.dual_node_id_of(remote));
         self.log_link(local, remote, "joined");
         if let Some(group) = self.writers.get(&local).and_then(|end| end.group.upgrade()) {
-            group.on_reader_matched(remote, origin);
+            group.on_reader_matched(remote, dual_node_id);
         }
         if self.is_received_by_other_reader(local, remote) {
             return;
@@ -36,7 +36,7 @@ impl Ros2 {
                 publisher.type_hash
             },
             encoding: publisher.encoding,
-            origin,
+            dual_node_id,
             lifespan: publisher.qos.lifespan,
             gid: Some(Gid(remote.to_bytes())),
             ..LinkInfo::default()

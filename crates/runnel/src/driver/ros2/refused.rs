@@ -89,15 +89,15 @@ impl Ros2 {
         }
     }
 
-    /// The readers and writers of samples that wait for the loop, and the origin of the writer's node.
+    /// The readers and writers of samples that wait for the loop, and the dual node id of the writer's node.
     pub(in crate::driver) fn refused_pairs(&self) -> Vec<(u64, (EntityId, Guid))> {
         let mut pairs: Vec<_> =
             self.refused.samples.iter().map(|sample| (sample.reader, sample.writer)).collect();
         pairs.sort_unstable();
         pairs.dedup();
         let of_node = |pair: (EntityId, Guid)| {
-            let origin = self.readers.get(&pair.0)?.links.get(&pair.1)?.origin?;
-            Some((origin, pair))
+            let dual_node_id = self.readers.get(&pair.0)?.links.get(&pair.1)?.dual_node_id?;
+            Some((dual_node_id, pair))
         };
         pairs.into_iter().filter_map(of_node).collect()
     }

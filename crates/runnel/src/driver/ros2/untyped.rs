@@ -28,7 +28,7 @@ const ANY_MD5: &str = "*";
 pub(super) struct UntypedSubscription {
     node: NodeKey,
     topic: String,
-    origin: Option<u64>,
+    dual_node_id: Option<u64>,
     /// QoS that the user requests.
     qos: QoS,
     /// It requests less of publishers that offer less.
@@ -92,7 +92,7 @@ impl UntypedSubscription {
             &publisher.dds_type,
             &publisher.type_hash,
             qos,
-            self.origin,
+            self.dual_node_id,
         ));
         self.readers.push(TypedReader { id, dds_type: publisher.dds_type.clone(), qos });
         Ok(Some((id, self.reader_of(publisher))))
@@ -155,7 +155,7 @@ impl Ros2 {
     /// Adds an untyped subscription. Returns its input.
     pub(super) fn add_untyped(
         &mut self,
-        (node, origin): Owner,
+        (node, dual_node_id): Owner,
         topic: &Topic,
         qos: QoS,
         core: &Arc<SubscriptionCore>,
@@ -166,7 +166,7 @@ impl Ros2 {
         self.untyped.push(UntypedSubscription {
             node,
             topic: topic.name.clone(),
-            origin,
+            dual_node_id,
             qos: topic.strict_qos.unwrap_or(qos),
             accepts_less: topic.strict_qos.is_none(),
             core: Arc::downgrade(core),

@@ -106,7 +106,7 @@ impl Input {
 
     /// Effect of the link's end on its pairs.
     pub(in crate::driver) fn unshared(&mut self) -> Option<Effect> {
-        let node = (self.from.origin?, self.claim.address());
+        let node = (self.from.dual_node_id?, self.claim.address());
         let pairs: Vec<PairId> = self.share()?.receiver.pairs().map(|(pair, _)| pair).collect();
         Some(Effect::SharedLinkEnded { node, pairs })
     }

@@ -35,7 +35,7 @@ impl Sockets {
             engine: control.engine,
             conn: link.conn,
             stream: Arc::clone(&control.stream),
-            pair: link.delivery.map(|stream| Box::new(LinkPair::new(stream, link.origin.is_some()))),
+            pair: link.delivery.map(|stream| Box::new(LinkPair::new(stream, link.dual_node_id.is_some()))),
             reader: FrameReader::with_accepted_length(accepted).with_statements(link.delivery.is_some()),
             claim: self.frame_budget.claim(control.peer.ip()),
             topic,

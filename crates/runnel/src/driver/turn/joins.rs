@@ -34,7 +34,7 @@ impl Driver {
             definition: std::mem::take(&mut link.definition),
             latching: link.latching,
             stats: Arc::clone(&link.stats),
-            origin: link.origin,
+            dual_node_id: link.dual_node_id,
             ..LinkInfo::default()
         });
         if let Some(number) = link.datagrams {
@@ -58,7 +58,7 @@ impl Driver {
         if link.datagrams.is_some() {
             return self.sockets.join_datagram_subscriber(key, &publication, link, &mut self.effects);
         }
-        if link.origin.is_none() {
+        if link.dual_node_id.is_none() {
             return self.begin_subscriber(key, &publication, link);
         }
         let joining = JoiningSubscriber { key, publication, link, reads: MAX_READS };
@@ -108,13 +108,13 @@ impl Driver {
     /// The node of a subscriber whose link stands.
     fn subscriber_node(&self, joining: &JoiningSubscriber) -> Option<DualNode> {
         match self.sockets.get(joining.key)? {
-            Socket::Control(control) => Some((joining.link.origin?, control.peer.ip().to_canonical())),
+            Socket::Control(control) => Some((joining.link.dual_node_id?, control.peer.ip().to_canonical())),
             _ => None,
         }
     }
 
-    fn awaits_readers_of(&self, (origin, address): DualNode) -> bool {
-        self.ros2.rtps.as_ref().is_some_and(|rtps| rtps.awaits_readers_of(origin, address))
+    fn awaits_readers_of(&self, (dual_node_id, address): DualNode) -> bool {
+        self.ros2.rtps.as_ref().is_some_and(|rtps| rtps.awaits_readers_of(dual_node_id, address))
     }
 
     /// Goes on with the links that wait for discovery, if that may have changed. Discovery is searched once for each node.

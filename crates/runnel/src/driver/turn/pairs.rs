@@ -52,8 +52,8 @@ impl Driver {
     /// Whether a ROS 1 link delivers what is missing of a pair.
     fn link_delivers_rest(&mut self, pair: Key) -> bool {
         let ends = self.sessions.receiver_of(pair).map(|(ends, _)| ends);
-        let origin = self.sessions.info_of(pair).and_then(|from| from.origin);
-        ends.zip(origin).is_some_and(|(ends, origin)| self.has_link_for(origin, ends))
+        let dual_node_id = self.sessions.info_of(pair).and_then(|from| from.dual_node_id);
+        ends.zip(dual_node_id).is_some_and(|(ends, dual_node_id)| self.has_link_for(dual_node_id, ends))
     }
 
     /// Ends a pair's use of shared memory after taking its samples there.

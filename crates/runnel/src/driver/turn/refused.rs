@@ -6,8 +6,8 @@ use crate::driver::effect::Effect;
 impl Driver {
     /// Reads the links of such pairs that have ended: what they still bring comes before the samples.
     pub(super) fn read_ended_links(&mut self) {
-        for (origin, pair) in self.ros2.refused_pairs() {
-            for link in self.links_for(origin, pair) {
+        for (dual_node_id, pair) in self.ros2.refused_pairs() {
+            for link in self.links_for(dual_node_id, pair) {
                 self.sockets.read_if_ended(link, &mut self.effects);
             }
         }

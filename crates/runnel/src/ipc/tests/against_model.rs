@@ -20,7 +20,7 @@ struct Pair {
     reader: RingReader,
     /// The reported position, and the messages behind it.
     reported: u64,
-    untold: VecDeque<Message>,
+    unreported: VecDeque<Message>,
     unread: VecDeque<Message>,
 }
 
@@ -35,7 +35,7 @@ impl Pair {
             writer: RingWriter::new(capacity),
             reader: RingReader::new(capacity),
             reported: 0,
-            untold: VecDeque::new(),
+            unreported: VecDeque::new(),
             unread: VecDeque::new(),
         }
     }
@@ -44,7 +44,7 @@ impl Pair {
         match self.random.below(8) {
             0..4 => self.write(),
             4..7 => self.read(),
-            _ => self.tell(),
+            _ => self.report(),
         }
     }
 
@@ -78,16 +78,16 @@ impl Pair {
             return;
         };
         assert_eq!(next(&mut self.reader, &self.cells), Some(expected.clone()));
-        self.untold.push_back(expected);
+        self.unreported.push_back(expected);
     }
 
-    fn tell(&mut self) {
+    fn report(&mut self) {
         self.reported = self.reader.position();
-        self.untold.clear();
+        self.unreported.clear();
     }
 
     /// Reads the writer's own ring again.
-    fn again(&self) -> Vec<Message> {
+    fn reread(&self) -> Vec<Message> {
         let mut reader = RingReader::starting_at(self.capacity, self.reported);
         let found = std::iter::from_fn(|| next(&mut reader, &self.cells)).collect();
         assert_eq!(reader.position(), self.writer.written());
@@ -112,8 +112,8 @@ fn records_are_read_whole_once_and_in_order() {
         for _ in 0..100 {
             pair.step();
         }
-        let left: Vec<Message> = pair.untold.iter().chain(&pair.unread).cloned().collect();
-        assert_eq!(pair.again(), left, "seed {seed}");
+        let left: Vec<Message> = pair.unreported.iter().chain(&pair.unread).cloned().collect();
+        assert_eq!(pair.reread(), left, "seed {seed}");
     }
 }
 

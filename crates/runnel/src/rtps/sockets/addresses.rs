@@ -43,11 +43,11 @@ pub(super) fn announced(reached: &[&Interface], settings: &Ros2Settings, ipv6: b
         return reached.iter().flat_map(|interface| of_family(interface, false)).take(MOST_V4).collect();
     }
     let first = |link_local: bool| {
-        let is_such = move |ip: &IpAddr| is_link_local(*ip) == link_local;
+        let has_scope = move |ip: &IpAddr| is_link_local(*ip) == link_local;
         reached
             .iter()
             .filter(move |interface| !link_local || settings.requests_ipv6() || is_lone(interface))
-            .filter_map(move |interface| of_family(interface, true).find(is_such))
+            .filter_map(move |interface| of_family(interface, true).find(has_scope))
     };
     first(false).chain(first(true)).take(MOST_V6).collect()
 }
@@ -123,34 +123,34 @@ mod tests {
             interface(2, false, &["10.9.0.1", "fd09::1"]),
             interface(3, true, &["10.0.0.1"]),
         ];
-        let told = |settings: &Ros2Settings, ipv6| {
+        let texts = |settings: &Ros2Settings, ipv6| {
             let all = announced(&reached(&all, settings, ipv6), settings, ipv6);
             all.iter().map(IpAddr::to_string).collect::<Vec<_>>()
         };
         let default = settings(Range::Subnet, Ipv6::WhenNeeded);
-        assert_eq!(told(&default, false), ["10.0.0.1", "10.9.0.1"]);
-        assert_eq!(told(&default, true), ["fd09::1"]);
+        assert_eq!(texts(&default, false), ["10.0.0.1", "10.9.0.1"]);
+        assert_eq!(texts(&default, true), ["fd09::1"]);
         let mut localhost = settings(Range::Localhost, Ipv6::WhenNeeded);
-        assert_eq!(told(&localhost, false), ["127.0.0.1", "10.0.0.1"]);
+        assert_eq!(texts(&localhost, false), ["127.0.0.1", "10.0.0.1"]);
         localhost.peers = vec!["10.9.0.2:0".parse().unwrap()];
-        assert_eq!(told(&localhost, false), ["127.0.0.1", "10.0.0.1", "10.9.0.1"]);
+        assert_eq!(texts(&localhost, false), ["127.0.0.1", "10.0.0.1", "10.9.0.1"]);
     }
 
     #[test]
     fn announced_addresses_are_limited_per_interface() {
         let default = settings(Range::Subnet, Ipv6::WhenNeeded);
-        let told = |addresses: &[&str], settings: &Ros2Settings, ipv6| {
+        let texts = |addresses: &[&str], settings: &Ros2Settings, ipv6| {
             let all = [interface(2, true, addresses)];
-            let told = announced(&[&all[0]], settings, ipv6);
-            told.iter().map(IpAddr::to_string).collect::<Vec<_>>()
+            let announced = announced(&[&all[0]], settings, ipv6);
+            announced.iter().map(IpAddr::to_string).collect::<Vec<_>>()
         };
         let both = ["10.0.0.1", "10.0.0.2", "fe80::1", "fd00::1", "fd00::2"];
-        assert_eq!(told(&both, &default, false), ["10.0.0.1", "10.0.0.2"]);
-        assert_eq!(told(&both, &default, true), ["fd00::1"]);
-        assert_eq!(told(&["fe80::1", "fe80::2"], &default, true), ["fe80::1"]);
-        assert!(told(&["10.0.0.1", "fe80::1"], &default, true).is_empty());
+        assert_eq!(texts(&both, &default, false), ["10.0.0.1", "10.0.0.2"]);
+        assert_eq!(texts(&both, &default, true), ["fd00::1"]);
+        assert_eq!(texts(&["fe80::1", "fe80::2"], &default, true), ["fe80::1"]);
+        assert!(texts(&["10.0.0.1", "fe80::1"], &default, true).is_empty());
         let preferred = settings(Range::Subnet, Ipv6::Preferred);
-        assert_eq!(told(&both, &preferred, true), ["fd00::1", "fe80::1"]);
+        assert_eq!(texts(&both, &preferred, true), ["fd00::1", "fe80::1"]);
         let many: Vec<Interface> = (2..40).map(|index| interface(index, true, &["fe80::1"])).collect();
         assert_eq!(announced(&many.iter().collect::<Vec<_>>(), &default, true).len(), MOST_V6);
     }

@@ -84,10 +84,10 @@ impl Sockets {
     /// Reads the interfaces, which may have changed, and joins the groups on each.
     pub(crate) fn update_addresses(&self) -> io::Result<()> {
         let all = interfaces()?;
-        let told = |ipv6| announced(&reached(&all, &self.settings, ipv6), &self.settings, ipv6);
-        let mut reached_at = told(false);
+        let addresses_of = |ipv6| announced(&reached(&all, &self.settings, ipv6), &self.settings, ipv6);
+        let mut reached_at = addresses_of(false);
         if self.v6.is_some() {
-            reached_at.extend(told(true));
+            reached_at.extend(addresses_of(true));
         }
         self.v4.join(&used(&all, &self.settings, false));
         if let Some(v6) = &self.v6 {

@@ -35,7 +35,7 @@ fn sleep(rtps: &Rtps, reactor: &Reactor, due: Instant) -> bool {
 }
 
 /// One thread falls asleep while another gives it work, a little earlier or later each time.
-fn race(domain: u16, give: impl Fn(&Rtps, u32) + Sync, done: impl Fn(&Rtps)) {
+fn race(domain: u16, give_work: impl Fn(&Rtps, u32) + Sync, done: impl Fn(&Rtps)) {
     require_private_network();
     let reactor = Reactor::new().unwrap();
     let rtps = Rtps::open(&settings(domain, ""), reactor.waker().clone()).unwrap();
@@ -46,7 +46,7 @@ fn race(domain: u16, give: impl Fn(&Rtps, u32) + Sync, done: impl Fn(&Rtps)) {
             let giving = scope.spawn(|| {
                 barrier.wait();
                 (0..round * 20).for_each(|_| spin_loop());
-                give(&rtps, round);
+                give_work(&rtps, round);
                 clock::monotonic() < until
             });
             barrier.wait();
@@ -69,11 +69,11 @@ fn sleeper_is_woken_by_freed_capacity() {
 fn sleeper_is_woken_by_earlier_timeout() {
     // A shorter lease than before must be announced at once.
     let lease = |round| Some(Duration::from_secs(3600) - Duration::from_secs(round));
-    let give = |rtps: &Rtps, round: u32| {
+    let give_work = |rtps: &Rtps, round: u32| {
         let qos = QoS::default().liveliness(Liveliness::Automatic, lease(round.into()));
         rtps.create_writer(chatter(qos));
     };
-    race(66, give, |rtps| assert!(rtps.deadline().is_some_and(|at| at <= clock::monotonic())));
+    race(66, give_work, |rtps| assert!(rtps.deadline().is_some_and(|at| at <= clock::monotonic())));
 }
 
 #[test]
@@ -81,11 +81,11 @@ fn sleeper_is_woken_by_earlier_writer_timeout() {
     let lease = Some(Duration::from_millis(5));
     let qos = QoS::default().liveliness(Liveliness::ManualByTopic, lease);
     let writer = OnceLock::new();
-    let give = |rtps: &Rtps, _| {
+    let give_work = |rtps: &Rtps, _| {
         let writer = writer.get_or_init(|| rtps.create_writer(chatter(qos)));
         rtps.assert_liveliness(writer);
     };
-    race(75, give, |rtps| assert!(rtps.deadline().is_some_and(|at| at <= clock::monotonic() + LONG)));
+    race(75, give_work, |rtps| assert!(rtps.deadline().is_some_and(|at| at <= clock::monotonic() + LONG)));
 }
 
 #[test]

@@ -145,7 +145,7 @@ impl Scene {
             datagrams: None,
             same_host: None,
             delivery: Some(conn),
-            origin: Some(NODE),
+            dual_node_id: Some(NODE),
             stats: Arc::default(),
         };
         self.publication.join(link, (token, near, address), Vec::new());
@@ -176,19 +176,19 @@ impl Scene {
         self.next += 1;
     }
 
-    fn states(&self, link: &FarLink, statement: Statement) {
+    fn state(&self, link: &FarLink, statement: Statement) {
         self.publication.handle_statement(link.conn, &statement).unwrap();
     }
 
-    fn asks(&self, link: &FarLink, reader: Guid) {
-        self.states(link, Statement::Ask { id: self.pair(reader).id() });
+    fn request_rtps(&self, link: &FarLink, reader: Guid) {
+        self.state(link, Statement::Ask { id: self.pair(reader).id() });
     }
 
     /// The subscriber has reached the next Leave on this link.
-    fn reaches(&self, link: &mut FarLink, reader: Guid) -> u64 {
+    fn reach_leave(&self, link: &mut FarLink, reader: Guid) -> u64 {
         let Statement::Leave { id, epoch, from } = link.next_change() else { panic!("a Leave") };
         assert_eq!(id, self.pair(reader).id());
-        self.states(link, Statement::Reached { id, epoch, next: from });
+        self.state(link, Statement::Reached { id, epoch, next: from });
         from
     }
 
@@ -197,7 +197,7 @@ impl Scene {
     }
 
     /// The messages that RTPS delivers, up to the number `last`.
-    fn brought_by_rtps(&self, last: u32) -> Vec<u32> {
+    fn received_by_rtps(&self, last: u32) -> Vec<u32> {
         let (until, mut all) = (clock::monotonic() + LONG, Vec::new());
         while all.last() != Some(&last) {
             assert!(clock::monotonic() < until, "{last} does not come: {all:?}");
@@ -216,18 +216,18 @@ fn pair_leaving_older_link_leaves_newer_one() {
     let mut scene = Scene::new(140, RELIABLE);
     let old = scene.link(1, HERE);
     let reader = scene.reader();
-    scene.asks(&old, reader);
+    scene.request_rtps(&old, reader);
     scene.publish();
     let mut new = scene.link(2, HERE);
     scene.publish();
-    scene.asks(&new, reader);
+    scene.request_rtps(&new, reader);
     scene.publish();
     // The end of the old link changes nothing.
     scene.publication.leave(old.conn);
     assert!(scene.is_held(reader), "the new link has yet to be left");
-    assert_eq!(scene.reaches(&mut new, reader), 3, "the new link has carried the second message");
+    assert_eq!(scene.reach_leave(&mut new, reader), 3, "the new link has carried the second message");
     assert!(!scene.is_held(reader));
-    assert_eq!(scene.brought_by_rtps(3), [3]);
+    assert_eq!(scene.received_by_rtps(3), [3]);
 }
 
 #[test]
@@ -235,14 +235,14 @@ fn pair_takes_another_link_when_its_link_ends() {
     let mut scene = Scene::new(141, RELIABLE);
     let old = scene.link(1, HERE);
     let reader = scene.reader();
-    scene.asks(&old, reader);
+    scene.request_rtps(&old, reader);
     let mut new = scene.link(2, HERE);
     scene.publish();
     scene.publication.leave(old.conn);
     assert!(scene.is_held(reader), "the new link carries it");
     scene.publish();
-    assert_eq!(scene.reaches(&mut new, reader), 2);
-    assert_eq!(scene.brought_by_rtps(2), [2]);
+    assert_eq!(scene.reach_leave(&mut new, reader), 2);
+    assert_eq!(scene.received_by_rtps(2), [2]);
 }
 
 #[test]
@@ -250,11 +250,11 @@ fn other_links_of_node_get_statements_of_handover() {
     let scene = Scene::new(142, RELIABLE);
     let (mut one, mut other) = (scene.link(1, HERE), scene.link(2, HERE));
     let reader = scene.reader();
-    scene.asks(&one, reader);
-    scene.reaches(&mut one, reader);
+    scene.request_rtps(&one, reader);
+    scene.reach_leave(&mut one, reader);
     assert!(matches!(other.next_change(), Statement::Leave { id, .. } if id == scene.pair(reader).id()));
     // The link tells them also what RTPS carries no longer.
-    scene.states(&one, Statement::Return { id: scene.pair(reader).id() });
+    scene.state(&one, Statement::Return { id: scene.pair(reader).id() });
     for link in [&mut one, &mut other] {
         assert!(matches!(link.next_change(), Statement::Begin { id, .. } if id == scene.pair(reader).id()));
     }
@@ -276,7 +276,7 @@ fn rtps_does_not_repeat_messages_of_ended_link() {
         scene.publish();
         // If the link has carried nothing, all kept messages are due.
         let due: Vec<u32> = if carries { vec![7] } else { (1..=4).collect() };
-        assert_eq!(scene.brought_by_rtps(scene.next - 1), due, "carries {carries}");
+        assert_eq!(scene.received_by_rtps(scene.next - 1), due, "carries {carries}");
     }
 }
 
@@ -285,24 +285,24 @@ fn rematched_reader_differs_from_lost_one() {
     let mut scene = Scene::new(145, RELIABLE);
     let mut link = scene.link(1, HERE);
     let guid = scene.reader();
-    scene.asks(&link, guid);
+    scene.request_rtps(&link, guid);
     scene.publish();
     let reader = scene.writer.readers(NODE)[0];
     let writer = RtpsWriter::new(Arc::clone(&scene.rtps), Arc::clone(&scene.writer));
     let publication = Arc::clone(&scene.publication);
     let left = |matching| {
-        let left = LostReader { guid, origin: NODE, matching, unacknowledged: Vec::new() };
+        let left = LostReader { guid, dual_node_id: NODE, matching, unacknowledged: Vec::new() };
         let from = writer.next_number();
         publication.on_readers_lost(&mut lock(&publication.state), &writer, (from, vec![left]));
     };
     left(reader.matching - 1);
-    assert_eq!(scene.reaches(&mut link, guid), 1);
+    assert_eq!(scene.reach_leave(&mut link, guid), 1);
     // RTPS serves it now, and continues to.
     left(reader.matching - 1);
-    assert_eq!(scene.brought_by_rtps(1), [1]);
+    assert_eq!(scene.received_by_rtps(1), [1]);
     assert_eq!(scene.publication.dropped(), 0);
     left(reader.matching);
-    scene.states(&link, Statement::Return { id: scene.pair(guid).id() });
+    scene.state(&link, Statement::Return { id: scene.pair(guid).id() });
     let Statement::Begin { epoch, .. } = link.next_change() else { panic!("a Begin") };
     assert_eq!(epoch, 2, "nothing was stated before it");
 }
@@ -312,8 +312,8 @@ fn statements_of_unknown_writer_are_answered() {
     let scene = Scene::new(146, RELIABLE);
     let mut link = scene.link(1, HERE);
     let unknown = PairId { writer: 77, reader: 8 };
-    scene.states(&link, Statement::Needed { id: PairId { reader: 0, ..unknown }.id() });
-    scene.states(&link, Statement::Return { id: unknown.id() });
+    scene.state(&link, Statement::Needed { id: PairId { reader: 0, ..unknown }.id() });
+    scene.state(&link, Statement::Return { id: unknown.id() });
     for id in [PairId { reader: 0, ..unknown }.id(), unknown.id()] {
         assert!(matches!(link.next_change(), Statement::Begin { id: of, .. } if of == id));
     }
@@ -338,7 +338,7 @@ fn waiting_messages_end_with_their_writer() {
     let mut scene = Scene::new(147, RELIABLE);
     let link = scene.link(1, HERE);
     let reader = scene.reader();
-    scene.asks(&link, reader);
+    scene.request_rtps(&link, reader);
     scene.publish();
     assert_eq!(scene.publication.unacknowledged().len(), 1);
     // Another publisher has another QoS, so this group can be removed.
@@ -357,15 +357,15 @@ fn link_from_other_address_leaves_reader_on_rtps() {
     assert!(!scene.is_held(reader), "RTPS serves it as ever");
     assert!(matches!(forged.next_change(), Statement::Leave { .. }), "and the link does not");
     let id = scene.pair(reader).id();
-    scene.states(&forged, Statement::Return { id });
+    scene.state(&forged, Statement::Return { id });
     assert!(!scene.is_held(reader));
     scene.publish();
-    assert_eq!(scene.brought_by_rtps(1), [1]);
+    assert_eq!(scene.received_by_rtps(1), [1]);
     // It does not make a pair leave the node's own link either.
     let own = scene.link(2, HERE);
     let other = scene.reader();
     assert!(scene.is_held(other));
-    scene.asks(&forged, other);
+    scene.request_rtps(&forged, other);
     let pair = (scene.writer.id(), other);
     assert!(!lock(&scene.publication.state).is_leaving(pair, None));
     // It does not hold a reader that the own link held.
@@ -398,7 +398,7 @@ fn udpros_serves_node_that_rtps_serves_in_part() {
             datagrams: None,
             same_host: None,
             delivery: None,
-            origin: Some(NODE),
+            dual_node_id: Some(NODE),
             stats: Arc::default(),
         };
         let near = Arc::new(Datagrams::connect(far.address()).unwrap());

@@ -61,7 +61,7 @@ fn last_announced(scene: &Scene) -> u64 {
     let driver = scene.node.inner.driver();
     let rtps = driver.ros2.rtps.as_ref().unwrap();
     let pairs = driver.ros2.readers.iter().flat_map(|(reader, end)| {
-        end.links.iter().filter(|(_, from)| from.origin.is_some()).map(|(writer, _)| (*reader, *writer))
+        end.links.iter().filter(|(_, from)| from.dual_node_id.is_some()).map(|(writer, _)| (*reader, *writer))
     });
     pairs.map(|pair: (EntityId, Guid)| rtps.last_announced(pair)).max().unwrap_or_default()
 }

@@ -20,7 +20,7 @@ fn settle(scene: &Scene, late: &[u64], is_drained: bool) {
     let mut driver = scene.node.inner.driver();
     let Driver { sockets, ros2, .. } = &mut *driver;
     let links = ros2.readers.values().flat_map(|end| end.links.values());
-    let from = links.into_iter().find(|from| from.origin.is_some()).expect("a pair").clone();
+    let from = links.into_iter().find(|from| from.dual_node_id.is_some()).expect("a pair").clone();
     let is_link = |key: &Key| matches!(sockets.get(*key), Some(socket) if is_of_ros1(socket));
     let key = sockets.keys().into_iter().find(is_link).expect("a link");
     let Some(Socket::Input(input)) = sockets.get_mut(key) else { panic!("no link") };

@@ -8,9 +8,9 @@ fn returning_reader_does_not_get_messages_of_ended_link() {
     let mut scene = Scene::new(153, RELIABLE);
     let mut link = scene.link(1, HERE);
     let reader = scene.reader();
-    scene.asks(&link, reader);
+    scene.request_rtps(&link, reader);
     scene.publish();
-    assert_eq!(scene.reaches(&mut link, reader), 1);
+    assert_eq!(scene.reach_leave(&mut link, reader), 1);
     scene.publish();
     // The datagram is lost.
     for socket in scene.far.receivers() {
