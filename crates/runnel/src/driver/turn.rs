@@ -54,7 +54,7 @@ impl Driver {
         let until = if until == Some(NO_WAIT) { until } else { self.next_deadline(until) };
         let mut events = std::mem::take(&mut self.events);
         let waited = self.wait(&mut events, until);
-        self.ros2.begin_turn();
+        self.ros2.begin_iteration();
         let all_ready_at = self.sockets.all_ready_at(&events);
         let mut outcome = PollOutcome { served: matches!(waited, Ok(true)), woken: events.woken() };
         // For messages of IPC connections.

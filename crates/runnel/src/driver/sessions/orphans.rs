@@ -1,6 +1,7 @@
-//! Samples that memory brings of a pair that RTPS has lost here already, and whose writer does not know that yet.
+//! Samples that shared memory delivers for a pair that RTPS has lost, while the writer does not know that.
 //!
-//! The writer takes them for read. So they wait until the link of ROS 1 that serves the pair next brings what comes behind them.
+//! The writer counts them as read. So they wait until the ROS 1 link that serves the pair next delivers the following
+//! ones.
 
 use std::sync::Arc;
 
@@ -13,21 +14,21 @@ use crate::driver::memory_input::{Channel, MemoryInput};
 use crate::driver::table::Key;
 use crate::ipc::{ChannelData, IpcFault, SampleData};
 
-/// Pairs that are remembered at most.
+/// Maximum number of remembered pairs.
 const MAX_ORPHANS: usize = 256;
 
-/// A pair that RTPS has lost, by what its channel knew it by.
+/// A pair that RTPS has lost, by its former key.
 pub(in crate::driver) struct Orphan {
     key: Key,
-    /// The link that serves it next.
+    /// The link that serves the pair next.
     link: Key,
     pair: PairId,
     from: Arc<LinkInfo>,
-    /// The sample that comes in pieces.
+    /// State of a sample in pieces.
     channel: Channel,
-    /// The number after the last message that came by the channel.
+    /// Number after the last message of the channel.
     next: u64,
-    /// The network owed nothing of before memory when RTPS lost the pair.
+    /// The network had delivered all samples of before the channel when RTPS lost the pair.
     is_drained: bool,
 }
 
@@ -44,10 +45,10 @@ impl Orphan {
         Self { key, link, pair, from, channel, next, is_drained }
     }
 
-    /// Gives the sample that is whole with what the channel has brought.
+    /// Takes content of the channel. Returns a sample once it is complete.
     ///
     /// # Errors
-    /// It cannot bring a sample of this number next.
+    /// When the sample's number is not possible.
     fn take(&mut self, data: ChannelData) -> Result<Option<LateSample>, IpcFault> {
         let whole = match data {
             ChannelData::Sample { number, piece } => {
@@ -56,7 +57,7 @@ impl Orphan {
             }
             ChannelData::SampleBegin { number, len, bytes } => {
                 self.begin_sample(number)?;
-                // Of a longer one, the pieces that follow are left out.
+                // The pieces of a longer sample are dropped.
                 if len <= Credit::DEFAULT.bytes as u64 && self.channel.begin((number, len), Vec::new).is_ok()
                 {
                     self.take_more(&bytes)
@@ -78,7 +79,7 @@ impl Orphan {
         Ok(whole.map(late))
     }
 
-    /// A sample of this number begins. Nothing more comes of one before it.
+    /// Begins a sample and drops an incomplete one before it.
     fn begin_sample(&mut self, number: u64) -> Result<(), IpcFault> {
         self.channel = Channel::default();
         let next = self.next;
@@ -98,7 +99,7 @@ impl Orphan {
 }
 
 impl Sessions {
-    /// RTPS has lost a pair that a link serves next.
+    /// Remembers a pair that RTPS has lost and that a link serves next.
     pub(in crate::driver) fn orphaned(&mut self, orphan: Orphan) {
         self.orphans.retain(|other| (other.link, other.pair) != (orphan.link, orphan.pair));
         if self.orphans.len() >= MAX_ORPHANS {
@@ -107,21 +108,20 @@ impl Sessions {
         self.orphans.push(orphan);
     }
 
-    /// A pair is served by its link from here on.
+    /// Forgets a pair that its link serves from now on.
     pub(in crate::driver) fn end_orphan(&mut self, link: Key, pair: PairId) {
         self.orphans.retain(|orphan| (orphan.link, orphan.pair) != (link, pair));
     }
 
-    /// Nothing more comes by the channel that was known by this key.
+    /// Forgets the pair of a channel that has ended.
     pub(in crate::driver) fn end_orphan_of(&mut self, key: Key) {
         self.orphans.retain(|orphan| orphan.key != key);
     }
 
-    /// The channel of a pair that is gone has brought something. Gives the sample that is whole with that, and the link that serves the
-    /// pair next.
+    /// Takes content of a lost pair's channel. Returns a completed sample, and the link that serves the pair next.
     ///
     /// # Errors
-    /// It cannot bring that.
+    /// When the content is not possible.
     pub(in crate::driver) fn on_orphan_data(
         &mut self,
         key: Key,

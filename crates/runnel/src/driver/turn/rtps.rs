@@ -138,7 +138,7 @@ impl Driver {
         }
         let is_all = !self.ros2.waits_for_loop();
         if is_all {
-            self.ros2.forget_looks();
+            self.ros2.reset_checks();
         }
         is_all
     }
