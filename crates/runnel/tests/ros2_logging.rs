@@ -165,8 +165,8 @@ fn debug_log_names_each_ros2_link() {
     let publisher = talker.create_publisher::<Log>("told", QoS::default()).unwrap();
     let subscription = listener.create_subscription("told", QoS::default(), |_: &Log| {}).unwrap();
     for words in [
-        &["DEBUG topic /told: subscriber", "joined"][..],
-        &["DEBUG topic /told: publisher", "joined"],
+        &["DEBUG topic /told: ROS 2 subscriber", "joined"][..],
+        &["DEBUG topic /told: ROS 2 publisher", "joined"],
         &["DEBUG topic /told: publisher", "[/talker]"],
         &["DEBUG publisher [/talker]: its messages come by shared memory"],
     ] {

@@ -63,7 +63,8 @@ impl Endpoints {
         let left = publication.groups();
         let (Some(of), Some(qos)) = (of, left.iter().map(|offer| offer.qos).reduce(widest)) else { return };
         of.qos = qos;
-        let parted = |request: &&Endpoint<_>| !of.meets(request) && publication.unmatch_local(&request.end);
+        let parted =
+            |request: &&Endpoint<_>| !of.is_compatible(request) && publication.unmatch_local(&request.end);
         effects.extend(requests.iter().filter(parted).filter_map(|request| refuse(of, request, &left)));
     }
 
@@ -120,7 +121,7 @@ impl Endpoint<Publication> {
         if request.accepts_less { limited_to_offer(asked, &self.qos) } else { asked }
     }
 
-    fn meets(&self, request: &Endpoint<SubscriptionCore>) -> bool {
+    fn is_compatible(&self, request: &Endpoint<SubscriptionCore>) -> bool {
         self.topic == request.topic && self.asked_by(request).incompatible_with(&self.qos).is_empty()
     }
 }
@@ -143,10 +144,10 @@ fn refuse(
         return None;
     }
     let told = |offer: &Arc<WriterGroup>| offer.incompatible(&asked.incompatible_with(&offer.qos));
-    let publishers_hear = offers.iter().fold(true, |all, offer| told(offer) & all);
+    let publishers_notified = offers.iter().fold(true, |all, offer| told(offer) & all);
     let node = match request.end.events().incompatible(&policies) {
         false => request.node,
-        true if publishers_hear => return None,
+        true if publishers_notified => return None,
         true => of.node,
     };
     let why = explain_incompatible(&policies, &of.qos, &asked);

@@ -88,14 +88,14 @@ impl MemoryInput {
     }
 
     /// Takes input of the channel. `spare` gives a buffer for a sample that arrives in pieces.
-    pub(super) fn carried(
+    pub(super) fn on_channel_data(
         &mut self,
-        carried: ChannelData,
+        data: ChannelData,
         has_capacity: bool,
         spare: impl FnOnce() -> Vec<u8>,
     ) -> Result<(), IpcFault> {
         let (Some(channel), Some(delivery)) = (&mut self.channel, &mut self.delivery) else { return Ok(()) };
-        let whole = match carried {
+        let whole = match data {
             ChannelData::Stream(bytes) => channel.take_more(&bytes)?,
             ChannelData::Sample { number, piece } => {
                 channel.check_begin(number, delivery)?;

@@ -67,10 +67,10 @@ pub(crate) struct Ros2 {
     /// The first event that may end pairs, and all events behind it, until the event loop handles them. No datagram is
     /// taken before.
     pub(super) ends: VecDeque<Event>,
-    /// Samples of pairs that a link of ROS 1 serves, until the loop has looked at it.
+    /// Samples of pairs that a ROS 1 link serves, until the event loop has read that link.
     refused: Refused,
-    /// Room for what RTPS brings at once.
-    pub(super) brought: ReceivedBatch,
+    /// Reused buffer for the output of RTPS.
+    pub(super) received_batch: ReceivedBatch,
     /// Received datagrams, and their buffer.
     pub(super) inbox: Inbox,
     /// Reception time of a datagram in this iteration.
@@ -122,7 +122,7 @@ impl Ros2 {
 
     pub(super) fn new(settings: Option<Ros2Settings>, has_sessions: bool) -> Self {
         let (writers, readers) = (BTreeMap::new(), BTreeMap::new());
-        let (graph, brought) = (Graph::default(), ReceivedBatch::default());
+        let (graph, received_batch) = (Graph::default(), ReceivedBatch::default());
         Self {
             settings,
             has_sessions,
@@ -136,7 +136,7 @@ impl Ros2 {
             requested_links: None,
             ends: VecDeque::new(),
             refused: Refused::default(),
-            brought,
+            received_batch,
             inbox: Inbox::default(),
             received_at: None,
             throttle: Throttle::default(),
@@ -203,7 +203,7 @@ impl Ros2 {
     }
 
     /// Checks for changed network interfaces.
-    pub(super) fn look_at_interfaces(&self, effects: &mut Effects) {
+    pub(super) fn check_interfaces(&self, effects: &mut Effects) {
         let Some(rtps) = &self.rtps else { return };
         if let Err(error) = rtps.update_addresses() {
             console::warning!("cannot read the network interfaces: {error}");
@@ -212,7 +212,11 @@ impl Ros2 {
     }
 
     /// Dual node id of a publisher that a reader has matched, and the reader's subscription.
-    pub(super) fn shared_by(&self, reader: EntityId, writer: Guid) -> Option<(u64, Arc<SubscriptionCore>)> {
+    pub(super) fn dual_publisher_of(
+        &self,
+        reader: EntityId,
+        writer: Guid,
+    ) -> Option<(u64, Arc<SubscriptionCore>)> {
         let end = self.readers.get(&reader)?;
         Some((end.links.get(&writer)?.dual_node_id?, end.core.upgrade()?))
     }

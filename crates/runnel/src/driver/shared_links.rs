@@ -100,7 +100,7 @@ impl Driver {
         self.sockets.send_statements(key);
     }
 
-    /// RTPS owes nothing of a pair before the number that its link has stated.
+    /// Handles a stated number of a pair: RTPS needs to deliver nothing before it.
     fn pair_left_link(
         &mut self,
         publisher_end: PublisherEnd,
@@ -114,12 +114,14 @@ impl Driver {
         }
         let announced = rtps.last_announced(pair);
         if before > announced.saturating_add(MAX_NUMBER_LEAP) {
-            return Err(format!("it states number {before} of a pair, of {announced} by RTPS"));
+            return Err(format!(
+                "it states number {before} of a pair, but RTPS has announced only {announced}"
+            ));
         }
         position.pass(before);
-        let mut brought = ReceivedBatch::default();
-        rtps.note_received(pair, (1, before), &mut brought);
-        self.dispatch_rtps(brought, &[]);
+        let mut received_batch = ReceivedBatch::default();
+        rtps.note_received(pair, (1, before), &mut received_batch);
+        self.dispatch_rtps(received_batch, &[]);
         Ok(())
     }
 
@@ -145,7 +147,7 @@ impl Driver {
         }
     }
 
-    /// Stops delivery by RTPS for the pairs that a link serves.
+    /// Stops delivery by RTPS for the pairs that a link serves. RTPS keeps their samples.
     fn update_served_pairs(&mut self, key: Key) {
         let Self { sockets, ros2, .. } = self;
         let Some(Socket::Input(input)) = sockets.get_mut(key) else { return };
@@ -157,13 +159,13 @@ impl Driver {
                 && from.position.set_paused(true)
                 && let Some(rtps) = &ros2.rtps
             {
-                // It brings nothing.
+                // A pause delivers nothing.
                 drop(rtps.set_paused((reader, writer), true));
             }
         }
     }
 
-    /// RTPS brings what it has kept of the pairs that their link does not serve any longer.
+    /// Delivers the samples that RTPS has kept for pairs that their link no longer serves.
     fn resume_pairs(&mut self, key: Key) {
         let Some(Socket::Input(input)) = self.sockets.get_mut(key) else { return };
         let (Some(publisher_end), Some(share)) = (input.publisher_end(), input.share()) else { return };
@@ -177,14 +179,14 @@ impl Driver {
             && from.position.set_paused(false)
             && let Some(rtps) = self.ros2.rtps.clone()
         {
-            let brought = rtps.set_paused((reader, writer), false);
-            self.dispatch_rtps(brought, &[]);
+            let received_batch = rtps.set_paused((reader, writer), false);
+            self.dispatch_rtps(received_batch, &[]);
         }
     }
 
-    /// RTPS has matched a reader of a node with a writer, whose node may have a link to it.
+    /// Handles a match of a node's reader with a writer, whose node may have a link.
     pub(super) fn reader_matched(&mut self, reader: EntityId, writer: Guid) {
-        let Some((dual_node_id, core)) = self.ros2.shared_by(reader, writer) else { return };
+        let Some((dual_node_id, core)) = self.ros2.dual_publisher_of(reader, writer) else { return };
         let pair = pair_id(writer.entity, reader);
         self.change_shares(
             |input| {
@@ -200,7 +202,7 @@ impl Driver {
 
     /// Handles the end of such a match.
     pub(super) fn reader_unmatched(&mut self, reader: EntityId, writer: Guid) {
-        let Some((dual_node_id, _)) = self.ros2.shared_by(reader, writer) else { return };
+        let Some((dual_node_id, _)) = self.ros2.dual_publisher_of(reader, writer) else { return };
         let pair = pair_id(writer.entity, reader);
         self.change_shares(
             |input| input.from.dual_node_id == Some(dual_node_id),

@@ -109,7 +109,7 @@ impl Driver {
 
     fn read_order(&self, key: Key) -> ReadOrder {
         match self.sockets.get(key) {
-            Some(Socket::Rtps(socket)) if self.ros2.hears_groups(socket) => ReadOrder::Announcements,
+            Some(Socket::Rtps(socket)) if self.ros2.is_multicast(socket) => ReadOrder::Announcements,
             Some(Socket::Rtps(_)) => ReadOrder::UserData,
             _ => ReadOrder::First,
         }
@@ -211,7 +211,7 @@ impl Driver {
             }
             Some(Socket::Interfaces(changes)) => {
                 if changes.any().unwrap_or(true) {
-                    self.ros2.look_at_interfaces(&mut self.effects);
+                    self.ros2.check_interfaces(&mut self.effects);
                 }
             }
             _ => {

@@ -25,7 +25,7 @@ impl Driver {
         &mut self,
         key: NodeKey,
         wanted: WantedService,
-        asks: CallRequest,
+        request: CallRequest,
         until: Option<Instant>,
         pending: Arc<PendingCall>,
     ) -> Option<ServiceLinkId> {
@@ -33,7 +33,7 @@ impl Driver {
         let open = |ros1: &mut runnel_ros1::node::Node| ros1.open_service(clock::monotonic(), wanted, until);
         let link = self.ros1.with(node.ros1?, |engine, _| engine.as_node().map(open))??;
         pending.begin(link);
-        node.calls.insert(link, Call::new(asks, pending));
+        node.calls.insert(link, Call::new(request, pending));
         Some(link)
     }
 

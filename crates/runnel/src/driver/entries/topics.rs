@@ -135,12 +135,12 @@ impl Driver {
         self.monitored_endpoints.add(core, &mut self.effects);
         // From the kept messages of this process's publishers it gets as many as its QoS requests in ROS 2, or the last
         // one if it is not in ROS 2.
-        let asks_first = graphs.ros2 && qos.is_latching();
-        if asks_first {
+        let requests_first = graphs.ros2 && qos.is_latching();
+        if requests_first {
             self.endpoints.request(key, topic, qos, core, &mut self.effects);
         }
         self.nodes.rejoin_locals(&topic.name);
-        if graphs.ros2 && !asks_first {
+        if graphs.ros2 && !requests_first {
             self.endpoints.request(key, topic, qos, core, &mut self.effects);
         }
         let owner = (key, self.nodes.dual_node_id(key));

@@ -62,8 +62,8 @@ impl Ros2 {
     pub(super) fn log_named_diagnostics(&mut self, participant: GuidPrefix, effects: &mut Effects) {
         let is_of = |diagnostic: &&Diagnostic| diagnostic.about.prefix == participant;
         let about = self.diagnostics.0.iter().filter(is_of).map(|diagnostic| diagnostic.about);
-        let named: Vec<Guid> = about.filter(|about| self.graph.node_of(*about).is_some()).collect();
-        self.log_diagnostics(|diagnostic| named.contains(&diagnostic.about), effects);
+        let with_known_node: Vec<Guid> = about.filter(|about| self.graph.node_of(*about).is_some()).collect();
+        self.log_diagnostics(|diagnostic| with_known_node.contains(&diagnostic.about), effects);
     }
 
     /// Logs the diagnostics about a lost participant.

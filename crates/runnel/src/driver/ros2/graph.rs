@@ -136,6 +136,6 @@ fn options(user_data: String) -> EndpointOptions {
 
 /// Whether an endpoint reads node announcements as before Iron. Since Iron, endpoints announce their type hash.
 fn is_pre_iron(endpoint: &Endpoint) -> bool {
-    let tells_hash = endpoint.user_data.windows(HASH.len()).any(|part| part == HASH);
-    endpoint.role() == Role::Reader && endpoint.topic == TOPIC && !tells_hash
+    let has_type_hash = endpoint.user_data.windows(HASH.len()).any(|part| part == HASH);
+    endpoint.role() == Role::Reader && endpoint.topic == TOPIC && !has_type_hash
 }

@@ -86,10 +86,10 @@ impl Ros2 {
                 }
             }
             Some(LinkMessage::Reply(of, links)) => {
-                if let Some((_, told)) =
+                if let Some((_, reply)) =
                     self.requested_links.as_mut().filter(|(guid, _)| *guid == from.with(of))
                 {
-                    *told = Some(links);
+                    *reply = Some(links);
                 }
             }
             None => self.on_peer_announcement(from, bytes, effects),

@@ -40,9 +40,9 @@ pub(super) struct LocalPeers {
 /// See the module's documentation.
 struct LocalPeer {
     /// This process's secret for the peer.
-    ours: u128,
+    own_secret: u128,
     /// The peer's announcement.
-    theirs: Option<PeerAnnouncement>,
+    announced: Option<PeerAnnouncement>,
     /// Pause before the next announcement.
     pause: Duration,
     /// Pairs with its endpoints, and their keys in `Sessions`.
@@ -103,8 +103,13 @@ impl LocalPeers {
     fn get_or_add(&mut self, participant: GuidPrefix) -> Option<&mut LocalPeer> {
         if let btree_map::Entry::Vacant(place) = self.known.entry(participant) {
             let random = || host::random().ok().map(u128::from);
-            let ours = random()? << 64 | random()?;
-            place.insert(LocalPeer { ours, theirs: None, pause: FIRST_PAUSE, pairs: BTreeMap::new() });
+            let own_secret = random()? << 64 | random()?;
+            place.insert(LocalPeer {
+                own_secret,
+                announced: None,
+                pause: FIRST_PAUSE,
+                pairs: BTreeMap::new(),
+            });
         }
         self.known.get_mut(&participant)
     }
@@ -126,7 +131,7 @@ impl Ros2 {
         let Some(local_peer) = self.local_peers.get_or_add(remote.prefix) else { return };
         local_peer.pairs.insert((local, remote), None);
         let deadline = Deadline::LocalPeer(remote.prefix);
-        if local_peer.theirs.is_some() {
+        if local_peer.announced.is_some() {
             effects.push_back(Effect::PairMatched { local, remote });
         } else if effects.deadlines.deadline(&deadline).is_none() {
             local_peer.pause = FIRST_PAUSE;
@@ -173,8 +178,8 @@ impl Ros2 {
         if stage.asks {
             effects.push_back(Effect::LocalPeerAsks { participant });
         }
-        if announcement.process != 0 && local_peer.theirs != Some(announcement) {
-            local_peer.theirs = Some(announcement);
+        if announcement.process != 0 && local_peer.announced != Some(announcement) {
+            local_peer.announced = Some(announcement);
             effects.push_back(Effect::LocalPeerChanged { participant });
         }
     }
@@ -182,7 +187,11 @@ impl Ros2 {
     /// Sends this process's id to a participant that asks for it.
     pub(in crate::driver) fn answer_local_peer(&self, participant: GuidPrefix, process: u128) {
         if let Some(local_peer) = self.local_peers.known.get(&participant) {
-            self.send_announcement(participant, PeerAnnouncement { process, secret: local_peer.ours }, REPLY);
+            self.send_announcement(
+                participant,
+                PeerAnnouncement { process, secret: local_peer.own_secret },
+                REPLY,
+            );
         }
     }
 
@@ -206,12 +215,12 @@ impl Ros2 {
         remote: Guid,
     ) -> Option<(PairEnd, LocalPeerId)> {
         let local_peer = self.local_peers.known.get(&remote.prefix)?;
-        let PeerAnnouncement { process, secret } = local_peer.theirs?;
+        let PeerAnnouncement { process, secret } = local_peer.announced?;
         if local_peer.pairs.get(&(local, remote))?.is_some() {
             return None;
         }
         if let Some(end) = self.readers.get(&local) {
-            let peer = LocalPeerId { process, token: token(local_peer.ours, local, remote.entity) };
+            let peer = LocalPeerId { process, token: token(local_peer.own_secret, local, remote.entity) };
             let (topic, from) = (Arc::clone(&end.input), Arc::clone(end.links.get(&remote)?));
             let rtps = self.rtps.clone()?;
             return Some((PairEnd::Reader { topic, from, rtps, reader: local, writer: remote }, peer));
@@ -244,8 +253,8 @@ impl Ros2 {
             effects.schedule(Deadline::LocalPeer(participant), now + local_peer.pause);
         }
         local_peer.pause = (local_peer.pause * 2).min(LONGEST_PAUSE);
-        let stage = Stage { knows: local_peer.theirs.is_some(), asks: true };
-        let secret = local_peer.ours;
+        let stage = Stage { knows: local_peer.announced.is_some(), asks: true };
+        let secret = local_peer.own_secret;
         self.send_announcement(participant, PeerAnnouncement { process, secret }, stage);
     }
 

@@ -24,16 +24,20 @@ impl Ros2 {
         }
         let Self { rtps: Some(rtps), readers, graph, .. } = self else { return };
         let Some(end) = readers.get_mut(&local) else { return };
-        let Some(told) = rtps.publisher(remote) else { return };
+        let Some(publisher) = rtps.publisher(remote) else { return };
         let node = graph.node_of(remote).map(str::to_owned);
         let from = Arc::new(LinkInfo {
             publisher: node.unwrap_or_else(|| remote.to_string()),
             type_name: end.type_name.clone(),
             md5: end.md5.clone(),
-            type_hash: if told.type_hash.is_empty() { end.type_hash.clone() } else { told.type_hash },
-            encoding: told.encoding,
+            type_hash: if publisher.type_hash.is_empty() {
+                end.type_hash.clone()
+            } else {
+                publisher.type_hash
+            },
+            encoding: publisher.encoding,
             dual_node_id,
-            lifespan: told.qos.lifespan,
+            lifespan: publisher.qos.lifespan,
             gid: Some(Gid(remote.to_bytes())),
             ..LinkInfo::default()
         });

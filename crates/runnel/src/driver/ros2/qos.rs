@@ -80,7 +80,7 @@ impl Ros2 {
         let Self { rtps: Some(rtps), writers, readers, .. } = &*self else {
             return;
         };
-        let (Some(ours), Some(theirs)) = (rtps.endpoint(rtps.prefix().with(local)), rtps.endpoint(remote))
+        let (Some(own), Some(peer)) = (rtps.endpoint(rtps.prefix().with(local)), rtps.endpoint(remote))
         else {
             return;
         };
@@ -88,13 +88,13 @@ impl Ros2 {
             if end.group.upgrade().is_none_or(|group| group.incompatible(policies)) {
                 return;
             }
-            let why = explain_incompatible(policies, &ours.qos, &theirs.qos);
+            let why = explain_incompatible(policies, &own.qos, &peer.qos);
             (end.node, &end.topic, "subscription", why)
         } else if let Some(end) = readers.get(&local).filter(|_| self.is_intended_for(local, remote)) {
             if end.core.upgrade().is_none_or(|core| core.events().incompatible(policies)) {
                 return;
             }
-            let why = explain_incompatible(policies, &theirs.qos, &ours.qos);
+            let why = explain_incompatible(policies, &peer.qos, &own.qos);
             (end.node, &end.topic, "publisher", why)
         } else {
             return;
@@ -105,22 +105,21 @@ impl Ros2 {
 
     /// Warns if a new remote endpoint has another type than this process's endpoints of the topic.
     pub(super) fn warn_of_type(&mut self, found: Guid, effects: &mut Effects) {
-        let Some(theirs) = self.rtps.as_ref().and_then(|rtps| rtps.endpoint(found)) else { return };
-        let Some(topic) = theirs.topic.strip_prefix("rt") else { return };
-        let ends = match theirs.role() {
+        let Some(remote) = self.rtps.as_ref().and_then(|rtps| rtps.endpoint(found)) else { return };
+        let Some(topic) = remote.topic.strip_prefix("rt") else { return };
+        let ends = match remote.role() {
             Role::Reader => self.writers.iter().map(|(id, end)| (*id, end.node, &end.topic)).collect(),
             Role::Writer => {
                 let typed = self.readers.iter().filter(|(_, end)| !end.is_untyped);
                 typed.map(|(id, end)| (*id, end.node, &end.topic)).collect::<Vec<_>>()
             }
         };
-        let met: Vec<_> =
+        let matches: Vec<_> =
             ends.iter().filter(|(.., of)| *of == topic).map(|(id, node, _)| (*id, *node)).collect();
-        for (id, node) in met {
+        for (id, node) in matches {
             let rtps = self.rtps.as_ref();
-            let ours = rtps.and_then(|rtps| rtps.endpoint(rtps.prefix().with(id)));
-            ours.into_iter()
-                .for_each(|ours| self.compare_types(node, topic, &ours.type_name, &theirs, effects));
+            let own = rtps.and_then(|rtps| rtps.endpoint(rtps.prefix().with(id)));
+            own.into_iter().for_each(|own| self.compare_types(node, topic, &own.type_name, &remote, effects));
         }
     }
 
@@ -130,11 +129,11 @@ impl Ros2 {
         topic: &str,
         dds_type: &str,
         node: NodeKey,
-        theirs: Role,
+        remote: Role,
         effects: &mut Effects,
     ) {
         let all = self.rtps.as_ref().map(|rtps| rtps.endpoints_on(topic)).unwrap_or_default();
-        for other in all.iter().filter(|other| other.role() == theirs) {
+        for other in all.iter().filter(|other| other.role() == remote) {
             self.compare_types(node, topic, dds_type, other, effects);
         }
     }
@@ -144,18 +143,18 @@ impl Ros2 {
         node: NodeKey,
         topic: &str,
         dds_type: &str,
-        theirs: &Endpoint,
+        remote: &Endpoint,
         effects: &mut Effects,
     ) {
-        if theirs.type_name == dds_type {
+        if remote.type_name == dds_type {
             return;
         }
-        let what = if theirs.role() == Role::Writer { "publisher" } else { "subscription" };
-        let [has, here] = [&theirs.type_name, dds_type].map(|name| sanitize(&ros2_name(name)));
+        let what = if remote.role() == Role::Writer { "publisher" } else { "subscription" };
+        let [has, here] = [&remote.type_name, dds_type].map(|name| sanitize(&ros2_name(name)));
         let before = format!("topic {topic}: the {what} of ");
         self.diagnose(
             node,
-            theirs.guid,
+            remote.guid,
             before,
             format!(" has type {has}, but this process has type {here}: they do not match"),
             effects,

@@ -12,7 +12,7 @@ use crate::driver::table::Key;
 
 impl Ros2 {
     /// Whether a socket receives only announcements of participants.
-    pub(in crate::driver) fn hears_groups(&self, socket: &Datagrams) -> bool {
+    pub(in crate::driver) fn is_multicast(&self, socket: &Datagrams) -> bool {
         self.rtps.as_ref().is_some_and(|rtps| rtps.is_multicast(socket))
     }
 

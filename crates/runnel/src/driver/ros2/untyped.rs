@@ -52,60 +52,61 @@ impl UntypedSubscription {
         std::ptr::eq(self.core.as_ptr(), Arc::as_ptr(core))
     }
 
-    fn matches(&self, told: &DiscoveredPublisher) -> bool {
-        told.topic.strip_prefix("rt").is_some_and(|topic| topic == self.topic)
+    fn matches(&self, publisher: &DiscoveredPublisher) -> bool {
+        publisher.topic.strip_prefix("rt").is_some_and(|topic| topic == self.topic)
     }
 
-    fn has_reader_for(&self, told: &DiscoveredPublisher, asked: QoS) -> bool {
-        let fits =
-            |typed: &TypedReader| typed.qos == asked || typed.qos.incompatible_with(&told.qos).is_empty();
-        self.readers.iter().any(|typed| typed.dds_type == told.dds_type && fits(typed))
+    fn has_reader_for(&self, publisher: &DiscoveredPublisher, asked: QoS) -> bool {
+        let fits = |typed: &TypedReader| {
+            typed.qos == asked || typed.qos.incompatible_with(&publisher.qos).is_empty()
+        };
+        self.readers.iter().any(|typed| typed.dds_type == publisher.dds_type && fits(typed))
     }
 
     /// QoS to request of a publisher.
-    fn requested_qos(&self, told: &DiscoveredPublisher) -> QoS {
-        let asked = self.qos.settled_for_subscription(&[told.qos]);
-        if self.accepts_less { limited_to_offer(asked, &told.qos) } else { asked }
+    fn requested_qos(&self, publisher: &DiscoveredPublisher) -> QoS {
+        let asked = self.qos.settled_for_subscription(&[publisher.qos]);
+        if self.accepts_less { limited_to_offer(asked, &publisher.qos) } else { asked }
     }
 
     /// The new reader for a publisher's messages; `None` if a reader for them exists.
     fn reader_for(
         &mut self,
         rtps: &Rtps,
-        told: &DiscoveredPublisher,
+        publisher: &DiscoveredPublisher,
     ) -> Result<Option<(EntityId, ReaderEnd)>, String> {
-        self.publishers.insert(told.writer, told.dds_type.clone());
-        let qos = self.requested_qos(told);
-        if self.has_reader_for(told, qos) {
+        self.publishers.insert(publisher.writer, publisher.dds_type.clone());
+        let qos = self.requested_qos(publisher);
+        if self.has_reader_for(publisher, qos) {
             return Ok(None);
         }
         if self.readers.len() >= MAX_READERS {
             return Err(format!(
                 "topic {}: publishers have more than {MAX_READERS} types: messages of type {} are not received",
                 self.topic,
-                as_logged(&ros2_name(&told.dds_type))
+                as_logged(&ros2_name(&publisher.dds_type))
             ));
         }
         let id = rtps.create_reader(endpoint_of(
             &self.topic,
-            &told.dds_type,
-            &told.type_hash,
+            &publisher.dds_type,
+            &publisher.type_hash,
             qos,
             self.dual_node_id,
         ));
-        self.readers.push(TypedReader { id, dds_type: told.dds_type.clone(), qos });
-        Ok(Some((id, self.reader_of(told))))
+        self.readers.push(TypedReader { id, dds_type: publisher.dds_type.clone(), qos });
+        Ok(Some((id, self.reader_of(publisher))))
     }
 
-    fn reader_of(&self, told: &DiscoveredPublisher) -> ReaderEnd {
+    fn reader_of(&self, publisher: &DiscoveredPublisher) -> ReaderEnd {
         ReaderEnd {
             node: self.node,
             topic: self.topic.clone(),
             core: self.core.clone(),
             input: Arc::clone(&self.input),
-            type_name: ros2_name(&told.dds_type),
+            type_name: ros2_name(&publisher.dds_type),
             md5: ANY_MD5.to_owned(),
-            type_hash: told.type_hash.clone(),
+            type_hash: publisher.type_hash.clone(),
             is_untyped: true,
             links: BTreeMap::new(),
             unmatched_writers: UnmatchedWriters::default(),
@@ -132,9 +133,11 @@ impl Ros2 {
         if self.readers.get(&reader).is_some_and(|end| !end.is_untyped) {
             return true;
         }
-        let Some(told) = self.rtps.as_ref().and_then(|rtps| rtps.publisher(writer)) else { return false };
+        let Some(publisher) = self.rtps.as_ref().and_then(|rtps| rtps.publisher(writer)) else {
+            return false;
+        };
         let is_of = |end: &UntypedSubscription, typed: &TypedReader| {
-            typed.id == reader && typed.qos == end.requested_qos(&told)
+            typed.id == reader && typed.qos == end.requested_qos(&publisher)
         };
         self.untyped.iter().any(|end| end.readers.iter().any(|typed| is_of(end, typed)))
     }
@@ -172,7 +175,7 @@ impl Ros2 {
             publishers: BTreeMap::new(),
         });
         let known = self.rtps.as_ref().map(|rtps| rtps.publishers(&format!("rt{}", topic.name)));
-        known.into_iter().flatten().for_each(|told| self.match_untyped(&told, effects));
+        known.into_iter().flatten().for_each(|publisher| self.match_untyped(&publisher, effects));
         input
     }
 
@@ -181,16 +184,16 @@ impl Ros2 {
         if self.untyped.is_empty() {
             return;
         }
-        if let Some(told) = self.rtps.as_ref().and_then(|rtps| rtps.publisher(endpoint)) {
-            self.match_untyped(&told, effects);
+        if let Some(publisher) = self.rtps.as_ref().and_then(|rtps| rtps.publisher(endpoint)) {
+            self.match_untyped(&publisher, effects);
         }
     }
 
-    fn match_untyped(&mut self, told: &DiscoveredPublisher, effects: &mut Effects) {
+    fn match_untyped(&mut self, publisher: &DiscoveredPublisher, effects: &mut Effects) {
         let Self { rtps: Some(rtps), untyped, readers, .. } = self else { return };
         let mut is_made = false;
-        for end in untyped.iter_mut().filter(|end| end.matches(told)) {
-            match end.reader_for(rtps, told) {
+        for end in untyped.iter_mut().filter(|end| end.matches(publisher)) {
+            match end.reader_for(rtps, publisher) {
                 Ok(None) => {}
                 Ok(Some((id, reader))) => {
                     is_made = true;

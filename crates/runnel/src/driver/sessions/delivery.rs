@@ -85,15 +85,15 @@ impl Sessions {
     }
 
     /// The channel of a pair has brought something. What of it is due is given by [`Sessions::deliver_next`].
-    pub(in crate::driver) fn carried(
+    pub(in crate::driver) fn on_channel_data(
         &mut self,
         pair: Key,
-        carried: ChannelData,
+        data: ChannelData,
         has_capacity: impl FnOnce(EntityId) -> bool,
     ) -> Result<(), IpcFault> {
         // The channel of a pair that is gone carries nothing.
         let Some(SampleInput { topic, reader, memory, .. }) = self.sample_input(pair) else { return Ok(()) };
-        memory.carried(carried, has_capacity(*reader), || topic.spare())
+        memory.on_channel_data(data, has_capacity(*reader), || topic.spare())
     }
 
     /// Gives the user of a pair the next message that is due, if there is room for it, and does what else is due. The reader and
@@ -184,18 +184,18 @@ impl Sessions {
         input.from.stats.set_by_memory(false);
         let (rtps, of) = (input.rtps.clone(), input.pair());
         let received = input.memory.delivery.as_mut()?.return_to_rtps();
-        let mut brought = ReceivedBatch::default();
-        rtps.note_received(of, received, &mut brought);
-        Some(brought)
+        let mut received_batch = ReceivedBatch::default();
+        rtps.note_received(of, received, &mut received_batch);
+        Some(received_batch)
     }
 
     /// A pair ends, or begins anew: what is held is the user's, whatever is missing before it, unless a link of ROS 1 brings what is
     /// missing and what is held. False if the pair has no receiver.
-    pub(in crate::driver) fn begin_finish(&mut self, pair: Key, comes_back: bool) -> bool {
+    pub(in crate::driver) fn begin_finish(&mut self, pair: Key, link_delivers_rest: bool) -> bool {
         let Some(delivery) = self.memory_input(pair).and_then(|memory| memory.delivery.as_mut()) else {
             return false;
         };
-        if !comes_back {
+        if !link_delivers_rest {
             delivery.skip_of_network(delivery.position);
         }
         true
@@ -207,11 +207,11 @@ impl Sessions {
         let next =
             memory.and_then(|memory| memory.delivery.as_ref()).map(|delivery| delivery.receiver.next());
         self.end_delivery(pair, effects);
-        let mut brought = ReceivedBatch::default();
+        let mut received_batch = ReceivedBatch::default();
         if let (Some(input), Some(next)) = (self.sample_input(pair), next) {
-            input.rtps.note_received(input.pair(), (1, next), &mut brought);
+            input.rtps.note_received(input.pair(), (1, next), &mut received_batch);
         }
-        brought
+        received_batch
     }
 
     /// A pair is about to be known otherwise: its receiver, with what still waits for RTPS, and the reader and writer.

@@ -48,8 +48,8 @@ impl Orphan {
     ///
     /// # Errors
     /// It cannot bring a sample of this number next.
-    fn take(&mut self, carried: ChannelData) -> Result<Option<LateSample>, IpcFault> {
-        let whole = match carried {
+    fn take(&mut self, data: ChannelData) -> Result<Option<LateSample>, IpcFault> {
+        let whole = match data {
             ChannelData::Sample { number, piece } => {
                 self.begin_sample(number)?;
                 Some((number, piece))
@@ -122,14 +122,14 @@ impl Sessions {
     ///
     /// # Errors
     /// It cannot bring that.
-    pub(in crate::driver) fn carried_by_orphan(
+    pub(in crate::driver) fn on_orphan_data(
         &mut self,
         key: Key,
-        carried: ChannelData,
+        data: ChannelData,
     ) -> Result<Option<(Key, LateSample)>, IpcFault> {
         let Some(orphan) = self.orphans.iter_mut().find(|orphan| orphan.key == key) else { return Ok(None) };
         let link = orphan.link;
-        Ok(orphan.take(carried)?.map(|late| (link, late)))
+        Ok(orphan.take(data)?.map(|late| (link, late)))
     }
 }
 

@@ -189,8 +189,8 @@ impl Sessions {
     }
 
     /// Whether RTPS must be read before a record: earlier samples from the network may still be in the sockets.
-    pub(super) fn is_behind_network(&self, session: Key, heard: &RecordEvent) -> bool {
-        let RecordEvent::OpenSamples { token, begin: Statement::Begin { from, .. }, .. } = heard else {
+    pub(super) fn is_behind_network(&self, session: Key, event: &RecordEvent) -> bool {
+        let RecordEvent::OpenSamples { token, begin: Statement::Begin { from, .. }, .. } = event else {
             return false;
         };
         match self.link_with(session, *token).and_then(|key| self.entries.get(key)) {

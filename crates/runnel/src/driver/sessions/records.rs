@@ -51,10 +51,10 @@ impl Batch {
         is_first
     }
 
-    fn note_taken(&mut self, heard: &RecordEvent) {
+    fn note_taken(&mut self, event: &RecordEvent) {
         self.count += 1;
         self.has_any = true;
-        if self.network == Network::Read && matches!(heard, RecordEvent::OpenSamples { .. }) {
+        if self.network == Network::Read && matches!(event, RecordEvent::OpenSamples { .. }) {
             self.network = Network::ReadBefore;
         }
     }
@@ -65,7 +65,7 @@ pub(in crate::driver) enum Taken {
     /// No record is left for now.
     All,
     /// A taken record, for the event loop to dispatch.
-    Record { channel: u32, heard: RecordEvent },
+    Record { channel: u32, event: RecordEvent },
     /// The network must be read before the next record.
     NetworkFirst,
 }
@@ -130,13 +130,13 @@ impl Sessions {
         }
         let mut taken = Taken::All;
         if let Some(record) = next {
-            let heard = open.receiver.decode(&record)?;
-            if batch.network == Network::Read || !self.is_behind_network(session, &heard) {
-                batch.note_taken(&heard);
+            let event = open.receiver.decode(&record)?;
+            if batch.network == Network::Read || !self.is_behind_network(session, &event) {
+                batch.note_taken(&event);
                 if let Some(open) = self.open.get_mut(session) {
                     open.receiver.pass(&record);
                 }
-                return Ok(Taken::Record { channel: record.channel, heard });
+                return Ok(Taken::Record { channel: record.channel, event });
             }
             taken = Taken::NetworkFirst;
         }
@@ -191,6 +191,6 @@ impl Sessions {
     /// Removes a link or pair from all channels.
     pub(in crate::driver) fn forget_channel_of(&mut self, session: Key, link: Key) {
         let channels = self.open.get_mut(session).into_iter().flat_map(|open| &mut open.channels);
-        channels.filter(|carried| **carried == Some(link)).for_each(|carried| *carried = None);
+        channels.filter(|assigned| **assigned == Some(link)).for_each(|assigned| *assigned = None);
     }
 }

@@ -30,16 +30,16 @@ impl Input {
     }
 
     /// Takes content of the link's channel.
-    fn carried(&mut self, carried: ChannelData) -> Result<(), LinkFault> {
+    fn on_channel_data(&mut self, data: ChannelData) -> Result<(), LinkFault> {
         let Some(pair) = &mut self.pair else { return Err(LinkFault::NotOfLink) };
-        match carried {
+        match data {
             ChannelData::Skip(statement) if PairId::from_statement(&statement).is_some() => {
                 let delivery = pair.memory.delivery.as_ref();
                 let number = delivery.map_or(0, |delivery| delivery.position);
                 self.receive_shared_statement(number, statement)
             }
-            carried => {
-                pair.memory.carried(carried, true, || self.topic.spare())?;
+            data => {
+                pair.memory.on_channel_data(data, true, || self.topic.spare())?;
                 self.deliver_due()
             }
         }
@@ -102,9 +102,9 @@ impl Sockets {
 
     /// Takes content of a link's channel. Invalid content ends this link only, since a third party on the link's
     /// connection can cause it.
-    pub(in crate::driver) fn carried(&mut self, link: Key, carried: ChannelData, effects: &mut Effects) {
-        let received = match (self.table.get_mut(link), carried) {
-            (Some(Socket::Input(input)), carried) => input.carried(carried),
+    pub(in crate::driver) fn on_channel_data(&mut self, link: Key, data: ChannelData, effects: &mut Effects) {
+        let received = match (self.table.get_mut(link), data) {
+            (Some(Socket::Input(input)), data) => input.on_channel_data(data),
             (Some(Socket::ServedClient(_)), ChannelData::Stream(bytes)) => {
                 return self.requests(link, &bytes, effects);
             }

@@ -60,8 +60,8 @@ impl LinkReturns {
 
     /// The pair that returns with a statement, if RTPS may still deliver some of it.
     fn unsettled(&self, statement: &Statement) -> Option<PairId> {
-        let comes_back = matches!(statement, Statement::Resent { .. } | Statement::Begin { .. });
-        let pair = PairId::from_statement(statement).filter(|_| comes_back)?;
+        let returns = matches!(statement, Statement::Resent { .. } | Statement::Begin { .. });
+        let pair = PairId::from_statement(statement).filter(|_| returns)?;
         let position = self.position(pair)?;
         (!position.is_served_by_link() || self.late.has(pair)).then_some(pair)
     }
@@ -111,7 +111,7 @@ impl LinkShare {
         }
         self.left.extend(self.receiver.statement(statement).map_err(LinkFault::Share)?);
         if let (Statement::Begin { from, .. }, Some(pair)) = (statement, PairId::from_statement(statement)) {
-            // What memory still brings of it has been sent again, and so has what RTPS has before that number.
+            // Samples of it from shared memory have been resent, and so have RTPS's samples before that number.
             drop(self.returns.late.take(pair));
             self.left.push(LeftLink { pair, before: *from });
         }

@@ -39,18 +39,18 @@ impl Driver {
     }
 
     fn finish_pair(&mut self, pair: Key) {
-        let comes_back = self.comes_back(pair);
-        if self.sessions.begin_finish(pair, comes_back) {
+        let link_delivers_rest = self.link_delivers_rest(pair);
+        if self.sessions.begin_finish(pair, link_delivers_rest) {
             self.deliver_all(pair);
-            let brought = self.sessions.finish(pair, &mut self.effects);
+            let received_batch = self.sessions.finish(pair, &mut self.effects);
             self.note_receiver(pair);
-            self.dispatch_rtps(brought, &[]);
+            self.dispatch_rtps(received_batch, &[]);
         }
         self.sessions.remove_pair(pair, &mut self.effects);
     }
 
     /// Whether a ROS 1 link delivers what is missing of a pair.
-    fn comes_back(&mut self, pair: Key) -> bool {
+    fn link_delivers_rest(&mut self, pair: Key) -> bool {
         let ends = self.sessions.receiver_of(pair).map(|(ends, _)| ends);
         let dual_node_id = self.sessions.info_of(pair).and_then(|from| from.dual_node_id);
         ends.zip(dual_node_id).is_some_and(|(ends, dual_node_id)| self.has_link_for(dual_node_id, ends))

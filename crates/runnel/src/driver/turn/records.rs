@@ -58,7 +58,7 @@ impl Driver {
             let of_link = |link, receiver: &mut _, record: &_| sockets.take_in_order(link, receiver, record);
             let taken = match sessions.take_records(session, &mut batch, of_link) {
                 Ok(Taken::All) => return batch.has_any(),
-                Ok(Taken::Record { channel, heard }) => self.take_record(session, channel, heard),
+                Ok(Taken::Record { channel, event }) => self.take_record(session, channel, event),
                 Ok(Taken::NetworkFirst) if !batch.restart_after_network() => return batch.has_any(),
                 Ok(Taken::NetworkFirst) => {
                     if !self.receive_rtps() {
@@ -79,10 +79,10 @@ impl Driver {
     }
 
     /// Dispatches a record.
-    fn take_record(&mut self, session: Key, channel: u32, heard: RecordEvent) -> Result<(), IpcFault> {
-        match heard {
-            RecordEvent::ChannelData(carried) => match (self.sessions.link_of(session, channel), carried) {
-                (Some(link), carried) => return self.carried(link, carried),
+    fn take_record(&mut self, session: Key, channel: u32, event: RecordEvent) -> Result<(), IpcFault> {
+        match event {
+            RecordEvent::ChannelData(data) => match (self.sessions.link_of(session, channel), data) {
+                (Some(link), data) => return self.on_channel_data(link, data),
                 (None, ChannelData::Stream(bytes)) => {
                     self.sessions.queue_piece(session, channel, bytes, &mut self.effects);
                 }
@@ -105,17 +105,17 @@ impl Driver {
     }
 
     /// Passes the content of a channel to its link or pair.
-    pub(super) fn carried(&mut self, link: Key, carried: ChannelData) -> Result<(), IpcFault> {
+    pub(super) fn on_channel_data(&mut self, link: Key, data: ChannelData) -> Result<(), IpcFault> {
         let Self { sessions, sockets, ros2, effects, .. } = self;
         match link.owner() {
-            Owner::Sockets => sockets.carried(link, carried, effects),
+            Owner::Sockets => sockets.on_channel_data(link, data, effects),
             Owner::Sessions if !sessions.is_pair(link) => {
-                if let Some((next, late)) = sessions.carried_by_orphan(link, carried)? {
+                if let Some((next, late)) = sessions.on_orphan_data(link, data)? {
                     sockets.add_late(next, late);
                 }
             }
             Owner::Sessions => {
-                sessions.carried(link, carried, |reader| ros2.has_capacity(reader))?;
+                sessions.on_channel_data(link, data, |reader| ros2.has_capacity(reader))?;
                 self.deliver_pair(link);
             }
         }
@@ -208,9 +208,9 @@ impl Driver {
             Owner::Sockets => self.sockets.channel_closed(link, &mut self.effects),
             Owner::Sessions if !self.sessions.is_pair(link) => self.sessions.end_orphan_of(link),
             Owner::Sessions => {
-                if let Some(brought) = self.sessions.channel_closed(link) {
+                if let Some(received_batch) = self.sessions.channel_closed(link) {
                     self.deliver_pair(link);
-                    self.dispatch_rtps(brought, &[]);
+                    self.dispatch_rtps(received_batch, &[]);
                 }
             }
         }

@@ -42,9 +42,9 @@ impl Driver {
             && let Some((datagram, from)) = inbox.next()
         {
             any = true;
-            let mut brought = std::mem::take(&mut self.ros2.brought);
-            self.ros2.received_at = Some(rtps.handle_datagram(from, datagram, &mut brought));
-            self.dispatch_rtps(brought, datagram);
+            let mut received_batch = std::mem::take(&mut self.ros2.received_batch);
+            self.ros2.received_at = Some(rtps.handle_datagram(from, datagram, &mut received_batch));
+            self.dispatch_rtps(received_batch, datagram);
         }
         self.ros2.inbox = inbox;
         if any {
@@ -57,8 +57,8 @@ impl Driver {
     /// Delivers the samples that RTPS has held back for a reader.
     pub(super) fn take_held(&mut self, reader: EntityId) {
         let samples = self.ros2.take_held(reader);
-        let brought = ReceivedBatch { samples, ..std::mem::take(&mut self.ros2.brought) };
-        self.dispatch_rtps(brought, &[]);
+        let received_batch = ReceivedBatch { samples, ..std::mem::take(&mut self.ros2.received_batch) };
+        self.dispatch_rtps(received_batch, &[]);
         self.follow_rtps();
     }
 
@@ -76,8 +76,8 @@ impl Driver {
 
     /// Dispatches output of RTPS, some of which lies in this datagram. Events that may end pairs come after all
     /// samples. They and all events behind them are left to the event loop, since IPC connections are read for them.
-    pub(in crate::driver) fn dispatch_rtps(&mut self, mut brought: ReceivedBatch, datagram: &[u8]) {
-        for event in brought.events.drain(..) {
+    pub(in crate::driver) fn dispatch_rtps(&mut self, mut received_batch: ReceivedBatch, datagram: &[u8]) {
+        for event in received_batch.events.drain(..) {
             if !self.ros2.ends.is_empty() {
                 self.ros2.ends.push_back(event);
             } else if may_end_pairs(&event) {
@@ -87,10 +87,10 @@ impl Driver {
                 self.ros2_event(event);
             }
         }
-        for sample in brought.samples.drain(..) {
+        for sample in received_batch.samples.drain(..) {
             self.dispatch_sample(sample, datagram);
         }
-        self.ros2.brought = brought;
+        self.ros2.received_batch = received_batch;
     }
 
     pub(super) fn dispatch_sample(&mut self, sample: Sample, datagram: &[u8]) {
@@ -100,8 +100,8 @@ impl Driver {
         }
     }
 
-    /// Does what was left to the loop, and goes on with the datagrams that came behind it. Samples that wait for the ends of links
-    /// come first: the loop comes back here when it has given them.
+    /// Handles these events, then the datagrams behind them. Samples that wait for the ends of links come first: the event
+    /// loop calls this again after it has delivered them.
     pub(in crate::driver) fn end_pairs(&mut self) {
         while !self.ros2.has_refused()
             && let Some(event) = self.ros2.ends.front().cloned()
@@ -128,7 +128,7 @@ impl Driver {
         for key in self.sockets.keys() {
             let Some(Socket::Rtps(socket)) = self.sockets.get(key) else { continue };
             let socket = Arc::clone(socket);
-            if self.ros2.hears_groups(&socket) {
+            if self.ros2.is_multicast(&socket) {
                 continue;
             }
             let mut batches = 0;
@@ -145,8 +145,8 @@ impl Driver {
 
     /// Takes the events of other threads' use of the participant.
     pub(super) fn take_ros2_events(&mut self) {
-        if let Some(brought) = self.ros2.rtps.as_ref().and_then(|rtps| rtps.take_events()) {
-            self.dispatch_rtps(brought, &[]);
+        if let Some(received_batch) = self.ros2.rtps.as_ref().and_then(|rtps| rtps.take_events()) {
+            self.dispatch_rtps(received_batch, &[]);
         }
     }
 

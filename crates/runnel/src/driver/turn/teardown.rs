@@ -32,7 +32,7 @@ impl Driver {
         for (link, piece) in self.sessions.unread_pieces(session) {
             // The end of the sample is followed by pieces of others.
             if self.memory_input(link).is_some_and(|memory| memory.is_within_sample())
-                && self.carried(link, ChannelData::Stream(piece)).is_err()
+                && self.on_channel_data(link, ChannelData::Stream(piece)).is_err()
             {
                 return;
             }

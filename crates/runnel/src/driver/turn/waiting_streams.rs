@@ -62,7 +62,7 @@ impl Driver {
     fn resume_stream(&mut self, session: Key, link: Key) {
         let Some(stream) = self.sessions.take_waiting_stream(session, link) else { return };
         for piece in stream.pieces {
-            self.sockets.carried(link, ChannelData::Stream(piece), &mut self.effects);
+            self.sockets.on_channel_data(link, ChannelData::Stream(piece), &mut self.effects);
         }
         let Some(channel) = stream.channel else { return };
         self.sessions.set_channel(session, channel, link);

@@ -62,7 +62,7 @@ fn waiting(driver: &Driver) -> usize {
 struct Scene {
     node: Node,
     listening: Context,
-    heard: Arc<Mutex<Vec<u32>>>,
+    received: Arc<Mutex<Vec<u32>>>,
     talker: LoopbackParticipant,
     began: Clock,
     writer: EntityId,
@@ -78,8 +78,8 @@ impl Scene {
         let options = options.graphs(Graphs::Ros2).domain_id(DOMAIN).ipc(false);
         let listening = Context::with_options(options).unwrap();
         let node = listening.create_node("listener").unwrap();
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let (into, qos) = (Arc::clone(&heard), QoS::keep_last(10).best_effort());
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let (into, qos) = (Arc::clone(&received), QoS::keep_last(10).best_effort());
         let take = move |number: &UInt32| into.lock().unwrap().push(number.data);
         let subscription = node.create_subscription("data", qos, take).unwrap();
         let began = Clock::now();
@@ -87,9 +87,9 @@ impl Scene {
         let writer = talker.create_writer_with("rt/data", UInt32::DDS_TYPE, "", qos);
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let mut scene =
-            Self { node, listening, heard, talker, began, writer, socket, _subscription: subscription };
+            Self { node, listening, received, talker, began, writer, socket, _subscription: subscription };
         let until = clock::monotonic() + LONG;
-        while scene.heard().is_empty() {
+        while scene.received().is_empty() {
             assert!(clock::monotonic() < until, "they do not match");
             scene.write(0);
             scene.talker.poll_once();
@@ -98,8 +98,8 @@ impl Scene {
         scene
     }
 
-    fn heard(&self) -> Vec<u32> {
-        std::mem::take(&mut *self.heard.lock().unwrap())
+    fn received(&self) -> Vec<u32> {
+        std::mem::take(&mut *self.received.lock().unwrap())
     }
 
     fn write(&mut self, number: u32) {
@@ -151,6 +151,6 @@ fn user_data_is_received_before_earlier_announcements() {
     drop(driver);
     // The rest is gone. Callbacks of before may still wait.
     (0..20).for_each(|_| assert!(scene.listening.spin_once(Duration::ZERO).is_ok()));
-    assert_eq!(scene.heard().pop(), Some(7));
+    assert_eq!(scene.received().pop(), Some(7));
     assert!(left + POLLS * ANNOUNCEMENTS >= usize::from(STRANGERS), "{left} of {STRANGERS} are left");
 }
